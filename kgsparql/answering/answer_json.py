@@ -34,7 +34,7 @@ _IN_JSON = 1_000
 
 def answer_json(answer: Answer) -> AnsweredObject:
     """The answer as one JSON object."""
-    labels = answer.labels
+    labels, best = answer.labels, frozenset(answer.best)
     return {
         "schema_version": SCHEMA_VERSION,
         "question": answer.question,
@@ -45,7 +45,7 @@ def answer_json(answer: Answer) -> AnsweredObject:
         "model": answer.model,
         "text": answer.text,
         "is_ranked": answer.is_ranked,
-        "answers": [_answer(one) for one in answer.answers[:_IN_JSON]],
+        "answers": [_answer(one, is_best=one in best) for one in answer.answers[:_IN_JSON]],
         "more_answers": max(0, len(answer.answers) - _IN_JSON),
         "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in answer.claims],
         "cited": list(answer.cited),
@@ -113,9 +113,10 @@ def _label(term: Term, labels: Mapping[Term, str]) -> str:
     return labels.get(term, printable(getattr(term, "value", str(term))))
 
 
-def _answer(one: AnswerTerm) -> AnswerObject:
+def _answer(one: AnswerTerm, *, is_best: bool) -> AnswerObject:
     made: AnswerObject = {
-        "term": term_json(one.term, one.label), "score": round(one.score, 4), "markers": list(one.markers),
+        "term": term_json(one.term, one.label), "is_best": is_best, "score": round(one.score, 4),
+        "markers": list(one.markers),
     }  # fmt: skip
     if one.description:
         made["description"] = one.description

@@ -24,9 +24,13 @@ TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it i
 
 
 class AnswerObject(TypedDict):
-    """A term that answers, and the markers of the evidence it is in; scores compare only within one answer."""
+    """A term that answers, and the markers of the evidence it is in; scores compare only within one answer.
+
+    `is_best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to.
+    """
 
     term: TermObject
+    is_best: bool
     description: NotRequired[str]
     score: float
     markers: list[str]

@@ -10,7 +10,7 @@ from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.answering.answer_json import term_json
 from kgsparql.rdf.terms import printable
 
-COLUMNS = ("status", "rank", "answer", "type", "value", "datatype", "language", "score", "markers")
+COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
 
@@ -31,7 +31,8 @@ def plain_answers(answer: Answer) -> list[str]:
 
 def answer_rows(answer: Answer) -> list[list[str]]:
     """A row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
-    rows = [_row(answer.status, rank, one) for rank, one in enumerate(answer.answers, 1)]
+    best = set(answer.best)
+    rows = [_row(answer.status, rank, one, is_best=one in best) for rank, one in enumerate(answer.answers, 1)]
     return rows or [empty_row(answer.status)]
 
 
@@ -48,9 +49,9 @@ def separated(rows: Iterable[Sequence[str]], form: str) -> str:
     return written.getvalue()
 
 
-def _row(status: str, rank: int, one: AnswerTerm) -> list[str]:
+def _row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
     term = term_json(one.term, one.label)
     return [
-        status, str(rank), printable(one.label, 4_000), term["type"], term["value"], term.get("datatype", ""),
-        term.get("xml:lang", ""), f"{one.score:.4f}", " ".join(one.markers),
+        status, str(rank), "true" if is_best else "false", printable(one.label, 4_000), term["type"], term["value"],
+        term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}", " ".join(one.markers),
     ]  # fmt: skip

@@ -1,8 +1,12 @@
-"""Answers in the formats of ``kgsparql ask``; as text, what a person asked for comes first."""
+"""Answers in the formats of ``kgsparql ask``; as text, what a person asked for comes first.
+
+As Markdown, everything that graph or model wrote is text in it, never a link, an image or a tag.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgsparql.answering.answer import Answer
@@ -43,6 +47,8 @@ _BAR = " | "
 _KEPT_BAR = "\0|\0"
 """Stands for a bar inside a label while a line is split; no printable line has it."""
 
+_RANKED = "Ranked candidates"
+
 _BY_RANK = "(candidates of the best reading, by rank; no model wrote an answer)"
 
 _ASIDE = frozenset({"frontier"})
@@ -66,9 +72,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
     if form == "mermaid":
         return answer.tree.mermaid(nothing="nothing to draw")
     if form == "md":
-        from kgsparql.cli._markdown import markdown_lines
-
-        return "\n".join(markdown_lines(answer))
+        return "\n".join(_markdown(answer))
     return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
 
 
@@ -158,3 +162,62 @@ def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[s
     for name in sorted((name for name in names if _BAR in name), key=len, reverse=True):
         shown = shown.replace(name, name.replace(_BAR, _KEPT_BAR))
     return [part.replace(_KEPT_BAR, _BAR) for part in shown.split(_BAR)]
+
+
+def _markdown(answer: Answer) -> Iterator[str]:
+    """The answer as lines of Markdown."""
+    yield f"## {_escaped(answer.question)}"
+    yield from _paragraphs(answer.text)
+    listed = listed_answers(answer)
+    more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
+    numbered = [f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1)]
+    yield from _markdown_section("Answers", [*numbered, "", _escaped(more)] if more else numbered)
+    steps = [f"{i}. {_escaped(step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    if steps:
+        yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
+    yield from _markdown_section("Linked", [f"- {_escaped(line)}" for line in link_lines(answer)])
+    for title, items in titled_items(answer, answer.cited):
+        yield from ("", f"### {title}")
+        for item in items:
+            yield from ("", f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}")
+            if item.query.text and item.marker in answer.cited:
+                for source, query in shown_queries(item):
+                    yield from ("", f"<details><summary>{f'SPARQL {_escaped(source)}'.rstrip(' :')}</summary>", "")
+                    yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
+    notes = [*answer.notes, *fallback_lines(answer)]
+    yield from _markdown_section("Notes", [f"- {_escaped(note, _NOTE)}" for note in notes])
+    yield from ("", f"_{cost_line(answer)}_")
+
+
+def _markdown_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", f"### {heading}", "", *lines)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The lines of an answer as Markdown: lists stay lists, other lines become paragraphs."""
+    was_listed = False
+    for line in text.splitlines():
+        shown = printable(line, _ANSWER)
+        bullet = _bullet(shown)
+        if not shown:
+            continue
+        if not (bullet and was_listed):
+            yield ""
+        yield f"**{_RANKED}**\n" if shown == _RANKED else bullet + _escaped(shown.removeprefix(bullet), _ANSWER)
+        was_listed = bool(bullet) or shown == _RANKED
+
+
+def _bullet(line: str) -> str:
+    """The bullet or number at the beginning of a line of a list; empty for other lines.
+
+    >>> _bullet("- one"), _bullet("12. twelve"), _bullet("1965 was it")
+    ('- ', '12. ', '')
+    """
+    found = re.match(r"(?:[-*+]|[0-9]{1,4}[.)]) ", line)
+    return found[0] if found else ""
+
+
+def _escaped(text: str, limit: int = 500) -> str:
+    """Graph text as Markdown in which nothing becomes a link, an image or a tag."""
+    return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", printable(text, limit))

@@ -159,14 +159,15 @@ def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None
     asked = ("ask", "Who were the women Albert Einstein was married to?", "-k", NOBEL, "-q")
     assert run(*asked, "-f", "plain").stdout == "Elsa Einstein\nMileva Marić\n"
     rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout)))
+    assert [row["answer"] for row in rows if row["is_best"] == "true"] == ["Elsa Einstein", "Mileva Marić"]
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, len(rows) + 1)]
     assert {**rows[0], "score": ""} == {
-        "status": "answered", "rank": "1", "answer": "Elsa Einstein", "type": "uri", "datatype": "", "language": "",
-        "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "", "markers": "P1",
+        "status": "answered", "rank": "1", "is_best": "true", "answer": "Elsa Einstein", "type": "uri",
+        "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "", "markers": "P1",
     }  # fmt: skip
     born = run("ask", "When was Niels Bohr born?", "-k", NOBEL, "-q", "-f", "tsv").stdout.splitlines()
-    assert born[0].split("\t")[:4] == ["status", "rank", "answer", "type"]
-    assert born[1].split("\t")[2:6] == ["1885-10-07", "literal", "1885-10-07", f"{XSD}date"]
+    assert born[0].split("\t")[:4] == ["status", "rank", "is_best", "answer"]
+    assert born[1].split("\t")[3:7] == ["1885-10-07", "literal", "1885-10-07", f"{XSD}date"]
     none = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-q", "-f", "plain")
     assert (none.stdout, none.exit_code) == ("", 3)
 
