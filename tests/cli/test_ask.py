@@ -163,7 +163,8 @@ def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, len(rows) + 1)]
     assert {**rows[0], "score": ""} == {
         "status": "answered", "rank": "1", "is_best": "true", "answer": "Elsa Einstein", "type": "uri",
-        "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "", "markers": "P1",
+        "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "",
+        "markers": "P1",
     }  # fmt: skip
     born = run("ask", "When was Niels Bohr born?", "-k", NOBEL, "-q", "-f", "tsv").stdout.splitlines()
     assert born[0].split("\t")[:4] == ["status", "rank", "is_best", "answer"]
