@@ -25,9 +25,9 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._lines import SHOWN, line_item
-from kgsparql.retrievers._walking import SAMPLE, candidates_by_start
+from kgsparql.retrievers._lines import SHOWN, line_candidates, line_item
 
+_DIRECT = 0.5  # added to the score of a line of one step from an entity that the question names
 _CARD_GROUPS = 40  # most predicates on the card of an entity
 _CARD_ENDS = 5  # most neighbours by one predicate on a card
 
@@ -43,8 +43,8 @@ def best_lines(
 ) -> list[tuple[Line, float]]:
     """The lines that fit the question best, with more edges first among equals; or just those with the most edges.
 
-    The score of the entity is added, so that lines of less similar entities rank lower. Of longer lines with the same
-    ends, one is kept.
+    The score of the entity is added, so that lines of less similar entities rank lower, and something for a direct fact
+    of one that the question names. Of longer lines with the same ends, one is kept.
 
     :param groups: the neighbours of the entities: how many edges each has.
     :return: each with only the ways that are shown, and its score.
@@ -52,17 +52,13 @@ def best_lines(
     degree: Counter[Term] = Counter()
     for group in groups:
         degree[group.entity] += group.count
-    kinds = [[""] * (len(line.path) + 1) for line in lines]
-    with session.within_budget():
-        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
-    session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
     edges = [degree[line.start] + line.count for line in lines]
-    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
+    named = {link.term for link in session.links}
     candidates = []
-    for line, edge_count, candidate in zip(lines, edges, scored, strict=True):
-        score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[line.start].score
-        ends = frozenset(line.ends) if len(line.path) > 1 else None
-        candidates.append(replace(candidate, score=score, group=ends))
+    for line, edge_count, candidate in zip(lines, edges, line_candidates(lines, session), strict=True):
+        score = (candidate.score or 0.0) + matched[line.start].score
+        score += _DIRECT if len(line.path) == 1 and line.start in named else 0.0
+        candidates.append(replace(candidate, score=float(edge_count) if by_degree else score))
     candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
     chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
     best = [(lines[choice.candidate.number], choice.score) for choice in chosen]

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_text, path_text
 from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
+from kgsparql.linking.answer_type import asks_for_others
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, may_follow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._walking import SAMPLE, candidates_by_start
 
 SHOWN = 50
 """Ways of a line that the entity method shows, and whose triples are cited."""
 
 FRONTIER = 100
 """Ends that it walks on from for each further hop."""
+
+_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
+
+_BACK = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
@@ -104,13 +111,47 @@ def _is_one_step(line: Line, direction: Direction) -> bool:
     return len(line.path) == 1 and line.path.steps[0].direction == direction
 
 
-def without_names(lines: Iterable[Line], labels: Mapping[Term, str]) -> list[Line]:
-    """The lines, without those whose end only repeats the label of the term before it."""
-    return [line for line in lines if not all(_is_name(way, labels) for way in line.ways[:1])]
+def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
+    """The lines that say something: none that only repeats a name or ends where it starts, and no two that read alike.
+
+    Two predicates of one name that lead to the same ends read alike.
+    """
+    own = list(lines)
+    between = [way.terms[-2] for line in own for way in line.ways[:1] if isinstance(way.end, Literal)]
+    labels = session.labels([*between, *(step.predicate for line in own for step in line.path)])
+    told: dict[tuple[object, ...], Line] = {}
+    for line in own:
+        steps = tuple((labels[step.predicate], step.direction) for step in line.path)
+        if not all(_is_name(way, labels) or way.end == way.start for way in line.ways):
+            told.setdefault((line.start, steps, frozenset(line.ends)), line)
+    return list(told.values())
 
 
 def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
     return isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
+
+
+def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
+    """The lines as candidates, scored by how well their predicates and the kind of their ends fit the question.
+
+    Those that lead back along a predicate of the same name come last, unless the question asks for others with the
+    same. Of longer lines with the same ends, one may be chosen.
+    """
+    kinds = [[""] * (len(line.path) + 1) for line in lines]
+    with session.within_budget():
+        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+    labels = session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
+    others = asks_for_others(session.masked_question)
+    candidates = []
+    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
+    for line, candidate in zip(lines, scored, strict=True):
+        back = any(
+            labels[a.predicate] == labels[b.predicate] and a.direction != b.direction for a, b in pairwise(line.path)
+        )
+        score = (candidate.score or 0.0) - _BACK * (back and not others)
+        group = frozenset(line.ends) if len(line.path) > 1 else None
+        candidates.append(replace(candidate, score=score, group=group))
+    return candidates
 
 
 def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
@@ -135,12 +176,9 @@ def lines_of(
         for _ in range(1, max_hops):
             level = _longer_lines(level, session)
             lines += level
-    between = [w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal)]
-    steps = [step.predicate for line in lines for step in line.path]
-    labels: Mapping[Term, str] = {}
     with session.within_budget():
-        labels = session.labels([*between, *steps])
-    return without_names(lines, labels)
+        return telling_lines(lines, session)
+    return lines
 
 
 def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
@@ -184,7 +222,7 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
     is_whole = line.exact and line.count == len(line.ways)
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",
-        text=line_text(line, named),
+        text=line_text(line, named, shown=_TOLD if len(line.path) == 1 else _TOLD // 2),
         triples=(*cited, *beside),
         query=_line_query(line, is_whole=is_whole),
         cuts=() if is_whole else (_cut_of(line, named, most=most),),

@@ -57,7 +57,7 @@ class Entity(Retriever):
 
     top_k_nodes: Annotated[int, Within(1, 1_000)] = 10
     top_k_chunks: Annotated[int, Within(0, 100)] = 5
-    top_k_paths: Annotated[int, Within(0, 1_000)] = 10
+    top_k_paths: Annotated[int, Within(0, 1_000)] = 15
     similarity_threshold: Annotated[float, Within(0, 1)] = 0.5
     max_hops: Annotated[int, Within(1, 3)] = 1
     node_freq_weight: Annotated[float, Within(0, 1)] = 0.4

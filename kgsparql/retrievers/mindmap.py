@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.composing import draft_from_reply
 from kgsparql.answering.grounding import evidence_labels, retrieval_with_tree
 from kgsparql.answering.option_ranges import Within
@@ -21,21 +20,22 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, nested_text, reversed_text
+from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import neighbours
-from kgsparql.linking.answer_type import asks_for_others, expected_kind, word_overlap
+from kgsparql.linking.answer_type import expected_kind
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
+from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 from kgsparql.retrievers._lines import (
+    line_candidates,
     line_item,
     lines_around,
     lines_beyond,
     path_item,
+    telling_lines,
     without_inverse_lines,
-    without_names,
 )
 from kgsparql.retrievers._mindmap_parts import (
     answer_call,
@@ -45,18 +45,10 @@ from kgsparql.retrievers._mindmap_parts import (
     round_robin,
     sentences_call,
 )
-from kgsparql.retrievers._walking import SAMPLE, terms_of
-
-ScoredItem: TypeAlias = tuple[EvidenceItem, Candidate]
-"""An item of evidence, and the candidate that compares it with the question."""
+from kgsparql.retrievers._walking import candidates_by_start, terms_of
 
 _JOINING = 0.25  # added to the score of a term on a path that joins entities of the question
-_ON_THE_WAY = 0.5  # the factor for a term between the start and the ends of a line
-_SHARED_WORDS = 0.05  # the bonus of a line whose wording has every content word of the question
-
-_OTHERS = 0.05
-"""The bonus of a line that walks a predicate and then back, if the question asks for others with the same."""
-
+_ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
 _KIND = 0.5  # the weight of how well the kind of a term fits the kind that the question asks for
 
 
@@ -85,11 +77,11 @@ class MindMap(Retriever):
     cost: ClassVar[Cost] = Cost(
         calls="2 + (verbalise == 'model')",
         rounds="2 + (verbalise == 'model')",
-        queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 30",
+        queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 38",
     )
 
     paths_kept: Annotated[int, Within(0, 10_000)] = 5
-    lines_per_entity: Annotated[int, Within(0, 1_000)] = 5
+    lines_per_entity: Annotated[int, Within(0, 1_000)] = 10
     neighbour_lines: Annotated[int, Within(0, 10_000)] = 20
     ends_per_line: Annotated[int, Within(1, 1_000)] = 50
     paths_per_pair: Annotated[int, Within(1, 10_000)] = 5
@@ -111,12 +103,12 @@ class MindMap(Retriever):
         return None
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Paths first (P), then neighbour lines (N); candidates from both."""
+        """Paths between entities (P); then lines of neighbours (N) and, where no path joins any, of two hops (P)."""
         links = session.links
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
-        paths: list[ScoredItem] = []
-        lines: list[ScoredItem] = []
+        paths: list[EvidenceItem] = []
+        lines: list[EvidenceItem] = []
         around: list[Line] = []
         with session.within_budget():
             near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
@@ -128,12 +120,12 @@ class MindMap(Retriever):
         with session.within_budget():
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
-                paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
+                lines += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
+        found = [*paths, *sorted(lines, key=lambda item: -item.score)]
         if session.complete:
             with session.within_budget():
-                done = self._completed([*paths, *lines], session)
-                paths, lines = done[: len(paths)], done[len(paths) :]
-        evidence = Evidence(_in_order(paths, lines, session))
+                found = self._completed(found, session)
+        evidence = Evidence(found)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         return retrieval_with_tree(evidence, tuple(_candidates(evidence, frozenset(entities), session)), session)
 
@@ -149,9 +141,9 @@ class MindMap(Retriever):
         labels = evidence_labels(cited, session)
         return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
 
-    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[ScoredItem]:
+    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
         """The best lines of each entity: an equal share for each, so that the first does not take them all."""
-        items: list[ScoredItem] = []
+        items: list[EvidenceItem] = []
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
         for entity in entities[: self.neighbour_lines]:
             own = [line for line in around if line.start == entity]
@@ -160,7 +152,7 @@ class MindMap(Retriever):
                 items += self._best_lines(own, share, "neighbour lines", session)
         return items
 
-    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[ScoredItem]:
+    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
         found, cuts = chains(
             entities, session,
             max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,
@@ -170,68 +162,41 @@ class MindMap(Retriever):
         labels = session.labels(terms_of(kept), in_grace=True)
         read_statements(kept, session.labels)
         session.note_cuts(cuts)
-        items = [self._path_item(path, labels, session) for path in kept]
-        return [(item, Candidate(i, item.text)) for i, item in enumerate(items)]
+        kinds = session.labels.majority_types([[path.terms] for path in kept], in_grace=True)
+        walks = [(path.start, path.property_path, own) for path, own in zip(kept, kinds, strict=True)]
+        scored = zip(kept, candidates_by_start(walks, session), strict=True)
+        items = [self._path_item(path, labels, session, score=candidate.score or 0.0) for path, candidate in scored]
+        return sorted(items, key=lambda item: -item.score)
 
-    def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
+    def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session, *, score: float) -> EvidenceItem:
         ends = None if isinstance(path.end, BlankNode) else [path.end]
         query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
-        return path_item(path, query, labels, session)
+        return path_item(path, query, labels, session, score=score)
 
-    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[ScoredItem]:
+    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
         """The lines that fit the question best; one of the two-hop lines with the same ends."""
-        before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
-        lines = without_names(lines, before)
-        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
-        labels = session.labels(step.predicate for line in lines for step in line.path)
-        candidates = [
-            _candidate(i, line, kind, labels, session.masked_question)
-            for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
-        ]
-        chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
-        read_statements(
-            [way for c in chosen for way in lines[c.candidate.number].ways[: self.ends_per_line]], session.labels
-        )
-        return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
+        lines = telling_lines(lines, session)
+        chosen = session.ranked.choose(session.masked_question, line_candidates(lines, session), purpose, at_most)
+        best = [(lines[choice.candidate.number], choice.score) for choice in chosen]
+        read_statements([way for line, _ in best for way in line.ways[: self.ends_per_line]], session.labels)
+        return [replace(self._line_item(line, session), score=score) for line, score in best]
 
-    def _completed(self, scored: Sequence[ScoredItem], session: Session) -> list[ScoredItem]:
+    def _completed(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
         """The lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
-        lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
-        walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
-        completed = list(scored)
+        lines = [i for i, item in enumerate(found) if item.path is None]
+        walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
+        completed = list(found)
         for i, whole in zip(lines, expanded_items(walks, session.labels, shown=self.ends_per_line), strict=True):
-            item, candidate = scored[i]
+            item = found[i]
             if whole is not None:
                 as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
-                found = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
-                completed[i] = replace(found, kind=item.kind), candidate
+                full = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
+                completed[i] = replace(full, kind=item.kind, score=item.score)
         return completed
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = replace(line, ways=line.ways[: self.ends_per_line])
         return line_item(shown, session.labels(line_terms([shown]), in_grace=True), session, most=self.ends_per_line)
-
-
-def _in_order(paths: Sequence[ScoredItem], lines: Sequence[ScoredItem], session: Session) -> list[EvidenceItem]:
-    """Paths, then lines, each the best first, with scores that are comparable across both."""
-    found = [*paths, *lines]
-    scores = session.score([candidate for _, candidate in found])
-    scored = [replace(item, score=float(score)) for (item, _), score in zip(found, scores, strict=True)]
-    return [
-        *sorted(scored[: len(paths)], key=lambda item: -item.score),
-        *sorted(scored[len(paths) :], key=lambda item: -item.score),
-    ]
-
-
-def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
-    """A line as a candidate: three wordings, and a bonus for words that it shares with the question."""
-    nested = nested_text(line.path, kinds, labels)
-    bonus = _SHARED_WORDS * word_overlap(question, nested)
-    if line.path.goes_back and asks_for_others(question):
-        bonus += _OTHERS
-    rephrased = arrow_text(line.path, kinds, labels), reversed_text(line.path, kinds, labels)
-    group = frozenset(line.ends) if len(line.path) > 1 else None
-    return Candidate(number, nested, rephrased, bonus, group=group, path=line.path)
 
 
 def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
@@ -247,8 +212,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
         starts = {hop.start for hop in hops}
         for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):
-                weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
-                score = item.score * weight + (_JOINING if item.path is not None else 0.0)
+                aside = _ON_THE_WAY if item.path is None and term in starts else 0.0
+                score = item.score - aside + (_JOINING if item.path is not None else 0.0)
                 scores[term] = max(scores.get(term, score), score)
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)

@@ -610,7 +610,7 @@ def test_mistake_09_entities_lines_and_passages_are_returned(nobel: KnowledgeBas
 
 def test_mistake_10_every_option_is_one_that_the_method_takes() -> None:
     defaults = {
-        "top_k_nodes": 10, "top_k_chunks": 5, "top_k_paths": 10, "similarity_threshold": 0.5, "max_hops": 1,
+        "top_k_nodes": 10, "top_k_chunks": 5, "top_k_paths": 15, "similarity_threshold": 0.5, "max_hops": 1,
         "node_freq_weight": 0.4, "node_sim_weight": 0.6, "decay": 0.0, "path_ranking": "similarity", "mode": "text",
     }  # fmt: skip
     assert load("entity", {name: str(value) for name, value in defaults.items()}) == Entity()
