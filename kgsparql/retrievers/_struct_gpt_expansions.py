@@ -14,9 +14,9 @@ from kgsparql.graphs.cut import Cut
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._walking import example_ends
 
 _HUB = 500  # with more neighbours than this by one predicate, an entity is a hub: only some of them are fetched
-_EXAMPLES = 2  # terms that a predicate leads to which a model reads
 _FACTS = 1_000  # facts that one step fetches, over all predicates that it follows
 
 Unit = tuple[Path, ...]
@@ -173,26 +173,10 @@ def expansion_text(expansion: Expansion, labels: Mapping[Term, str], examples: I
     return f"{labels[expansion.frontier.walk.start]} {arrows} ({count}{f': {named}' if named else ''})"
 
 
-def example_ends(expansions: Sequence[Expansion], session: Session) -> list[list[Term]]:
-    """Two terms that each expansion leads to from its first entity: a query, one more each for blank nodes and hubs."""
-    steps: dict[IRI, list[Step]] = {}
-    for expansion in expansions:
-        own = steps.setdefault(next(iter(expansion.counts)), [])
-        own += [] if expansion.step in own else [expansion.step]
-    near: dict[tuple[IRI, Step], list[Term]] = {}
-    with session.within_budget():
-        found = neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=_EXAMPLES + 1)
-        for group in found.items:
-            ends = [*group.neighbours, *(way.end for way in group.mediated)]
-            near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
-    return [_examples(expansion, near) for expansion in expansions]
-
-
-def _examples(expansion: Expansion, near: Mapping[tuple[IRI, Step], Sequence[Term]]) -> list[Term]:
-    first = next(iter(expansion.counts))
-    way = expansion.frontier.ways[first]
-    before = way.hops[-1].start if way.hops else None
-    return [end for end in near.get((first, expansion.step), ()) if end != before][:_EXAMPLES]
+def examples_of(expansions: Sequence[Expansion], session: Session) -> list[list[Term]]:
+    """Some terms that each expansion leads to from its first entity."""
+    first = [(expansion, next(iter(expansion.counts))) for expansion in expansions]
+    return example_ends([(expansion.frontier.ways[entity], expansion.step) for expansion, entity in first], session)
 
 
 def fetch_neighbours(

@@ -30,6 +30,7 @@ class Walked:
     :param led_to: the neighbours by each step from a term, so that none is queried twice.
     :param met: the siblings of every trail that was walked.
     :param draft: the answer of the model that judged the evidence enough.
+    :param asks_again: whether a model that chooses nothing is asked once more.
     :param stopped: whether the walk has ended before its full depth.
     """
 
@@ -40,6 +41,7 @@ class Walked:
     by_oracle: set[Trail] = field(default_factory=set)
     by_model: bool = False
     draft: Draft | None = None
+    asks_again: bool = True
     stopped: bool = False
 
     def meet(self, chosen: Sequence[ChosenOffer]) -> None:

@@ -23,7 +23,13 @@ from kgsparql.rdf.paths import Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
-from kgsparql.retrievers._walking import candidates_by_start, linked_classes, predicate_counts, terms_of
+from kgsparql.retrievers._walking import (
+    candidates_by_start,
+    example_ends,
+    linked_classes,
+    predicate_counts,
+    terms_of,
+)
 
 STAND_INS = 150
 """Siblings of the chains in a beam whose predicates are offered, too."""
@@ -144,6 +150,18 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
 def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
     count = f"{offer.count:,}{'' if offer.exact else '+'}"
     return f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})"
+
+
+def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
+    """The candidates, each with some of the neighbours that it leads to, for a model to read."""
+    own = [offered[candidate.number] for candidate in candidates]
+    examples = example_ends([(offer.path, offer.step) for offer in own], session)
+    labels = session.labels([term for ends in examples for term in ends])
+    texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
+    return [
+        replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
+        for candidate, text in zip(candidates, texts, strict=True)
+    ]
 
 
 def expanded_offers(

@@ -13,17 +13,19 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.events import Event
-from kgsparql.exploration import PredicateCount, predicates
+from kgsparql.exploration import PredicateCount, neighbours, predicates
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf.paths import Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, local_name
-from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
 T = TypeVar("T")
 
 SAMPLE = 20
 """Paths, or ends of a path, from which the kinds of the terms along the path are taken."""
+
+_EXAMPLES = 2  # terms that a step leads to which a model reads
 
 _INSTANCES = Step(RDF_TYPE, "inverse")
 
@@ -72,6 +74,29 @@ def candidates_by_start(
         )
         candidates |= {i: replace(candidate, number=i) for i, candidate in zip(places, scored, strict=True)}
     return [candidates[i] for i in range(len(paths))]
+
+
+def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[list[Term]]:
+    """Two terms that each step leads to from the end of its path, not straight back: what a model reads of it.
+
+    A query for all, one more each for blank nodes and hubs.
+    """
+    wanted: dict[IRI, list[Step]] = {}
+    for path, step in steps:
+        if isinstance(path.end, IRI):
+            wanted.setdefault(path.end, []).append(step)
+    near: dict[tuple[Term, Step], list[Term]] = {}
+    with session.within_budget():
+        own = {entity: list(dict.fromkeys(some)) for entity, some in wanted.items()}
+        found = neighbours(session.graph, own, steps=own, direction=session.direction, limit=_EXAMPLES + 1)
+        for group in found.items:
+            ends = [*group.neighbours, *(way.end for way in group.mediated)]
+            near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
+    before = [path.hops[-1].start if path.hops else None for path, _ in steps]
+    return [
+        [end for end in near.get((path.end, step), ()) if end != last][:_EXAMPLES]
+        for (path, step), last in zip(steps, before, strict=True)
+    ]
 
 
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:

@@ -32,7 +32,7 @@ from kgsparql.retrievers._struct_gpt_expansions import (
     Frontier,
     KnownNeighbours,
     affordable_entities,
-    example_ends,
+    examples_of,
     expansion_text,
     expansions_of,
     fetch_neighbours,
@@ -94,7 +94,7 @@ class StructGPT(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
-        find_links(session)
+        was_asked = find_links(session)
         found: list[FoundFacts] = []
         draft: Draft | None = None
         frontiers = [_frontier(link.term) for link in session.links]
@@ -104,7 +104,7 @@ class StructGPT(WalkingRetriever):
             step: list[FoundFacts] = []
             try:
                 with session.within_budget():
-                    step = self._step(frontiers, left, known, session)
+                    step = self._step(frontiers, left, known, session, asks_again=number == 1 and not was_asked)
                     found += shown_facts(step, session, tokens=self.fact_tokens)
                 if session.notes.partial or not step or number == self.max_steps:
                     break
@@ -131,13 +131,18 @@ class StructGPT(WalkingRetriever):
         return _ends_retrieval(found, session)
 
     def _step(
-        self, frontiers: Sequence[Frontier], left: list[Expansion], known: KnownNeighbours, session: Session
+        self,
+        frontiers: Sequence[Frontier],
+        left: list[Expansion],
+        known: KnownNeighbours,
+        session: Session,
+        *,
+        asks_again: bool,
     ) -> list[FoundFacts]:
         """The facts of the predicates that were chosen; ``left`` takes what a model may go back to at the next step."""
-        begins = all(not frontier.walk.path.steps for frontier in frontiers)
         expansions = [*self._expansions(frontiers, session), *left]
         chosen = self._choices(_candidates(expansions, session), expansions, session)
-        if begins and not chosen and expansions:
+        if asks_again and not chosen and expansions:
             expansions, chosen = self._second_choices(expansions, session)
         limit = self.neighbours_per_predicate
         taken = [expansions[choice.candidate.number] for choice in chosen]
@@ -231,7 +236,7 @@ def _with_examples(
     candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
 ) -> list[Candidate]:
     own = [expansions[candidate.number] for candidate in candidates]
-    examples = example_ends(own, session)
+    examples = examples_of(own, session)
     terms = [term for ends in examples for term in ends]
     terms += [term for e in own for term in (e.frontier.walk.start, *(step.predicate for step in e.path))]
     labels = session.labels(terms)

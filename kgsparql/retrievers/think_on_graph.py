@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import LISTED, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
+from kgsparql.answering.choosing import Candidate, Choice, RankerChooser, is_read
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.link_mending import alternatives, find_links, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
@@ -50,6 +50,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     offers,
     path_sample,
     thinned_offers,
+    with_examples,
 )
 from kgsparql.retrievers._walking import WalkingRetriever, note_order, run_in_parallel, terms_of
 
@@ -110,8 +111,8 @@ class ThinkOnGraph(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Chains (P); those that the answer rests on are followed to all their ends."""
-        find_links(session)
-        walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links))
+        was_asked = find_links(session)
+        walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links), asks_again=not was_asked)
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._advance(walked, session)
@@ -150,7 +151,10 @@ class ThinkOnGraph(WalkingRetriever):
                     )
             if walked.stopped:
                 return []
-            return run_in_parallel(session, list(map(choosing, self._lists(offered, session))))
+            lists = self._lists(offered, session)
+            if self.prune == "model" and is_read(session.choose):
+                lists = [with_examples(own, offered, session) for own in lists]
+            return run_in_parallel(session, list(map(choosing, lists)))
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
@@ -166,7 +170,8 @@ class ThinkOnGraph(WalkingRetriever):
         """
         walked.by_model = True
         choices: list[Choice] = []
-        if not walked.depths and session.can_spare_call("predicates"):
+        if not walked.depths and walked.asks_again and session.can_spare_call("predicates"):
+            walked.asks_again = False
             read = {c.number for own in self._lists(offered, session) for c in own}
             rest = [c for c in candidates_of(offered, session) if c.number not in read]
             others = () if rest else alternatives(session)[: self.width]
@@ -175,7 +180,7 @@ class ThinkOnGraph(WalkingRetriever):
                 offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
                 rest = [c for own in self._lists(offered, session) for c in own]
             with session.within_budget():
-                choices = self._choose(rest, self.width * len(walked.beam), session)
+                choices = self._choose(with_examples(rest, offered, session), self.width * len(walked.beam), session)
             if others:
                 mend_links(session, [others[offered[choice.candidate.number].place] for choice in choices])
             if not choices:
@@ -228,7 +233,9 @@ class ThinkOnGraph(WalkingRetriever):
         chains, told_apart = evenly_scored_chains(chosen), False
         try:
             if self.score_entities:
-                chains, told_apart = scored_chains(chosen, labels, self.width, session, again=not walked.depths)
+                chains, told_apart = scored_chains(
+                    chosen, labels, self.width, session, again=not walked.depths and walked.asks_again
+                )
         except _MODEL_FAILED as error:
             _stop(walked, error, session)
         walked.by_model |= told_apart
