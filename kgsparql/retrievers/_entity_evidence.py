@@ -27,7 +27,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, no
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import SHOWN, line_candidates, line_item
 
-_DIRECT = 0.5  # added to the score of a line of one step from an entity that the question names
 _CARD_GROUPS = 40  # most predicates on the card of an entity
 _CARD_ENDS = 5  # most neighbours by one predicate on a card
 
@@ -43,8 +42,8 @@ def best_lines(
 ) -> list[tuple[Line, float]]:
     """The lines that fit the question best, with more edges first among equals; or just those with the most edges.
 
-    The score of the entity is added, so that lines of less similar entities rank lower, and something for a direct fact
-    of one that the question names. Of longer lines with the same ends, one is kept.
+    The score of the entity is added, so that lines of less similar entities rank lower. Half of the lines are direct
+    facts of what the question names, if there are so many. Of longer lines with the same ends, one is kept.
 
     :param groups: the neighbours of the entities: how many edges each has.
     :return: each with only the ways that are shown, and its score.
@@ -53,15 +52,20 @@ def best_lines(
     for group in groups:
         degree[group.entity] += group.count
     edges = [degree[line.start] + line.count for line in lines]
-    named = {link.term for link in session.links}
     candidates = []
     for line, edge_count, candidate in zip(lines, edges, line_candidates(lines, session), strict=True):
-        score = (candidate.score or 0.0) + matched[line.start].score
-        score += _DIRECT if len(line.path) == 1 and line.start in named else 0.0
-        candidates.append(replace(candidate, score=float(edge_count) if by_degree else score))
+        score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[line.start].score
+        candidates.append(replace(candidate, score=score))
     candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
-    chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
-    best = [(lines[choice.candidate.number], choice.score) for choice in chosen]
+    named = {link.term for link in session.links}
+    own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path) == 1]
+    own = [] if by_degree else own
+    question, purpose = session.masked_question, "lines around the entities"
+    chosen = session.ranked.choose(question, own, purpose, (at_most + 1) // 2)
+    taken = {choice.candidate.number for choice in chosen}
+    rest = [candidate for candidate in candidates if candidate.number not in taken]
+    chosen += session.ranked.choose(question, rest, purpose, at_most - len(chosen))
+    best = [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
     return [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in best]
 
 

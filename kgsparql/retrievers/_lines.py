@@ -112,7 +112,7 @@ def _is_one_step(line: Line, direction: Direction) -> bool:
 
 
 def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
-    """The lines that say something: none that only repeats a name or ends where it starts, and no two that read alike.
+    """The lines that say something: none that only repeats a name or goes in a circle, and no two that read alike.
 
     Two predicates of one name that lead to the same ends read alike.
     """
@@ -122,7 +122,7 @@ def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
     told: dict[tuple[object, ...], Line] = {}
     for line in own:
         steps = tuple((labels[step.predicate], step.direction) for step in line.path)
-        if not all(_is_name(way, labels) or way.end == way.start for way in line.ways):
+        if not all(_is_name(way, labels) or way.end in way.terms[:-1] for way in line.ways):
             told.setdefault((line.start, steps, frozenset(line.ends)), line)
     return list(told.values())
 
@@ -228,6 +228,14 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
         cuts=() if is_whole else (_cut_of(line, named, most=most),),
         ways=line.ways,
     )
+
+
+def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """The items in their order, but each direct fact before what continues it."""
+    begun = [(item.paths[0].start, item.paths[0].hops[0].step) for item in items]
+    direct = {begins: place for place, begins in enumerate(begun) if len(items[place].paths[0]) == 1}
+    places = dict.fromkeys(place for i, begins in enumerate(begun) for place in (direct.get(begins, i), i))
+    return [items[place] for place in places]
 
 
 def path_item(

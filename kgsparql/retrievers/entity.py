@@ -28,7 +28,7 @@ from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
 from kgsparql.retrievers._entity_evidence import best_lines, line_items, passage_items, passage_terms
-from kgsparql.retrievers._lines import SHOWN, lines_of
+from kgsparql.retrievers._lines import SHOWN, direct_first, lines_of
 
 _ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
 _NEIGHBOURS = 500  # most neighbours that count besides the entities themselves
@@ -104,7 +104,7 @@ class Entity(Retriever):
                     [*line_terms(line for line, _ in best), *passage_terms(list(similarity), about, groups)],
                     in_grace=True,
                 )
-                items += line_items(best, groups, session)
+                items += direct_first(line_items(best, groups, session))
             with session.within_budget():
                 items += self._passages(matched, about, groups, lines, session)
         evidence = Evidence(items)

@@ -29,6 +29,7 @@ from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 from kgsparql.retrievers._lines import (
+    direct_first,
     line_candidates,
     line_item,
     lines_around,
@@ -121,7 +122,7 @@ class MindMap(Retriever):
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
                 lines += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
-        found = [*paths, *sorted(lines, key=lambda item: -item.score)]
+        found = [*paths, *direct_first(sorted(lines, key=lambda item: -item.score))]
         if session.complete:
             with session.within_budget():
                 found = self._completed(found, session)

@@ -148,7 +148,8 @@ def test_one_round_of_starts_before_any_has_two() -> None:
 def test_a_single_entity_is_looked_around_two_hops(graph_of: Graph) -> None:
     graph = graph_of(":ann :worked_at :uni . :ben :worked_at :uni . :cas :worked_at :uni . :uni :city :bonn .")
     found = retrieve(graph, ["ann"], "who worked at the same uni?")
-    assert next(iter(found.evidence)).text == "ann —worked at→ uni ←worked at— ben; cas"
+    texts = [item.text for item in found.evidence]
+    assert texts[:2] == ["ann —worked at→ uni", "ann —worked at→ uni ←worked at— ben; cas"]
     assert {a.label for a in found.candidates[:2]} == {"ben", "cas"}
     assert "ann" not in {a.label for a in found.candidates}
 

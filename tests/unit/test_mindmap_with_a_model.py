@@ -199,7 +199,7 @@ def test_facts_that_are_not_enough_are_said_to_be_so(ask: Ask) -> None:
 def test_M05_M06_entities_are_numbers_of_the_list(ask: Ask) -> None:
     script = by_call(answer=Text({"answer": "So [P1].", "entities": [1, 1, 0, -1, 999, "all", "Linus Paulin"]}))
     answer, _ = ask(script)
-    ends = set(answer.evidence["P1"].ends)
+    ends = set(answer.evidence["N1"].ends)
     assert {a.term for a in answer.answers} == ends
     assert len(ends) > 1, "the first choice is all of them"
     assert answer.removed == 6
