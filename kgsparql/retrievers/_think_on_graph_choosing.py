@@ -69,8 +69,7 @@ def candidate_lists(
         chains = len(by_place)
         most = max(1, min(max(shortlist // chains, _FEW), shortlist, LISTED // chains)) if batch else shortlist
         for place, own in by_place.items():
-            best = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
-            by_place[place] = sorted(best, key=lambda c: c.number)
+            by_place[place] = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
     lists = list(by_place.values())
     return [[c for own in lists for c in own]] if batch else lists
 

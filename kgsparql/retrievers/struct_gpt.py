@@ -109,7 +109,7 @@ class StructGPT(WalkingRetriever):
                 if session.notes.partial or not step or number == self.max_steps:
                     break
                 with session.within_budget():
-                    seen = _facts_retrieval(found, session, latest_first=True)
+                    seen = _facts_retrieval(found, session, latest=len(step))
                     draft = draft_if_enough(seen, session) if session.can_spare_call("enough") else None
                     if draft is not None and draft.sufficient:
                         # An oracle writes no text: the paths it chose are followed to all their ends.
@@ -227,9 +227,8 @@ def _frontier(start: IRI) -> Frontier:
 
 
 def _likeliest(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that a model reads, in their order."""
-    best = sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
-    return sorted(best, key=lambda candidate: candidate.number)
+    """The candidates that a model reads, the likeliest first."""
+    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
 
 
 def _with_examples(
@@ -259,11 +258,12 @@ def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
     return session.labels.majority_types([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
-def _facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
-    """The facts as evidence, each predicate an item."""
+def _facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: int = 0) -> Retrieval:
+    """The facts as evidence, each predicate an item; candidates of the last ``latest`` of them come first."""
     evidence = Evidence(fact_item(one, session) for one in found)
     shown = list(zip(evidence, found, strict=True))
-    return Retrieval(evidence, tuple(candidates_of(reversed(shown) if latest_first else shown, session)))
+    before = len(shown) - latest
+    return Retrieval(evidence, tuple(candidates_of([*shown[before:], *shown[:before]], session)))
 
 
 def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:

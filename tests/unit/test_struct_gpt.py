@@ -587,6 +587,7 @@ def test_a_model_may_choose_three_predicates_at_once_the_ranker_one(ask: Ask) ->
     every = lambda body: Text({"choices": [{"n": n, "score": 0.5} for n in numbered(body)]})  # noqa: E731
     asked = ask(turtle, "What of Alpha?", by_call(predicates=every, facts=enough_with("v0", "v1", "v2")))
     assert len(marked(asked.bodies[1])) == 3
+    assert asked.labels == ["v0", "v1", "v2"], "what leads there was chosen in this order"
     assert len(ask(turtle, "What of Alpha?", options={"max_steps": 1}).answer.evidence) == 1
 
 
