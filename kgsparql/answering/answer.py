@@ -173,18 +173,21 @@ class Answer:
     def best(self) -> tuple[AnswerTerm, ...]:
         """The answers; where nobody chose among candidates, those that the best reading of the question leads to.
 
-        If the first candidate is met from several entities, those that are met from all of these.
+        If the first candidate is met from several names of the question, those that are met from all of these.
         """
         if not self.is_ranked or not self.answers:
             return self.answers
         first = self.answers[0]
-        starts = self._starts(first)
-        if len(starts) > 1:
-            return tuple(takewhile(lambda one: self._starts(one) >= starts, self.answers))
+        named = self._names(first)
+        if len(named) > 1:
+            return tuple(takewhile(lambda one: self._names(one) >= named, self.answers))
         return tuple(takewhile(lambda one: one.markers[:1] == first.markers[:1], self.answers))
 
-    def _starts(self, one: AnswerTerm) -> set[Term]:
-        return {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
+    def _names(self, one: AnswerTerm) -> set[object]:
+        """What of the question leads to an answer: two meanings of one name are one."""
+        starts = {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
+        names = {meant.term: link.mention for link in self.linked for meant in (*link.candidates, link)}
+        return {names.get(start, start) for start in starts}
 
     def to_json(self) -> AnsweredObject:
         """The answer as one JSON object; :mod:`~kgsparql.answering.answer_schema` says what is in it."""

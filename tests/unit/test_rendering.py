@@ -16,6 +16,7 @@ from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Triple
@@ -179,6 +180,11 @@ def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> 
     made = ranked(evidence=Evidence([from_ann, from_ben]), answers=candidates)
     assert made.best == candidates[:1]
     assert lines(made)[0] == "Friend 0  [P1, P2]"
+    # Unless the two are what one name may mean: nobody asked what they have in common.
+    named = Mention("Ann", 0, 3)
+    ben = LinkedEntity(friend(9), "Ann (band)", 0.9, "entity", "exact", named)
+    meanings = LinkedEntity(ANN, "Ann", 1.0, "entity", "exact", named, candidates=(ben,))
+    assert replace(made, linked=(meanings,)).best == candidates
 
 
 def test_what_keeps_candidates_from_being_an_answer_comes_before_them() -> None:
