@@ -186,7 +186,9 @@ class Answer:
     def _names(self, one: AnswerTerm) -> set[object]:
         """What of the question leads to an answer: two meanings of one name are one."""
         starts = {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
-        names = {meant.term: link.mention for link in self.linked for meant in (*link.candidates, link)}
+        names: dict[Term, object] = {
+            meant.term: link.mention for link in self.linked for meant in (*link.candidates, link)
+        }
         return {names.get(start, start) for start in starts}
 
     def to_json(self) -> AnsweredObject:
