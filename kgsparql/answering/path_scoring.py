@@ -110,13 +110,14 @@ def path_features(
     words = question.asking_words(paths[0].kinds[0], ranker)
     lengths = np.array([len(p.path) for p in paths])
     steps = _Steps(paths, labels)
+    for_others = asks_for_others(question.masked, names=len(question.mentions))
     return np.column_stack(
         [
             *ranked.reshape(3, len(paths)),
             _coverage(question, words, steps, ranker),
             _order(question, steps, ranker),
             _kind(question, paths, labels, ranker),
-            np.array([p.path.goes_back for p in paths]) * (1.0 if asks_for_others(question.masked) else -1.0),
+            np.array([p.path.goes_back for p in paths]) * (1.0 if for_others else -1.0),
             np.maximum(0, lengths - max(1, len(words))),
             np.maximum(0, lengths - max(1, question.runs(words))),
         ]

@@ -28,8 +28,9 @@ _PAST = frozenset(
 _NAMING = frozenset({"name", "names"})
 _BEFORE_NOUN = frozenset({"what", "which", "whose"})
 WHAT_ONE_DOES = "profession job"
-_DOES = re.compile(r"what (?:do|does|did) .+ do\b", re.IGNORECASE)
-"""A question for what somebody does for a living."""
+_DOES = re.compile(r"what (?:do|does|did) (?:.+ )?do\b|(?:what|why) .*\b(?:known|famous)\b", re.IGNORECASE)
+"""A question for what somebody does for a living or is known for, also without the name."""
+_SPEAK = re.compile(r"what (?:do|does|did|.*\blanguages?)\b.*\bspeaks?\b", re.IGNORECASE)
 
 
 def expected_kind(question: str) -> str:
@@ -47,9 +48,13 @@ def expected_kind(question: str) -> str:
     ('gender', 'city')
     >>> expected_kind("What did Ann do at Bell Labs?")
     'profession job'
+    >>> expected_kind("What did do for a living?"), expected_kind("What do they speak in Chile?")
+    ('profession job', 'language')
     """
     if _DOES.match(question.strip()):
         return WHAT_ONE_DOES
+    if _SPEAK.match(question.strip()):
+        return "language"
     question_words = [token.text for token in tokens(question)]
     stops = stop_words(("en",))
     for i, word in enumerate(question_words):
@@ -175,18 +180,22 @@ def operation_asked(question: str) -> Operation | None:
     return None
 
 
-def asks_for_others(question: str) -> bool:
+def asks_for_others(question: str, *, names: int = 1) -> bool:
     """Whether the question asks for things that have something in common with the one it names; English only.
 
-    Its answer is reached by a predicate to what they share, and back by the same predicate. Such a question has a word
+    Where it names several, `also` asks for what they share: `Who is in Alien and also in Aliens?`. Its answer is reached by a predicate to what they share, and back by the same predicate. Such a question has a word
     for it, such as `same`, or has one word twice.
 
     >>> asks_for_others("Who worked at the same place as Ann?"), asks_for_others("Where did Ann work?")
     (True, False)
     >>> asks_for_others("films directed by the director of Jaws"), asks_for_others("Who co-wrote songs with Ann?")
     (True, True)
+    >>> asks_for_others("Who starred in and also starred in", names=2)
+    False
     """
     question_words = [token.text for token in tokens(question)]
+    if names > 1 and "also" in question_words:
+        return False
     stops = stop_words(("en",))
     roots = [root(word) for word in question_words if word not in stops and len(word) > 3]
     return "co" in question_words or len(roots) > len(set(roots)) or not _OTHERS.isdisjoint(question_words)
