@@ -183,8 +183,8 @@ def operation_asked(question: str) -> Operation | None:
 def asks_for_others(question: str, *, names: int = 1) -> bool:
     """Whether the question asks for things that have something in common with the one it names; English only.
 
-    Where it names several, `also` asks for what they share: `Who is in Alien and also in Aliens?`. Its answer is reached by a predicate to what they share, and back by the same predicate. Such a question has a word
-    for it, such as `same`, or has one word twice.
+    Where it names several, `also` asks for what they share. Else the answer is reached by a predicate to what they
+    share, and back by the same predicate. Such a question has a word for it, such as `same`, or has one word twice.
 
     >>> asks_for_others("Who worked at the same place as Ann?"), asks_for_others("Where did Ann work?")
     (True, False)
