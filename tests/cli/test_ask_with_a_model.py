@@ -34,7 +34,7 @@ def test_an_answer_with_its_inference_and_what_it_cost(run: Run) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stderr == ""
     text = done.stdout
-    assert "\nInference\n   1  Richard Feynman —worked at→ California Institute of Technology  [P1]\n" in text
+    assert "\nInference\n   1  Richard Feynman —worked at→ California Institute of Technology  [N1]\n" in text
     assert "2 model calls" in text
     assert "tokens · cost 0.00" in text
 
@@ -69,7 +69,7 @@ def test_the_only_model_of_a_server_needs_no_name(run: Run, monkeypatch: pytest.
 
 def test_without_a_model_one_line_says_how_to_add_one(run: Run) -> None:
     done = run("ask", FEYNMAN, *PLAIN)
-    assert done.exit_code == 3, "without a model, the paths of MindMap are no sure answer to this"
+    assert done.exit_code == 0, done.stdout
     (line,) = done.stderr.splitlines()
     assert "-m MODEL" in line
     assert "OPENAI_API_KEY" in line
@@ -175,7 +175,7 @@ def test_mermaid_and_markdown_draw_the_tree(run: Run) -> None:
     assert chart.stdout.splitlines()[:3] == [
         "flowchart LR",
         '  n1["Richard Feynman"]',
-        '  n2["California Institute of Technology [P1]"]',
+        '  n2["California Institute of Technology [N1]"]',
     ]
     assert "```mermaid\nflowchart LR\n" in page.stdout
     assert "### Inference" in page.stdout
