@@ -51,7 +51,7 @@ class Weights:
     kind: Weight = 0.5
     sharing: Weight = 0.2
     words: Weight = 0.1
-    runs: Weight = 0.1
+    runs: Weight = 0.2
 
     @property
     def signed(self) -> NDArray[np.float64]:
