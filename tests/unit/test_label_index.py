@@ -24,7 +24,7 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.index import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.lance import LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.reading import read_descriptions, read_labels
+from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
 from kgsparql.linking.label_index.vectors import KEEP_EVERY
@@ -187,10 +187,7 @@ def test_L43_a_predicate_that_is_a_subject_a_type_loop_and_a_sameas_cycle(graph_
     assert [row.kind for row in rows if row.text == "Bee"] == ["entity"]
 
 
-def test_descriptions_are_apart(graph_of: MakeGraph, kept: LabelIndex) -> None:
-    assert [d.text for d in read_descriptions(graph_of(PLACES))] == ["A city on the Rhine."]
-    assert isinstance(kept.search, LanceLabels)
-    assert [d.text for d in kept.search.descriptions(["http://example.org/bonn"])] == ["A city on the Rhine."]
+def test_descriptions_are_no_names(kept: LabelIndex) -> None:
     assert not kept.search.like("city on the rhine", limit=5) or all(
         "Rhine" not in row.text for row in kept.search.like("city on the rhine", limit=5)
     )
@@ -346,7 +343,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
     assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.lance")) == [
-        "descriptions", "labels", "vectors", "words",
+        "labels", "vectors", "words",
     ]  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.label_index.lance import opened_index, write_descriptions, write_labels
-from kgsparql.linking.label_index.rows import DescriptionRow, LabelRow, Progress
+from kgsparql.linking.label_index.lance import opened_index, write_labels
+from kgsparql.linking.label_index.rows import LabelRow, Progress
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
@@ -64,18 +64,11 @@ class Builder:
     cancel: threading.Event | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(
-        self,
-        read: Callable[[], Sequence[LabelRow]],
-        *,
-        wait_s: float,
-        describe: Callable[[], Sequence[DescriptionRow]] | None = None,
-    ) -> LabelIndex:
+    def build(self, read: Callable[[], Sequence[LabelRow]], *, wait_s: float) -> LabelIndex:
         """The index, after doing all that was not done before.
 
         :param read: gives the labels; called if they are needed.
         :param wait_s: seconds to wait for another process that is building it.
-        :param describe: gives the descriptions; called if they are missing. ``None`` leaves them out.
         """
         tables = Tables(self.directory)
         rows: Sequence[LabelRow] | None = None
@@ -84,9 +77,6 @@ class Builder:
             if manifest is None:
                 rows = read()
                 manifest = self._write_labels(tables, rows)
-            if describe is not None and "descriptions" not in manifest:
-                manifest |= write_descriptions(tables, describe(), table_tag())
-                tables.publish(manifest)
             if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
                 rows = read() if rows is None else rows
                 self._embed(tables, manifest, self.embedder, sorted({row.text for row in rows}))
@@ -116,6 +106,6 @@ class Builder:
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
     """Drop the tables that stopped or older builds left behind."""
-    named = {manifest["labels"], manifest["words"], manifest.get("descriptions", ""), also}
+    named = {manifest["labels"], manifest["words"], also}
     named |= {entry["table"] for entry in manifest["vectors"].values()}
     tables.drop(name for name in tables.names() if name not in named)

@@ -18,7 +18,7 @@ from kgsparql.linking.label_index.kept_labels import KeptLabels
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.partial_index import index_with_lookup
-from kgsparql.linking.label_index.reading import read_descriptions, read_labels, too_many
+from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
@@ -128,7 +128,7 @@ def build_label_index(
     embedder: Embedder | None,
     progress: Progress | None = None,
 ) -> LabelIndex:
-    """Build, or finish building, the whole index: full text, descriptions, and a vector for each distinct text.
+    """Build, or finish building, the whole index: full text, and a vector for each distinct text.
 
     Full-text search works as soon as the labels are written. Embedding goes on where an earlier run stopped.
 
@@ -138,9 +138,8 @@ def build_label_index(
     """
     if _url_of_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    return _builder(graph, directory, embedder, progress).build(
-        partial(read_labels, graph, progress=progress), wait_s=0.0, describe=partial(read_descriptions, graph)
-    )
+    read = partial(read_labels, graph, progress=progress)
+    return _builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
 
 
 def _builder(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
 from kgsparql.linking.label_index.memory import nearest_places
-from kgsparql.linking.label_index.rows import DescriptionRow, LabelRow
+from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.label_index.vectors import EXACT_VECTORS
 from kgsparql.models.embedding import Embedder
@@ -117,13 +117,6 @@ class LanceLabels(LabelSearch):
             found.append([(text, 1 - distance) for distance, text in ranked])
         return found
 
-    def descriptions(self, iris: Collection[str]) -> list[DescriptionRow]:
-        """The descriptions that the graph has of some IRIs."""
-        table = self._table(self._manifest["descriptions"])
-        return sorted(
-            DescriptionRow(**row) for row in self._rows_with(table, "iri", iris, list(DescriptionRow._fields))
-        )
-
     def _rows_with(
         self, table: Any, column: str, values: Collection[str], columns: list[str]
     ) -> Iterator[dict[str, Any]]:
@@ -182,15 +175,3 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
         "capitals_tell": vocabulary.capitals_tell,
         "vectors": {},
     }
-
-
-def write_descriptions(tables: Tables, rows: Sequence[DescriptionRow], tag: str) -> dict[str, Any]:
-    """Write the descriptions, in a table of their own; gives what the manifest says about them."""
-    import pyarrow as pa
-
-    columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(DescriptionRow._fields)}
-    table = tables.create(f"descriptions_{tag}", pa.table(columns))
-    if rows:
-        with errors_translated(tables.directory):
-            table.create_index("iri", config=lancedb("index").BTree())
-    return {"descriptions": f"descriptions_{tag}"}

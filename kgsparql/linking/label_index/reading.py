@@ -15,7 +15,6 @@ from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.label_index.rows import (
     MAX_DEGREE,
-    DescriptionRow,
     Kind,
     LabelRow,
     Progress,
@@ -57,13 +56,6 @@ def read_labels(
     """
     with _limits_explained(graph), _no_garbage_collection():
         return _Reader(graph, progress, cancel).labels(announce)
-
-
-def read_descriptions(graph: OpenedGraph) -> list[DescriptionRow]:
-    """Every description in a graph, sorted; raises as :func:`read_labels`."""
-    with _limits_explained(graph):
-        reader = _Reader(graph)
-        return sorted({DescriptionRow(*row) for predicate in DESCRIPTIONS for row in reader.texts(predicate)})
 
 
 def too_many(graph: OpenedGraph, why: str) -> LimitError:

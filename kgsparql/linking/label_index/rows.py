@@ -1,4 +1,4 @@
-"""One row for each name of an entity, predicate or class, and one for each description."""
+"""One row for each name of an entity, predicate or class."""
 
 from __future__ import annotations
 
@@ -38,14 +38,6 @@ class LabelRow(NamedTuple):
     language: str = ""
     kind: Kind = "entity"
     degree: int = 0
-
-
-class DescriptionRow(NamedTuple):
-    """A sentence about one thing: to show, and to choose among candidates; never to find them."""
-
-    iri: str
-    text: str
-    language: str = ""
 
 
 def clean_text(text: str) -> str:
