@@ -99,12 +99,15 @@ def _line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
 
 
 def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
-    """What the index of labels has under a name that a model gave, the best first."""
+    """What the index of labels has under a name that a model gave, the best first; where it has none, a note says so."""
     if session.linker is None or not name:
         return ()
     with session.within_budget():
         found = session.linker.find(name, limit=2 * at_most)
         found = [one for one in found if one.kind != "predicate" and one.score >= _LIKE_ENOUGH]
+        if not found:
+            shown = printable(name, 60)
+            session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")
         return tuple(replace(one, mention=mention_in(session.own_words, one.label)) for one in found[:at_most])
     return ()
 

@@ -122,6 +122,12 @@ def test_a_name_that_is_not_there_is_looked_up_and_only_among_the_names(graph_of
     assert answer.status == "answered"
 
 
+def test_a_name_that_nothing_has_is_said_to_have_been_looked_for(graph_of: Graph) -> None:
+    search = Text({"choices": [], "search": "Xanadu"})
+    answer, _, _ = asked(graph_of(GRAPH), [search, NOTHING], QUESTION)
+    assert "the model looked for 'Xanadu', and nothing is called so" in answer.notes
+
+
 def test_a_choice_of_nothing_is_asked_once_more_and_then_respected(graph_of: Graph) -> None:
     answer, said, events = asked(graph_of(GRAPH), [NOTHING, NOTHING], QUESTION)
     assert calls(events) == ["paths", "paths"]
