@@ -99,7 +99,7 @@ def _line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
 
 
 def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
-    """What the index of labels has under a name that a model gave, the best first; where it has none, a note says so."""
+    """What the index of labels has under a name that a model gave, the best first; a note where it has none."""
     if session.linker is None or not name:
         return ()
     with session.within_budget():
