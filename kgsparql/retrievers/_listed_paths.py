@@ -18,6 +18,7 @@ from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
 from kgsparql.retrievers._path_enumeration import Enumeration
 
 _EXAMPLES = 2  # ends of a path that a model reads
+_START = 40  # characters of the entity that each line of a list begins with
 
 _HOUSEKEEPING = frozenset(
     "id ids identifier identifiers iri uri url guid uuid doi isbn issn orcid gnd viaf isni lccn checksum sortkey logo "
@@ -31,10 +32,14 @@ _CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w./:-]{6,}")
 
 @dataclass(frozen=True, slots=True)
 class LikelyPath:
-    """A scored path from one of the entities that a mention may mean."""
+    """A scored path from one of the entities that a mention may mean.
+
+    :param others: the same path from the other nodes of the same label and kind.
+    """
 
     enumeration: Enumeration
     candidate: Candidate
+    others: tuple[LikelyPath, ...] = ()
 
     @property
     def link(self) -> LinkedEntity:
@@ -69,14 +74,24 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
     """The first paths, without those that lead to just the same several ends as one before them."""
     kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
-    for one in with_direct_hops(found):
+    for one in with_direct_hops(_of_one_name(found)):
         ends = frozenset(one.enumeration.ends[one.path])
-        if one.path not in one.enumeration.whole or len(ends) < 2 or ends not in seen:
+        if one.others or one.path not in one.enumeration.whole or len(ends) < 2 or ends not in seen:
             seen |= {ends} if one.path in one.enumeration.whole else set()
             kept.append(one)
         if len(kept) == at_most:
             break
     return kept
+
+
+def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
+    """The paths, those of one label, kind and description, which nobody can tell apart, in the place of the best."""
+    same: dict[tuple[object, ...], list[LikelyPath]] = {}
+    for one in found:
+        link, kinds = one.link, one.enumeration.kinds_along(one.path)
+        key = (link.mention, normalised(link.label), link.kind, link.description, kinds[0], one.path)
+        same.setdefault(key, []).append(one)
+    return [replace(own[0], others=tuple(own[1:])) for own in same.values()]
 
 
 def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Collection[str]) -> bool:
@@ -110,19 +125,24 @@ def _is_code(end: Term) -> bool:
 
 def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
     """The paths as a numbered list: start, predicates, number of ends, and some of the ends."""
-    examples = [one.enumeration.ends[one.path][:_EXAMPLES] for one in found]
+    ends_of = [
+        list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
+    ]
+    examples = [own[:_EXAMPLES] for own in ends_of]
     predicates = [step.predicate for one in found for step in one.path]
     labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
     walks = []
     for one in found:
-        parts = [labels[one.link.term]]
+        nodes = f", {1 + len(one.others)} nodes" if one.others else ""
+        parts = [f"{printable(labels[one.link.term], _START)}{nodes}"]
         for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
     alike = Counter(walks)
     listed = []
     for i, (one, walk, own) in enumerate(zip(found, walks, examples, strict=True)):
-        count = f"{len(one.enumeration.ends[one.path])}{'' if one.path in one.enumeration.whole else '+'}"
+        is_whole = all(f.path in f.enumeration.whole for f in (one, *one.others))
+        count = f"{len(ends_of[i])}{'' if is_whole else '+'}"
         told = f" [{_told_apart(one, [f for f, w in zip(found, walks, strict=True) if w == walk])}]" * (alike[walk] > 1)
         ends = "; ".join(printable(labels[end], 60) for end in own)
         listed.append(replace(one.candidate, number=i, text=f"{walk}{told} ({count}: {ends})"))

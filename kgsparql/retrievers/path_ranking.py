@@ -27,6 +27,8 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
+from kgsparql.evidence.term_labels import namesake_groups
+from kgsparql.exploration import descriptions
 from kgsparql.linking.answer_type import word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
@@ -138,7 +140,7 @@ class PathRanking(Weights, Retriever):
         """
         enumerations = [
             enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
-            for link in starts or self._meanings(session)
+            for link in _described(starts or self._meanings(session), session)
         ]
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
@@ -200,26 +202,34 @@ class PathRanking(Weights, Retriever):
                 chosen += self._second_choices(said, likely, session) if mends else []
             if not chosen and not session.notes.partial:
                 session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
-        return chosen[: self.paths_kept]
+        return [(each, choice) for one, choice in chosen[: self.paths_kept] for each in (one, *one.others)]
 
     def _second_choices(
         self, said: Chosen, likely: Sequence[LikelyPath], session: Session
     ) -> list[tuple[LikelyPath, Choice]]:
         """What a model chooses from the paths of other entities, where it says that a link is wrong, or the next paths.
 
-        With the next paths, which may be no better, the best of the first are listed again. Where there are none, those
-        of what else the names may mean are. It is not asked about nothing.
+        Where it chose nothing, the best of the first are listed again, but for those from a wrong link. Where there are
+        no next paths, those of what else the names may mean are listed. A model that read on may still mend a link: the
+        likeliest paths are taken then, for it is asked no third time. It is not asked about nothing.
         """
         others = said.links or looked_up(said.search, session, at_most=self.link_candidates)
-        rest = [] if others else likely[self.prompt_paths :]
-        listed = [*rest, *likely[: self.paths_kept]] if rest else []
+        listed = [] if others else list(likely[self.prompt_paths :])
         if not listed:
-            others = others or alternatives(session)[: self.link_candidates]
-            listed = distinct_paths(self.likely_paths(session, others), self.prompt_paths) if others else []
+            meant = others or alternatives(session)[: self.link_candidates]
+            listed = distinct_paths(self.likely_paths(session, meant), self.prompt_paths) if meant else []
         if not listed or not session.can_spare_call("paths"):
             return []
-        choices = session.choose.choose(session.question, numbered_list(listed, session), "paths", self.paths_kept)
-        chosen = [(listed[choice.candidate.number], choice) for choice in choices]
+        wrong = [other.mention for other in others]
+        right = [one for one in likely if not any(one.link.mention.overlaps(mention) for mention in wrong)]
+        listed += [] if said.choices else right[: self.paths_kept]
+        again = choose_or_mend(
+            session.choose, numbered_list(listed, session), "paths", self.paths_kept, session, mends=not others
+        )
+        chosen = [(listed[choice.candidate.number], choice) for choice in again.choices]
+        if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
+            best = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
+            chosen = [(one, Choice(one.candidate, one.score, "ranker")) for one in best]
         mend_links(session, [one.link for one, _ in chosen])
         return chosen
 
@@ -243,6 +253,17 @@ class PathRanking(Weights, Retriever):
 
 def _path_of(item: EvidenceItem) -> PropertyPath:
     return item.ways[0].property_path
+
+
+def _described(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
+    """The entities, those of one label with their descriptions; one query where there are such."""
+    alike = namesake_groups((one.term, one.label) for one in starts)
+    with session.within_budget():
+        known = descriptions(session.graph, (term for own in alike for term in own), languages=session.labels.languages)
+        return [
+            replace(one, description=known[one.term].text if one.term in known else one.description) for one in starts
+        ]
+    return starts
 
 
 def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:

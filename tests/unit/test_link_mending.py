@@ -148,6 +148,44 @@ def test_after_the_next_paths_a_model_may_still_take_the_best_of_the_first(graph
     assert (len(answer.evidence), answer.status) == (1, "answered")
 
 
+def test_a_link_may_still_be_mended_after_the_next_paths(graph_of: Graph) -> None:
+    options = {"prompt_paths": 2, "paths_kept": 1}
+    search = Text({"choices": [], "search": "New York City"})
+    replies = [NOTHING, search, wrote("Adams [P1].", 1)]
+    answer, said, events = asked(graph_of(GRAPH), replies, "mayor of Brooklyn?", options=options)
+    assert calls(events) == ["paths", "paths", "answer"], "it is asked no third time"
+    assert "<links>" in said[1]
+    assert IRI(EX + "nyc") in {link.term for link in answer.linked}
+    assert [a.label for a in answer.answers] == ["Eric Adams"]
+
+
+def test_the_paths_of_a_right_link_are_listed_beside_those_of_a_name_that_was_looked_up(graph_of: Graph) -> None:
+    search = Text({"choices": [], "search": "Barclays Center"})
+    _, said, _ = asked(graph_of(GRAPH), [search, NOTHING], "where are Brooklyn Nets and the stadium?")
+    starts = [line.partition(". ")[2].split(" —")[0].split(" ←")[0] for line in lines(said[1])]
+    assert {"Barclays Center", "Brooklyn Nets"} <= set(starts)
+
+
+def test_nodes_of_one_name_that_nobody_can_tell_apart_are_one_line(graph_of: Graph) -> None:
+    graph = graph_of("""
+        :s1 rdfs:label "Security" ; :of :p1 . :s2 rdfs:label "Security" ; :of :p2 .
+        :s3 rdfs:label "Security" ; :of :p3 ; rdfs:comment "a company" .
+        :p1 rdfs:label "Paper one" . :p2 rdfs:label "Paper two" . :p3 rdfs:label "Paper three" .
+        """)
+    question = "what is Security of?"
+    _, (shown, *_), _ = asked(graph, [NOTHING], question)
+    both = number_of("Security, 2 nodes —of→ … (2: ", shown)
+    answer, _, _ = asked(graph, [picks(both), wrote("x [P1]", 1)], question)
+    assert {end for item in answer.evidence for end in item.ends} == {IRI(EX + "p1"), IRI(EX + "p2")}
+
+
+def test_a_long_name_is_not_read_in_every_line(graph_of: Graph) -> None:
+    name = "Reducing the overhead of development with an architecture that is generic"
+    graph = graph_of(f':a rdfs:label "{name}" ; :venue :v . :v rdfs:label "ICSA" .')
+    _, (shown, *_), _ = asked(graph, [NOTHING], f"which venue has '{name}'?")
+    assert f"1. {name[:39]}… —venue→" in shown
+
+
 def lines(shown: str) -> list[str]:
     return shown.partition("<candidates>\n")[2].removesuffix("\n</candidates>").splitlines()
 
