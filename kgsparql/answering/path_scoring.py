@@ -17,13 +17,16 @@ from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import BM25Ranker, Ranker
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.linking.roles import asked_way
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Term
 
 _SAME_WORDS = 0.9
 """How alike texts are of which all words have the same roots, as `director` and `directed by`, at least."""
 
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
+
+_OTHER_WAY = 1.0  # taken off a path whose first step goes along its predicate the other way than the question says
 
 Weight: TypeAlias = Annotated[float, Within(0, 10)]
 
@@ -84,7 +87,14 @@ def path_scores(
     Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
     """
     in_words = bool(weights.nested or weights.arrow or weights.reversed)
-    return path_features(question, paths, labels, ranker, in_words=in_words) @ weights.signed
+    scores = path_features(question, paths, labels, ranker, in_words=in_words) @ weights.signed
+    return scores - _OTHER_WAY * np.array([goes_other_way(question, p.path.steps[0], labels) for p in paths])
+
+
+def goes_other_way(question: ScoredQuestion, step: Step, labels: Mapping[Term, str]) -> bool:
+    """Whether a step from what the question is about goes along its predicate the other way than the question says."""
+    way = asked_way(question.question, question.about, labels[step.predicate]) if question.about else ""
+    return bool(way) and way != step.direction
 
 
 def path_features(

@@ -13,6 +13,7 @@ import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_of_answers import kind_gaps
+from kgsparql.answering.path_scoring import goes_other_way
 from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
@@ -60,6 +61,15 @@ _NEARER = 0.15
 
 _SAYS_WHAT_IT_IS = frozenset((*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
+_PARTS = re.compile(
+    r",?\s+and\s+(?:also\s+|then\s+)?(?=(?:\w+\s+)?(?:who|whom|whose|when|where|what|which|how|why)\b)"
+)
+"""What stands between two questions in one, not in a name: in small letters."""
+
+_OF_KINDS = frozenset((RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
+
+_NO_FACT = "the question does not say which fact is asked for"
+
 _SAYS_ENOUGH = re.compile(
     r"\b(?:where|when|who|people|person|everyone|everybody|how long|how old|(?:kind|type|sort)s? of)\b", re.IGNORECASE
 )
@@ -88,6 +98,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     else:
         named = {word for gap in missing for word in words(normalised(gap.words))}
         missing = [
+            *_part_gaps(best, session),
             *_operation_gaps(operation, session, best),
             *missing,
             *kind_gaps(session, best, found, _step_names(best, session)),
@@ -99,6 +110,18 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
 
 def _roots(names: Iterable[str]) -> set[str]:
     return {root(word) for name in names for word in words(normalised(name))}
+
+
+def _part_gaps(best: EvidenceItem, session: Session) -> Iterator[Gap]:
+    """The questions in one of two, but for the one that is most like what was found."""
+    parts = _PARTS.split(session.own_words.strip(" ?.!"))
+    if len(parts) == 1:
+        return
+    asked = [f"{part} {expected_kind(part)}" for part in parts]
+    names = [*_step_names(best, session), *_kind_names(best, session)]
+    answered = int(session.ranker.similarities(asked, names).max(axis=1, initial=0.0).argmax())
+    for part in (part for i, part in enumerate(parts) if i != answered):
+        yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
 
 
 def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
@@ -141,7 +164,8 @@ def _word_gaps(
     unused = unused_words(session, best)
     content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
     telling = [word for word in content if not _is_empty(word)]
-    asks_for_members = any(link.kind == "class" for link in session.links)
+    classes = [printable(link.label, 60) for link in session.links if link.kind == "class"]
+    asks_for_members = classes and not _OF_KINDS.isdisjoint(hop.triple.predicate for hop in best.paths[0].hops)
     asked_words = set(words(normalised(session.own_words)))
     wanted = {root(word) for word in words(expected_kind(session.own_words))}
     says_step = any(
@@ -149,7 +173,8 @@ def _word_gaps(
     )
     says_enough = says_step or asks_for_members or _SAYS_ENOUGH.search(session.own_words)
     if not telling and not computed and not says_enough:
-        yield Gap("word", "", "the question does not say which fact is asked for")
+        text = f"nothing says that what was found is {classes[0]!r}" if classes else _NO_FACT
+        yield Gap("word", "", text)
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
@@ -165,6 +190,11 @@ def _word_gaps(
     if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
     path = best.paths[0].property_path
+    first = path.steps[0]
+    about = session.scored_question(best.paths[0].start)
+    labels = session.labels([first.predicate], in_grace=True)
+    if goes_other_way(about, first, labels):
+        yield Gap("step", labels[first.predicate], f"the question asks for the other way of {labels[first.predicate]!r}")
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
     elif len(path) > 1 and telling:

@@ -50,6 +50,43 @@ def test_what_is_understood_is_answered(ask: Ask, question: str, first: str) -> 
     assert answer.answers[0].label == first
 
 
+PUPILS = """
+:teacher rdfs:label "teacher" . :part rdfs:label "part of" . :year rdfs:label "year" .
+:ida rdfs:label "Ida Brandt" ; :teacher :olof . :olof rdfs:label "Olof Ekman" ; :teacher :vera .
+:vera rdfs:label "Vera Holm" . :choir rdfs:label "Harbour Choir" ; :part :union ; :year 1950 .
+:union rdfs:label "Singers Union" ; :part :league . :league rdfs:label "Arts League" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Who was Olof Ekman's teacher?", "Vera Holm"),
+        ("Who were the pupils of Olof Ekman?", "Ida Brandt"),
+        ("Whom did Olof Ekman teach?", "Ida Brandt"),
+        ("What are the parts of the Singers Union?", "Harbour Choir"),
+    ],
+)
+def test_a_predicate_is_followed_the_way_that_is_asked(
+    graph_of: Callable[..., OxigraphGraph], question: str, first: str
+) -> None:
+    assert KnowledgeBase(graph_of(PUPILS), embedder="none").ask(question).answers[0].label == first
+
+
+def test_a_predicate_that_only_goes_the_other_way_is_no_answer(graph_of: Callable[..., OxigraphGraph]) -> None:
+    answer = KnowledgeBase(graph_of(PUPILS), embedder="none").ask("Who were Ida Brandt's students?")
+    assert (answer.status, [gap.text for gap in answer.gaps if gap.code == "step"]) == (
+        "partial",
+        ["the question asks for the other way of 'teacher'"],
+    )
+
+
+def test_of_two_questions_the_one_that_was_not_answered_is_said(ask: Ask) -> None:
+    answer = ask("Who wrote The Tide and when was it released?")
+    assert answer.status == "partial"
+    assert answer.text.startswith("No sure answer: only a part of this is answered, and not 'when was it released'")
+
+
 def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> None:
     answer = ask("Who directed The Tide?")
     assert (answer.status, codes(answer)) == ("partial", {"predicate"})

@@ -1,0 +1,75 @@
+"""Which way a question goes along a predicate: `Ann's children` are those whom `child` leads to, not who has Ann as one.
+
+English only.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import Literal as OneOf
+
+from kgsparql.linking.words import root, stem, stop_words, tokens, words
+from kgsparql.rdf.terms import normalised
+
+_PAIRS = (
+    ("student pupil disciple mentee", "teacher advisor adviser supervisor tutor mentor"),
+    ("child son daughter kid", "parent father mother"),
+    ("grandchild grandson granddaughter", "grandparent grandfather grandmother"),
+    ("descendant", "ancestor"),
+    ("employee subordinate", "employer boss manager supervisor"),
+    ("predecessor", "successor"),
+    ("subclass subtype subcategory hyponym", "superclass supertype supercategory hypernym"),
+)
+"""Roles of which one is what the other is to it."""
+
+_SHORT = 3  # letters of a word that is not taken for what somebody does
+_DID = re.compile(r"(?:which|what|how many)?\s*(.*)\b(?:did|does|do)\s*$", re.IGNORECASE)
+
+_SIDES = [tuple(frozenset(map(root, side.split())) for side in pair) for pair in _PAIRS]
+
+
+def asked_way(question: str, about: tuple[int, int], label: str) -> OneOf["forward", "inverse", ""]:
+    """Which way a question goes along a predicate from the thing that it names; empty where it does not say.
+
+    :param about: the place of the name, as ``(start, end)`` in characters.
+    :param label: the name of the predicate. `student of` says what the subject is, `student` what the object is.
+
+    >>> [asked_way("Who were Ann's students?", (9, 12), label) for label in ("student", "student of", "advisor", "boss")]
+    ['forward', 'inverse', 'inverse', '']
+    >>> asked_way("Who is the advisor of Ann?", (22, 25), "student of"), asked_way("Who advised Ann?", (12, 15), "boss")
+    ('forward', '')
+    >>> asked_way("Who did Ann teach?", (8, 11), "teacher"), asked_way("Which students did Ann have?", (19, 22), "teacher")
+    ('inverse', 'inverse')
+    """
+    own = [word for word in words(normalised(label)) if word != "has"]
+    is_of = own[-1:] == ["of"]
+    own = own[:-1] if is_of else own
+    called = {root(own[-1]), root("".join(own))} if own else set()
+    if _DID.search(question[: about[0]]) and own and own[-1].endswith(("er", "or")):
+        doers = {own[-1]}.union(*(side.split() for pair in _PAIRS for side in pair if own[-1] in side.split()))
+        done = [stem(token.text) for token in tokens(question[about[1] :]) if len(token.text) > _SHORT]
+        if any(doer.startswith(verb) for doer in doers for verb in done):
+            return "forward" if is_of else "inverse"
+    for noun in reversed(_owned_nouns(question[: about[0]], question[about[1] :])):
+        sides = [(mine, other) for pair in _SIDES for mine, other in (pair, pair[::-1]) if noun in mine]
+        if noun in called or any(called & mine for mine, _ in sides):
+            return "inverse" if is_of else "forward"
+        if any(called & other for _, other in sides):
+            return "forward" if is_of else "inverse"
+    return ""
+
+
+def _owned_nouns(before: str, after: str) -> list[str]:
+    """The roots of the words of `Ann's …`, of `the … of Ann` or of `which … did Ann have`."""
+    stops = stop_words(("en",)) - {"s"}
+    following = [token.text for token in tokens(after)]
+    if following == ["have"] and (has := _DID.search(before)):
+        found = [token.text for token in tokens(has[1]) if token.text not in stops]
+    elif after[:1] in {"'", "’"}:
+        found = list(takewhile(lambda word: word not in stops, following[following[:1] == ["s"] :]))
+    else:
+        preceding = [token.text for token in tokens(before)][::-1]
+        preceding = preceding[preceding[:1] in (["the"], ["a"], ["an"]) :]
+        found = list(takewhile(lambda word: word not in stops, preceding[1:]))[::-1] if preceding[:1] == ["of"] else []
+    return [root(word) for word in takewhile(lambda word: word != "s", found)]
