@@ -24,6 +24,7 @@ _PAIRS = (
 """Roles of which one is what the other is to it."""
 
 _SHORT = 3  # letters of a word that is not taken for what somebody does
+_APOSTROPHES = {"'", "’"}
 _DID = re.compile(r"(?:which|what|how many)?\s*(.*)\b(?:did|does|do)\s*$", re.IGNORECASE)
 
 _SIDES = [tuple(frozenset(map(root, side.split())) for side in pair) for pair in _PAIRS]
@@ -46,7 +47,8 @@ def asked_way(question: str, about: tuple[int, int], label: str) -> OneOf["forwa
     is_of = own[-1:] == ["of"]
     own = own[:-1] if is_of else own
     called = {root(own[-1]), root("".join(own))} if own else set()
-    if _DID.search(question[: about[0]]) and own and own[-1].endswith(("er", "or")):
+    is_doer = _DID.search(question[: about[0]]) and question[about[1] :][:1] not in _APOSTROPHES
+    if is_doer and own and own[-1].endswith(("er", "or")):
         doers = {own[-1]}.union(*(side.split() for pair in _PAIRS for side in pair if own[-1] in side.split()))
         done = [stem(token.text) for token in tokens(question[about[1] :]) if len(token.text) > _SHORT]
         if any(doer.startswith(verb) for doer in doers for verb in done):
@@ -66,7 +68,7 @@ def _owned_nouns(before: str, after: str) -> list[str]:
     following = [token.text for token in tokens(after)]
     if following == ["have"] and (has := _DID.search(before)):
         found = [token.text for token in tokens(has[1]) if token.text not in stops]
-    elif after[:1] in {"'", "’"}:
+    elif after[:1] in _APOSTROPHES:
         found = list(takewhile(lambda word: word not in stops, following[following[:1] == ["s"] :]))
     else:
         preceding = [token.text for token in tokens(before)][::-1]
