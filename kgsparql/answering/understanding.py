@@ -61,11 +61,10 @@ _NEARER = 0.15
 
 _SAYS_WHAT_IT_IS = frozenset((*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
-_PARTS = re.compile(
-    r",?\s+and\s+(?:also\s+|then\s+)?(?=(?:\w+\s+)?(?:who|whom|whose|when|where|what|which|how|why)\b)"
-)
+_PARTS = re.compile(r",?\s+and\s+(?:also\s+|then\s+)?(?=(?:\w+\s+)?(?:who|whom|whose|when|where|what|which|how|why)\b)")
 """What stands between two questions in one, not in a name: in small letters."""
 
+_WHICH = re.compile(r"\b(?:which|what)\s*$", re.IGNORECASE)
 _OF_KINDS = frozenset((RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
 _NO_FACT = "the question does not say which fact is asked for"
@@ -164,8 +163,10 @@ def _word_gaps(
     unused = unused_words(session, best)
     content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
     telling = [word for word in content if not _is_empty(word)]
-    classes = [printable(link.label, 60) for link in session.links if link.kind == "class"]
-    asks_for_members = classes and not _OF_KINDS.isdisjoint(hop.triple.predicate for hop in best.paths[0].hops)
+    classes = [link for link in session.links if link.kind == "class"]
+    wanted_members = [link.label for link in classes if _WHICH.search(session.own_words[: max(link.mention.start, 0)])]
+    shows_members = not _OF_KINDS.isdisjoint(hop.triple.predicate for hop in best.paths[0].hops)
+    asks_for_members = classes and (shows_members or not wanted_members)
     asked_words = set(words(normalised(session.own_words)))
     wanted = {root(word) for word in words(expected_kind(session.own_words))}
     says_step = any(
@@ -173,7 +174,9 @@ def _word_gaps(
     )
     says_enough = says_step or asks_for_members or _SAYS_ENOUGH.search(session.own_words)
     if not telling and not computed and not says_enough:
-        text = f"nothing says that what was found is {classes[0]!r}" if classes else _NO_FACT
+        text = (
+            f"nothing says that what was found is {printable(wanted_members[0], 60)!r}" if wanted_members else _NO_FACT
+        )
         yield Gap("word", "", text)
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
@@ -194,7 +197,9 @@ def _word_gaps(
     about = session.scored_question(best.paths[0].start)
     labels = session.labels([first.predicate], in_grace=True)
     if goes_other_way(about, first, labels):
-        yield Gap("step", labels[first.predicate], f"the question asks for the other way of {labels[first.predicate]!r}")
+        yield Gap(
+            "step", labels[first.predicate], f"the question asks for the other way of {labels[first.predicate]!r}"
+        )
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
     elif len(path) > 1 and telling:
