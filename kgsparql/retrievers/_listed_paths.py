@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, words
+from kgsparql.linking.words import counted, root, words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
 from kgsparql.retrievers._path_enumeration import Enumeration
 
 _EXAMPLES = 2  # ends of a path that a model reads
-_START = 40  # characters of the entity that each line of a list begins with
+_FURTHER = 10  # paths followed from nodes of a name that no paths were listed from
+_LONGEST = 40  # characters of a name in a line
 
 _HOUSEKEEPING = frozenset(
     "id ids identifier identifiers iri uri url guid uuid doi isbn issn orcid gnd viaf isni lccn checksum sortkey logo "
@@ -94,6 +95,21 @@ def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
     return [replace(own[0], others=tuple(own[1:])) for own in same.values()]
 
 
+def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[tuple[LikelyPath, Choice]]:
+    """Each path from all nodes of its name that nobody can tell apart; what is left out of many is noted."""
+    near = [(each, choice) for one, choice in chosen for each in (one, *one.others)]
+    known = {one.link.term for one, _ in near}
+    further = []
+    for one, choice in chosen:
+        links = [link for link in session.links if one.link.term in {e.term for e in (link, *link.namesakes)}]
+        nodes = [e for link in links if one.others for e in link.namesakes if e.term not in known]
+        further += [(LikelyPath(Enumeration(node), one.candidate), choice) for node in nodes]
+    if (left := len(further) - _FURTHER) > 0:
+        text = f"a name has many nodes: {counted(left, 'path')} from them not followed (-e IRI takes a node)"
+        session.notes.append(text, code="namesakes")
+    return near + further[:_FURTHER]
+
+
 def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Collection[str]) -> bool:
     """Whether a predicate leads to identifiers, addresses or pictures, and the question does not ask for these.
 
@@ -134,7 +150,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
-        parts = [f"{printable(labels[one.link.term], _START)}{nodes}"]
+        parts = [f"{printable(labels[one.link.term], _LONGEST)}{nodes}"]
         for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
@@ -144,7 +160,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         is_whole = all(f.path in f.enumeration.whole for f in (one, *one.others))
         count = f"{len(ends_of[i])}{'' if is_whole else '+'}"
         told = f" [{_told_apart(one, [f for f, w in zip(found, walks, strict=True) if w == walk])}]" * (alike[walk] > 1)
-        ends = "; ".join(printable(labels[end], 60) for end in own)
+        ends = "; ".join(printable(labels[end], _LONGEST) for end in own)
         listed.append(replace(one.candidate, number=i, text=f"{walk}{told} ({count}: {ends})"))
     return listed
 

@@ -38,6 +38,7 @@ from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._listed_paths import (
     LikelyPath,
     distinct_paths,
+    from_all_nodes,
     is_housekeeping,
     numbered_list,
     with_direct_hops,
@@ -202,7 +203,7 @@ class PathRanking(Weights, Retriever):
                 chosen += self._second_choices(said, likely, session) if mends else []
             if not chosen and not session.notes.partial:
                 session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
-        return [(each, choice) for one, choice in chosen[: self.paths_kept] for each in (one, *one.others)]
+        return from_all_nodes(chosen[: self.paths_kept], session)
 
     def _second_choices(
         self, said: Chosen, likely: Sequence[LikelyPath], session: Session
@@ -260,9 +261,7 @@ def _described(starts: Sequence[LinkedEntity], session: Session) -> Sequence[Lin
     alike = namesake_groups((one.term, one.label) for one in starts)
     with session.within_budget():
         known = descriptions(session.graph, (term for own in alike for term in own), languages=session.labels.languages)
-        return [
-            replace(one, description=known[one.term].text if one.term in known else one.description) for one in starts
-        ]
+        return [replace(one, description=known[one.term].text) if one.term in known else one for one in starts]
     return starts
 
 

@@ -179,6 +179,17 @@ def test_nodes_of_one_name_that_nobody_can_tell_apart_are_one_line(graph_of: Gra
     assert {end for item in answer.evidence for end in item.ends} == {IRI(EX + "p1"), IRI(EX + "p2")}
 
 
+def test_a_path_is_followed_from_the_further_nodes_of_a_name_within_bounds(graph_of: Graph) -> None:
+    nodes = [f':s{n} rdfs:label "Security" ; :of :p{n} . :p{n} rdfs:label "Paper {n}" .' for n in range(18)]
+    question = "what is Security of?"
+    few, _, _ = asked(graph_of("\n".join(nodes[:8])), [picks(1), wrote("x [P1]", 1)], question)
+    assert len({end for item in few.evidence for end in item.ends}) == 8
+    assert not any("not followed" in note for note in few.notes)
+    many, _, _ = asked(graph_of("\n".join(nodes)), [picks(1), wrote("x [P1]", 1)], question)
+    assert len({end for item in many.evidence for end in item.ends}) == 13
+    assert "a name has many nodes: 5 paths from them not followed (-e IRI takes a node)" in many.notes
+
+
 def test_a_long_name_is_not_read_in_every_line(graph_of: Graph) -> None:
     name = "Reducing the overhead of development with an architecture that is generic"
     graph = graph_of(f':a rdfs:label "{name}" ; :venue :v . :v rdfs:label "ICSA" .')
