@@ -14,7 +14,6 @@ import numpy as np
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_of_answers import kind_gaps
 from kgsparql.answering.path_scoring import goes_other_way
-from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
 from kgsparql.evidence.evidence import EvidenceItem
@@ -86,7 +85,6 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
         return ()
     way = best.paths[0].property_path  # further columns of its rows are beside what was asked for
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
-    asked = session.scored_question()
     said = _roots(_step_names(best, session))
     missing = [*missing_names(session, light=_EMPTY, said=said), *ambiguous_names(session, found, best)]
     if asks_what_it_is(session.own_words, session.links):
@@ -102,7 +100,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
             *missing,
             *kind_gaps(session, best, found, _step_names(best, session)),
         ]
-        missing += _word_gaps(asked, best, session, said_already=named)
+        missing += _word_gaps(found, best, session, said_already=named)
         missing = missing or [*_other_readings(best, found)]
     return tuple(dict.fromkeys(missing))
 
@@ -152,9 +150,10 @@ def _is_number(term: Term) -> bool:
 
 
 def _word_gaps(
-    asked: ScoredQuestion, best: EvidenceItem, session: Session, *, said_already: Collection[str]
+    found: Retrieval, best: EvidenceItem, session: Session, *, said_already: Collection[str]
 ) -> Iterator[Gap]:
     """Predicates of the graph that the question names and the path does not go, and words that nothing is like."""
+    asked = session.scored_question()
     steps = _step_names(best, session)
     names = [*steps, *_kind_names(best, session)]
     said = {root(word) for text in (*names, *_labels_on(best, session)) for word in words(normalised(text))}
@@ -181,7 +180,12 @@ def _word_gaps(
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
-    beside = session.labels({cited.triple.predicate for cited in best.triples}, in_grace=True).values()
+    also_there = [
+        item.paths[0].hops[0].triple.predicate
+        for item in found.evidence
+        if item.paths and {path.terms[1] for path in item.paths}.issuperset(best.ends)
+    ]
+    beside = session.labels({*also_there, *(cited.triple.predicate for cited in best.triples)}, in_grace=True).values()
     is_named = False
     for word in left:
         named = _named_predicate(word, alike[word], [*steps, *beside], session)
@@ -192,6 +196,12 @@ def _word_gaps(
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
     if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
+    light = [word for word in content if word not in telling and root(word) in said]
+    yield from _step_gaps(best, [*telling, *light] if telling else [], session)
+
+
+def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> Iterator[Gap]:
+    """A step that goes the other way than is asked, and steps of which no word of the question speaks."""
     path = best.paths[0].property_path
     first = path.steps[0]
     about = session.scored_question(best.paths[0].start)
@@ -202,10 +212,9 @@ def _word_gaps(
         )
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
-    elif len(path) > 1 and telling:
+    elif len(path) > 1 and asking:
         at_place = ["place location"] if _ASKS_WHERE.match(session.own_words) else []
-        light = [word for word in content if word not in telling and root(word) in said]
-        for step in _unasked_steps(best, [*telling, *light, *at_place], session):
+        for step in _unasked_steps(best, [*asking, *at_place], session):
             yield Gap("step", step, f"found by way of {step!r}, of which the question says nothing")
 
 

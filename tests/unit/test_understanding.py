@@ -81,6 +81,25 @@ def test_a_predicate_that_only_goes_the_other_way_is_no_answer(graph_of: Callabl
     )
 
 
+LAUREATES = """
+:laureates rdfs:label "Nobel laureates" . :affiliated rdfs:label "affiliated with" . :award rdfs:label "award" .
+:leeds rdfs:label "Leeds Institute" ; :laureates :ida, :olof . :ida rdfs:label "Ida Brandt" ; :award :prize .
+:olof rdfs:label "Olof Ekman" . :prize rdfs:label "Harbour Prize" .
+"""
+AFFILIATED = ":ida :affiliated :leeds . :olof :affiliated :leeds ."
+
+
+@pytest.mark.parametrize(("more", "doubts"), [("", {"affiliated"}), (AFFILIATED, set())])
+def test_a_predicate_that_leads_to_the_same_is_not_missed(
+    graph_of: Callable[..., OxigraphGraph], more: str, doubts: set[str]
+) -> None:
+    answer = KnowledgeBase(graph_of(f"{LAUREATES} :vera :affiliated :other . {more}"), embedder="none").ask(
+        "Which Nobel laureates were affiliated with the Leeds Institute?"
+    )
+    assert {one.label for one in answer.answers[:2]} == {"Ida Brandt", "Olof Ekman"}
+    assert {gap.words for gap in answer.gaps if gap.code == "predicate"} == doubts
+
+
 def test_of_two_questions_the_one_that_was_not_answered_is_said(ask: Ask) -> None:
     answer = ask("Who wrote The Tide and when was it released?")
     assert answer.status == "partial"
