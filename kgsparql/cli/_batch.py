@@ -108,7 +108,7 @@ class BatchOutput:
         if self.form in {"csv", "tsv"}:
             return self._rows(line, answer_rows(answer))
         shown = self.rendered(answer)
-        return f"{line.id}. {printable(line.question, 4_000)}\n{shown}\n\n" if self.form == "text" else shown
+        return _block(line, shown) if self.form == "text" else shown
 
     def unanswered(self, line: AskedLine, error: KgsparqlError | None) -> str:
         """What stands for the answer to a line with an error, or to an empty line; an error may be said on stderr."""
@@ -118,6 +118,8 @@ class BatchOutput:
             show_error(error, about=line.question)
         if self.form in {"csv", "tsv"}:
             return self._rows(line, [empty_row("empty" if error is None else "error")])
+        if self.form == "text":
+            return _block(line, "No question." if error is None else f"Error: {printable(error.message, 600)}")
         return "\n" if self.form == "plain" else ""
 
     def _rows(self, line: AskedLine, rows: Sequence[Sequence[str]]) -> str:
@@ -167,6 +169,11 @@ class Batch:
         worst = next((code for code in (1, 5, 6) if code in self.codes), 0)
         is_lacking = bool(self.codes - {0}) if all_answered and self.codes else 0 not in self.codes
         return worst or (NotFoundError.exit_code if is_lacking else 0)
+
+
+def _block(line: AskedLine, shown: str) -> str:
+    """What a line of stdin got, as text under its id."""
+    return f"{line.id}. {printable(line.question, 4_000)}".rstrip() + f"\n{shown}\n\n"
 
 
 def _json(value: Mapping[str, Any]) -> str:

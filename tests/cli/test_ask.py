@@ -233,6 +233,16 @@ def test_a_question_that_fails_leaves_no_json_among_the_other_answers(run: Run, 
         assert list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
 
 
+def test_as_text_every_line_of_stdin_has_its_block(run: Run) -> None:
+    lines = "\n".join([BORN, "", "???", '{"id": "b7", "question": "Where was Niels Bohr born?"}'])
+    shown = run("ask", "-", "-k", NOBEL, "-f", "text", "-q", stdin=lines).stdout
+    assert [line for line in shown.splitlines() if re.match(r"(?:[0-9]+|b7)\.", line)] == [
+        f"1. {BORN}", "2.", "3. ???", "b7. Where was Niels Bohr born?",
+    ]  # fmt: skip
+    assert "\n2.\nNo question.\n" in shown
+    assert "\n3. ???\nError: " in shown
+
+
 def test_only_what_goes_wrong_with_the_file_is_said_of_the_file(tmp_path: Path) -> None:
     def results(error: KgsparqlError) -> Iterator[str]:
         yield "first"
