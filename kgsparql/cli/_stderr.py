@@ -57,9 +57,13 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the bar off the terminal; a further call shows another."""
         if self._bar is not None:
             self._bar.stop()
-            self._bar = None
+            self._bar, self._tasks = None, {}
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
         """Show how far a phase is; ``total`` is ``None`` where the end is not known."""

@@ -94,6 +94,9 @@ class AnswerOptions:
     fail_if_unanswered: Annotated[
         bool, typer.Option("--fail-if-unanswered", help="Of many questions: exit status 3 if one is not answered.")
     ] = False
+    interactive: Annotated[
+        bool, typer.Option("-i", "--interactive", help="At a terminal: say which is meant of things of one name.")
+    ] = False
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
 
@@ -153,11 +156,14 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
+    from kgsparql.cli import _which_meant
     from kgsparql.cli._batch import BatchOutput
     from kgsparql.retrievers import load
 
     named = graph.sources
     form = how.checked_format(question, named)
+    if how.interactive:
+        _which_meant.check_terminal(question)
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
     languages = c.languages(how.lang)
     with snapshots.opened(
@@ -176,6 +182,8 @@ def ask(
                 graph.say(without)
                 _answer_lines(knowledge, asking, how, BatchOutput(form, rendered))
                 return
+            if how.interactive and not how.entity:
+                asking = asking.about(_which_meant.meant_entities(question, knowledge, asking))
             answer = knowledge.answer(question, asking)
             result = rendered(answer, verbose=how.verbose)
     graph.say(without)

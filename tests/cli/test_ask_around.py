@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -60,3 +64,47 @@ def test_a_number_out_of_range_is_said_before_a_graph_is_loaded(run: Run) -> Non
 def test_the_help_says_what_they_cost(run: Run) -> None:
     told = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
     assert told.count("a call more. Experimental") == 2
+
+
+TWO_OF_A_NAME = """
+:born rdfs:label "born" . :Person rdfs:label "person" .
+:a1 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "painter" ; :born "1901" .
+:a2 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "engineer" ; :born "1950" .
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
+@pytest.mark.parametrize(
+    ("typed", "status", "answer"), [(b"9\n2\n", 0, "1950\n"), (b"\n", 0, "1901\n"), (b"0\n", 3, ""), (b"\x04", 130, "")]
+)
+def test_a_person_at_a_terminal_says_which_is_meant(tmp_path: Path, typed: bytes, status: int, answer: str) -> None:
+    file = tmp_path / "two.ttl"
+    prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+    file.write_text(prefixes + TWO_OF_A_NAME)
+    command = [sys.executable, "-m", "kgsparql", "ask", "When was Ada Novak born?", "-k", str(file), "-i"]
+    here, there = os.openpty()
+    process = subprocess.Popen(
+        [*command, "--no-model", "--embedder", "none", "-f", "plain"],
+        stdin=there, stderr=there, stdout=subprocess.PIPE,
+        env={**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    os.close(there)
+    seen = b""
+    while b"Which is meant" not in seen:
+        seen += os.read(here, 4096)
+    os.write(here, typed)
+    with suppress(OSError):  # what the end of a terminal without a process raises
+        while more := os.read(here, 4096):
+            seen += more
+    assert process.stdout is not None
+    assert process.stdout.read().decode() == answer
+    assert process.wait(timeout=20) == status, seen.decode()
+    os.close(here)
+    assert b"1. Ada Novak (painter)" in seen
+    assert (b"none of these is meant by 'Ada Novak'" in seen) == (status == 3)
+
+
+def test_nobody_can_be_asked_where_stdin_is_no_terminal(run: Run) -> None:
+    done = run("ask", "When was Ada Novak born?", "-k", FIXTURES / "nobel.ttl", "-i")
+    assert done.exit_code == 2
+    assert "stdin is no terminal" in done.stderr
