@@ -105,6 +105,10 @@ class AnswerOptions:
         from kgsparql.answering.question import checked_question
 
         form = self.form or c.guessed_format(self.output)
+        if self.interactive:
+            from kgsparql.cli._which_meant import check_terminal
+
+            check_terminal(question)
         if question != "-":
             form = c.chosen_format(form, None, c.ANSWER_FORMATS)
             checked_question(question)
@@ -125,6 +129,14 @@ class AnswerOptions:
             allow_model_knowledge=self.allow_model_knowledge, complete=self.complete,
             qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
         )  # fmt: skip
+
+    def with_meanings(self, asking: AskOptions, question: str, knowledge: KnowledgeBase) -> AskOptions:
+        """How the question is asked, about what a person at the terminal says is meant, if that is to be asked."""
+        if not self.interactive or self.entity:
+            return asking
+        from kgsparql.cli._which_meant import meant_entities
+
+        return asking.about(meant_entities(question, knowledge, asking))
 
     def rendered(
         self, answer: Answer, form: str, knowledge: KnowledgeBase, *, names_graphs: bool, verbose: int = 0
@@ -156,14 +168,11 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
-    from kgsparql.cli import _which_meant
     from kgsparql.cli._batch import BatchOutput
     from kgsparql.retrievers import load
 
     named = graph.sources
     form = how.checked_format(question, named)
-    if how.interactive:
-        _which_meant.check_terminal(question)
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
     languages = c.languages(how.lang)
     with snapshots.opened(
@@ -182,9 +191,7 @@ def ask(
                 graph.say(without)
                 _answer_lines(knowledge, asking, how, BatchOutput(form, rendered))
                 return
-            if how.interactive and not how.entity:
-                asking = asking.about(_which_meant.meant_entities(question, knowledge, asking))
-            answer = knowledge.answer(question, asking)
+            answer = knowledge.answer(question, how.with_meanings(asking, question, knowledge))
             result = rendered(answer, verbose=how.verbose)
     graph.say(without)
     c.write(result, how.output)
