@@ -7,7 +7,8 @@
     │   ├── IriError · PrefixError · OptionError
     │   ├── LimitError                          larger than a stated limit
     │   │   └── QueryTimeoutError (TimeoutError)
-    │   └── ForbiddenQueryError                 a form of SPARQL that is never run
+    │   ├── ForbiddenQueryError                 a form of SPARQL that is never run
+    │   └── PlanError                           a query plan that makes no sense
     ├── NotFoundError (LookupError)             no such entity, or no evidence
     │   └── AmbiguousLabelError
     ├── DataError (ValueError)                  RDF, SPARQL, store or index that is not as it should be
@@ -117,6 +118,10 @@ class QueryTimeoutError(LimitError, TimeoutError, code="E_TIMEOUT"):
 
 class ForbiddenQueryError(InputError, code="E_FORBIDDEN_QUERY"):
     """SPARQL that is never run: updates, SERVICE, FROM, LOAD."""
+
+
+class PlanError(InputError, code="E_PLAN"):
+    """A query plan that compares unlike kinds, or is not one."""
 
 
 class NotFoundError(KgsparqlError, LookupError, code="E_NOT_FOUND", exit_code=3):

@@ -16,12 +16,12 @@ from kgsparql.answering.question import checked_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.session_factory import SessionFactory
-from kgsparql.budget import Usage
+from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
-from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.protocols import OpenedGraph, naming_of, within
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.retrievers import load
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer, Retrieval
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.embedding import Embedder
+    from kgsparql.plans.algebra import Plan
+    from kgsparql.plans.running import Computed
 
 
 class KnowledgeBase(GraphLookups):
@@ -161,6 +163,19 @@ class KnowledgeBase(GraphLookups):
             yield
         finally:
             self.indexes.remembers = before
+
+    def run(self, plan: Plan) -> Computed:
+        """What a query plan comes to: a set, a number, yes or no, or a table, with its query and the facts it rests on.
+
+        An endpoint has the time of a question for it; a query in a store or file is not stopped.
+
+        :raises PlanError: for a plan that makes no sense, or where the graph is several.
+        """
+        from kgsparql.plans.running import run
+        from kgsparql.plans.vocabulary import GraphVocabulary
+
+        vocabulary = GraphVocabulary(labels=naming_of(self.graph).labels)
+        return run(plan, within(self.graph, Usage(Budget())), vocabulary=vocabulary)
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.

@@ -17,6 +17,7 @@ from kgsparql.cli.eval import evaluate
 from kgsparql.cli.index import index
 from kgsparql.cli.load import load
 from kgsparql.cli.lookups import find, info, paths, show
+from kgsparql.cli.plan import plan
 from kgsparql.cli.query import query
 from kgsparql.cli.retrievers import retrievers
 from kgsparql.cli.schema import schema
@@ -48,6 +49,6 @@ def _main(
     pass
 
 
-for command in (ask, find, show, paths, query, load, index, info, retrievers, cache, doctor, schema):
+for command in (ask, find, show, paths, plan, query, load, index, info, retrievers, cache, doctor, schema):
     app.command()(command)
 app.add_typer(evaluate, name="eval")

@@ -1,0 +1,300 @@
+"""The algebra of query plans: sets of items, measures of an item, numbers, yes/no, and tables, as frozen values.
+
+A plan is one of these values. It holds terms of a graph and nothing that a model wrote.
+
+Source: ours; enumerating and ranking plans in place of writing them follows Gu et al., "Don't Generate, Discriminate"
+(ACL 2023), arXiv:2212.09736.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal
+
+Kind = OneOf["number", "date", "year", "text", "item"]
+"""What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
+
+Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
+Arithmetic = OneOf["+", "-", "*", "/"]
+Summary = OneOf["sum", "avg", "min", "max"]
+
+# --- measures: what an item has one or more values of
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The values at the end of a path from an item.
+
+    :param kind: what they are read as: a ``year`` is taken from a date; a ``number`` may be written as text.
+    :param unit: as the graph states it, such as ``g``; empty where it states none.
+    """
+
+    path: PropertyPath
+    kind: Kind = "number"
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HowMany:
+    """How many distinct items a path from an item leads to, of those in a set if one is given; 0 where none."""
+
+    path: PropertyPath
+    among: ItemSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """One number for the values at the end of a path from an item, such as their average."""
+
+    summary: Summary
+    path: PropertyPath
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated:
+    """Two numbers of an item, or two numbers, calculated into one."""
+
+    operator: Arithmetic
+    left: Measure | Number
+    right: Measure | Number
+
+
+Measure: TypeAlias = "Value | HowMany | Summarised | Calculated | Constant"
+
+# --- sets of items
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Everything of a class, or of a class below it."""
+
+    of: IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """These terms."""
+
+    terms: tuple[IRI | Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What a path leads to from the items of a set."""
+
+    start: ItemSet
+    path: PropertyPath
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The items of a set of which some value of a measure compares so with a value."""
+
+    items: ItemSet
+    measure: Measure
+    comparison: Comparison
+    value: IRI | Literal | Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The items of a set that have a word in a label, in whatever case."""
+
+    items: ItemSet
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """The items of a set from which a path leads to anything, or to an item of another set."""
+
+    items: ItemSet
+    path: PropertyPath
+    to: ItemSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """The items of a set from which a path leads nowhere, or to no item of another set."""
+
+    items: ItemSet
+    path: PropertyPath
+    to: ItemSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The items that are in all of these sets."""
+
+    sets: tuple[ItemSet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """The items that are in any of these sets."""
+
+    sets: tuple[ItemSet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """The items of the first set that are not in the second."""
+
+    items: ItemSet
+    without: ItemSet
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The items of a set with the largest values of a measure, or the smallest.
+
+    :param number: how many; of 1, all that share the best value.
+    """
+
+    items: ItemSet
+    measure: Measure
+    number: int = 1
+    largest: bool = True
+
+
+ItemSet: TypeAlias = "Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top"
+# --- numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many items a set has."""
+
+    items: ItemSet
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryOf:
+    """The sum, average, least or most of a measure over the distinct pairs of an item of a set and its value."""
+
+    summary: Summary
+    items: ItemSet
+    measure: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that the question says."""
+
+    value: Decimal
+
+
+Number: TypeAlias = "Count | SummaryOf | Constant | Calculated"
+
+# --- yes or no
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a set has any item."""
+
+    items: ItemSet
+
+
+@dataclass(frozen=True, slots=True)
+class Compares:
+    """Whether two numbers compare so."""
+
+    left: Number
+    comparison: Comparison
+    right: Number
+
+
+@dataclass(frozen=True, slots=True)
+class SameItems:
+    """Whether two sets have the same items."""
+
+    left: ItemSet
+    right: ItemSet
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Whether all of these hold."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Whether one of these holds."""
+
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = "Exists | Compares | SameItems | Not | AllOf | AnyOf"
+
+# --- tables
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A measure of each item, under a name.
+
+    :param optional: an item without a value keeps its row.
+    """
+
+    name: str
+    measure: Measure
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """One row for an item and its values, in the order of a column where one is named."""
+
+    items: ItemSet
+    columns: tuple[Column, ...]
+    order_by: str = ""
+    largest_first: bool = True
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """One number for a group: how many items it has (no measure), or a summary of their values."""
+
+    name: str
+    summary: Summary | None = None
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """One row for each term that a path from the items of a set leads to.
+
+    :param having: a column, a comparison and a number: only the groups of which that is true.
+    """
+
+    items: ItemSet
+    key: PropertyPath
+    columns: tuple[GroupColumn, ...]
+    having: tuple[str, Comparison, Decimal] | None = None
+    order_by: str = ""
+    largest_first: bool = True
+    limit: int | None = None
+
+
+Plan: TypeAlias = (
+    "Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top"
+    " | Count | SummaryOf | Constant | Calculated"
+    " | Exists | Compares | SameItems | Not | AllOf | AnyOf | ItemTable | Grouped"
+)

@@ -1,0 +1,243 @@
+"""Query plans evaluated in plain Python on a few triples: an answer is computed again from the facts it is shown with.
+
+The slow and obvious way, on purpose: tests compare every compiled query with it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import date_number, year_of
+from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+
+Key: TypeAlias = Any
+"""What is compared: a number, a date as a number, a text in small letters, or a term."""
+
+_COMPARED: dict[a.Comparison, Callable[[Key, Key], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CALCULATED: dict[a.Arithmetic, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_SUMMARIES: dict[a.Summary, Callable[[list[Key]], Key]] = {
+    "sum": sum,
+    "avg": lambda keys: sum(keys) / len(keys),
+    "min": min,
+    "max": max,
+}
+
+
+class Facts:
+    """Some triples, on which plans are evaluated.
+
+    >>> by, ann = IRI("http://e.org/by"), IRI("http://e.org/Ann")
+    >>> facts = Facts([Triple(IRI(f"http://e.org/{book}"), by, ann) for book in "abc"])
+    >>> facts.number(a.Count(a.Ends(a.Items((ann,)), PropertyPath.of("^http://e.org/by"))))
+    Fraction(3, 1)
+    """
+
+    def __init__(self, triples: Iterable[Triple], vocabulary: GraphVocabulary | None = None) -> None:
+        self.vocabulary = vocabulary or GraphVocabulary()
+        self._forward: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
+        self._inverse: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
+        for triple in triples:
+            self._forward[triple.subject, triple.predicate].add(triple.object)
+            self._inverse[triple.object, triple.predicate].add(triple.subject)
+
+    # --- sets
+
+    def items(self, items: a.ItemSet) -> set[Term]:  # noqa: PLR0911 - one arm an operator
+        """The items of a set."""
+        match items:
+            case a.Instances(of):
+                return self._instances(of)
+            case a.Items(terms):
+                return set(terms)
+            case a.Ends(start, path):
+                return {end for one in self.items(start) for end in self._along(one, path)}
+            case a.Where(inner, measure, comparison, value):
+                return {x for x in self.items(inner) if self._holds(x, measure, comparison, value)}
+            case a.Named(inner, word):
+                return {x for x in self.items(inner) if any(word.casefold() in name for name in self._names(x))}
+            case a.Has(inner, path, to):
+                return {x for x in self.items(inner) if self._onward(x, path, to)}
+            case a.Lacks(inner, path, to):
+                return {x for x in self.items(inner) if not self._onward(x, path, to)}
+            case a.Both(sets):
+                return set.intersection(*map(self.items, sets))
+            case a.Either(sets):
+                return set.union(*map(self.items, sets))
+            case a.Minus(inner, without):
+                return self.items(inner) - self.items(without)
+            case a.Top():
+                return self._best(items)
+
+    def _instances(self, of: IRI) -> set[Term]:
+        below: set[Term] = {of}
+        waiting = [of]
+        while waiting:
+            broad = waiting.pop()
+            found = {n for p in self.vocabulary.narrower for n in self._inverse[broad, p]} - below
+            below |= found
+            waiting += [n for n in found if isinstance(n, IRI)]
+        return {one for kind in below for p in self.vocabulary.types for one in self._inverse[kind, p]}
+
+    def _best(self, top: a.Top) -> set[Term]:
+        choose = max if top.largest else min
+        keys = {x: self._keys(top.measure, x) for x in self.items(top.items)}
+        best = {x: choose(found) for x, found in keys.items() if found}
+        if not best:
+            return set()
+        if top.number == 1:
+            overall = choose(best.values())
+            return {x for x, key in best.items() if key == overall}
+        order = sorted(best, key=lambda x: (-best[x] if top.largest else best[x], _text(x)))
+        return set(order[: top.number])
+
+    def _along(self, start: Term, path: PropertyPath) -> set[Term]:
+        """The ends of a path: no step that goes back returns to the term just left."""
+        ways: set[tuple[Term, ...]] = {(start,)}
+        for i, step in enumerate(path):
+            table = self._forward if step.direction == "forward" else self._inverse
+            back = i > 0 and step.inverts(path.steps[i - 1])
+            ways = {(*w, n) for w in ways for n in table[w[-1], step.predicate] if not (back and n == w[-2])}
+        return {way[-1] for way in ways}
+
+    def _onward(self, x: Term, path: PropertyPath, to: a.ItemSet | None) -> set[Term]:
+        ends = self._along(x, path)
+        return ends if to is None else ends & self.items(to)
+
+    def _names(self, x: Term) -> list[str]:
+        found = (name for label in self.vocabulary.labels for name in self._forward[x, label])
+        return [name.value.lower() for name in found if isinstance(name, Literal)]
+
+    # --- measures
+
+    def _keys(self, measure: a.Measure | a.Number, x: Term) -> set[Key]:
+        match measure:
+            case a.Value(path, kind, _):
+                return {key for end in self._along(x, path) if (key := _key(end, kind)) is not None}
+            case a.HowMany(path, among):
+                return {Fraction(len(self._onward(x, path, among)))}
+            case a.Summarised(summary, path, _):
+                keys = self._keys(a.Value(path), x)
+                return {_SUMMARIES[summary](list(keys))} if keys else set()
+            case a.Calculated(sign, left, right):
+                pairs = [(one, two) for one in self._keys(left, x) for two in self._keys(right, x)]
+                return {_CALCULATED[sign](one, two) for one, two in pairs if sign != "/" or two}
+            case _:
+                number = self.number(measure)
+                return set() if number is None else {number}
+
+    def _holds(self, x: Term, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> bool:
+        compare, keys = _COMPARED[comparison], self._keys(measure, x)
+        if isinstance(value, IRI):
+            return any(compare(key, value) for key in keys)
+        if not isinstance(value, Literal):
+            return any(compare(one, two) for one in keys for two in self._keys(value, x))
+        if isinstance(measure, a.Value) and measure.kind == "date":
+            # At the precision of the value: of a year only years are compared.
+            ends = self._along(x, measure.path)
+            dates = [date_number(end.value, like=value) for end in ends if isinstance(end, Literal)]
+            asked = date_number(value.value, like=value)
+            return asked is not None and any(date is not None and compare(date, asked) for date in dates)
+        asked = _key(value, "text" if isinstance(measure, a.Value) and measure.kind == "text" else "number")
+        return asked is not None and any(compare(key, asked) for key in keys)
+
+    # --- numbers, yes or no, tables
+
+    def number(self, number: a.Number | a.Measure) -> Key | None:
+        """A number; nothing where there is none, as the average of nothing or what is divided by zero."""
+        match number:
+            case a.Count(items):
+                return Fraction(len(self.items(items)))
+            case a.SummaryOf(summary, items, measure):
+                keys = [key for x in self.items(items) for key in self._keys(measure, x)]
+                return _SUMMARIES[summary](keys) if keys or summary == "sum" else None
+            case a.Constant(value):
+                return Fraction(value)
+            case a.Calculated(sign, left, right):
+                one, two = self.number(left), self.number(right)
+                return None if one is None or two is None or (sign == "/" and not two) else _CALCULATED[sign](one, two)
+            case _:
+                raise AssertionError(f"not a number: {number}")
+
+    def holds(self, condition: a.Condition) -> bool | None:
+        """Whether a condition holds; nothing where a number that it compares is not there."""
+        match condition:
+            case a.Exists(items):
+                return bool(self.items(items))
+            case a.Compares(left, comparison, right):
+                one, two = self.number(left), self.number(right)
+                return None if one is None or two is None else _COMPARED[comparison](one, two)
+            case a.SameItems(left, right):
+                return self.items(left) == self.items(right)
+            case a.Not(inner):
+                found = self.holds(inner)
+                return None if found is None else not found
+            case a.AllOf(conditions) | a.AnyOf(conditions):
+                each = [self.holds(one) for one in conditions]
+                if None in each:
+                    return None
+                return all(each) if isinstance(condition, a.AllOf) else any(each)
+
+    def groups(self, table: a.Grouped) -> dict[Term, tuple[Key | None, ...]]:
+        """The columns of each group that is kept, in whatever order."""
+        members: dict[Term, set[Term]] = defaultdict(set)
+        for x in self.items(table.items):
+            for key in self._along(x, table.key):
+                members[key].add(x)
+        rows = {key: tuple(self._column(column, inside) for column in table.columns) for key, inside in members.items()}
+        if table.having is None:
+            return rows
+        name, comparison, number = table.having
+        at = [column.name for column in table.columns].index(name)
+        return {
+            key: row
+            for key, row in rows.items()
+            if row[at] is not None and _COMPARED[comparison](row[at], Fraction(number))
+        }
+
+    def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
+        if column.summary is None or column.measure is None:
+            return Fraction(len(inside))
+        keys = [key for x in inside for key in self._keys(column.measure, x)]
+        return _SUMMARIES[column.summary](keys) if keys else None
+
+
+def _key(end: Term, kind: a.Kind) -> Key | None:  # noqa: PLR0911 - one arm a form
+    """What a value is compared by; nothing where it cannot be read as its kind."""
+    if kind == "item":
+        return end
+    if kind == "text":
+        return _text(end).lower()
+    if not isinstance(end, Literal):
+        return None
+    if kind == "date":
+        return date_number(end.value)
+    if kind == "year":
+        return year_of(end.value)
+    try:
+        return Fraction(Decimal(end.value))
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def _text(term: Term) -> str:
+    return term.value if isinstance(term, IRI | Literal) else ""

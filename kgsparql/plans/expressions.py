@@ -1,0 +1,66 @@
+"""Expressions of compiled plans: what values are compared by, calculations, summaries for each item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import DAY, LESS_PRECISE, YEAR, Precision
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.terms import IRI, Literal
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_INTEGER, _DECIMAL = IRI(_XSD + "integer"), IRI(_XSD + "decimal")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Patterns that bind a measure, the value itself, and the number or text that it is compared by."""
+
+    group: Group
+    value: Expression
+    key: Expression
+
+
+def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measured:
+    """Nothing is divided by zero: there is no solution, on every engine."""
+    divides = (g.Filter(Apply("!=", (other.key, integer(0)))),) if operator == "/" else ()
+    value = Apply(operator, (one.key, other.key))
+    return Measured((*one.group, *other.group, *divides), value, value)
+
+
+def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
+    """A sub-select with a row for each term of a variable. rdflib gives an empty row where there is none."""
+    some = Apply(">", (g.Aggregate("COUNT", summary.of), integer(0)))
+    return g.Select(((by, None), (into, summary)), group, group_by=(by,), having=some)
+
+
+AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX"}
+
+
+def key_of(value: Expression, kind: a.Kind) -> Expression:
+    """What a value is compared by: its number, its date as a number, its text in small letters, or itself."""
+    if kind == "number":
+        cast = Apply("decimal", (Apply("STR", (value,)),))
+        return Apply("IF", (Apply("isNumeric", (value,)), value, cast))
+    if kind in {"date", "year"}:
+        return date_key(value, YEAR if kind == "year" else DAY)
+    return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
+
+
+def date_key(value: Expression, precision: Precision) -> Expression:
+    """The number of a date, as precise as is asked."""
+    whole = Apply("CONCAT", (Apply("STR", (value,)), Literal(LESS_PRECISE)))
+    return Apply("integer", (Apply("REPLACE", (whole, Literal(precision.pattern), Literal(precision.kept))),))
+
+
+def integer(number: int) -> Literal:
+    """A whole number as a literal."""
+    return Literal(str(number), datatype=_INTEGER)
+
+
+def decimal(number: Decimal) -> Literal:
+    """A number as a literal."""
+    return integer(int(number)) if number == int(number) else Literal(str(number), datatype=_DECIMAL)

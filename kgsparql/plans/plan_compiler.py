@@ -1,0 +1,247 @@
+"""Patterns of the parts of a plan: sets bind one variable, measures bind values of it, numbers are sub-selects.
+
+Absence is ``NOT EXISTS``, the best of a set a join with the best value, how many a grouped sub-select that may be
+missing. Dates are compared as numbers (``19660301``), at the precision of what they are compared with: this is the same
+on every engine, whatever the datatypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import precision_of
+from kgsparql.plans.expressions import AGGREGATES, Measured, calculated, date_key, decimal, each_of, integer, key_of
+from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal
+
+
+@dataclass(slots=True)
+class PlanCompiler:
+    """Makes patterns of the parts of one plan; with ``facts``, single steps, and keeps each that a solution shows."""
+
+    vocabulary: GraphVocabulary
+    limit: int
+    new: g.Variables = field(default_factory=g.Variables)
+    facts: list[g.Fact] | None = None
+
+    @contextmanager
+    def _unseen(self) -> Iterator[None]:
+        """What is inside a summary or an absence is not among the facts of a solution."""
+        kept, self.facts = self.facts, None
+        yield
+        self.facts = kept
+
+    def facts_of(
+        self, items: a.ItemSet, measures: Sequence[a.Measure], paths: Sequence[PropertyPath]
+    ) -> tuple[Query, tuple[g.Fact, ...]]:
+        """The query of the facts of a set, of what is measured of its items, and of the paths that group them."""
+        self.facts, x = [], self.new("i")
+        group = [*self.members(items, x)]
+        group += [g.Optional(self.measured(measure, x, items).group) for measure in measures]
+        group += [pattern for path in paths for pattern in self.along(x, path, self.new("k"))]
+        facts = tuple(dict.fromkeys(self.facts))
+        names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
+        head = tuple((name, None) for name in dict.fromkeys([x, *names]))
+        return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
+
+    # --- sets
+
+    def members(self, items: a.ItemSet, x: Variable) -> Group:  # noqa: PLR0911 - one arm an operator
+        """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
+        match items:
+            case a.Instances(of):
+                if self.facts is None:
+                    return (g.OneOfPredicates(x, self.vocabulary.types, of, then=self.vocabulary.narrower),)
+                kind = self.new("c")
+                return (*self._any_of(x, self.vocabulary.types, kind), *self._broader(kind, of))
+            case a.Items(terms):
+                return (g.Values(x, terms),)
+            case a.Ends(start, path):
+                near = self.new("i")
+                return (*self.members(start, near), *self.along(near, path, x))
+            case a.Where(inner, measure, comparison, value):
+                found = self.measured(measure, x, inner)
+                other = self._compared(measure, value, found, x, inner)
+                condition = Apply(comparison, (other[0], other[1]))
+                return (*self.members(inner, x), *found.group, *other[2], g.Filter(condition))
+            case a.Named(inner, word):
+                label = self.new("l")
+                text = Apply("LCASE", (Apply("STR", (label,)),))
+                has_word = g.Filter(Apply("CONTAINS", (text, Literal(word.casefold()))))
+                return (*self.members(inner, x), *self._any_of(x, self.vocabulary.labels, label), has_word)
+            case a.Has(inner, path, to):
+                return (*self.members(inner, x), *self._onward(x, path, to))
+            case a.Lacks(inner, path, to):
+                with self._unseen():
+                    absent = g.NotExists(self._onward(x, path, to))
+                return (*self.members(inner, x), absent)
+            case a.Both(sets):
+                return tuple(pattern for one in sets for pattern in self.members(one, x))
+            case a.Either(sets):
+                return (g.Union(tuple(self.members(one, x) for one in sets)),)
+            case a.Minus(inner, without):
+                with self._unseen():
+                    left_out = g.Without(self.members(without, x))
+                return (*self.members(inner, x), left_out)
+            case a.Top():
+                return self._best(items, x)
+
+    def _best(self, top: a.Top, x: Variable) -> Group:
+        summary: g.Aggregation = "MAX" if top.largest else "MIN"
+        best, y = self.new("m"), x if top.number > 1 else self.new("i")
+        with self._unseen():
+            other = self.measured(top.measure, y, top.items)
+            others = (*self.members(top.items, y), *other.group)
+        found = self.measured(top.measure, x, top.items)
+        members = (*self.members(top.items, x), *found.group)
+        if top.number == 1:
+            overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
+            return (*members, overall, g.Filter(Apply("=", (found.key, best))))
+        order = ((best, top.largest), (Apply("STR", (x,)), False))
+        ranked = replace(each_of(x, best, g.Aggregate(summary, other.key), others), order=order, limit=top.number)
+        return (ranked,) if self.facts is None else (ranked, *members)
+
+    def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
+        far = far or self.new("i")
+        return (*self.along(x, path, far), *(() if to is None else self.members(to, far)))
+
+    def along(self, start: Variable, path: PropertyPath, end: Variable) -> Group:
+        """A path; a step that goes back does not return to the item just left."""
+        if not path.goes_back and self.facts is None:
+            return (g.Along(start, path, end),)
+        nodes = [start, *(self.new("i") for _ in path.steps[1:]), end]
+        group: list[g.Pattern] = []
+        for i, step in enumerate(path):
+            ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
+            group.append(self._fact(ends[0], step.predicate, ends[1]))
+            if i and step.inverts(path.steps[i - 1]):
+                group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
+        return tuple(group)
+
+    def _any_of(self, start: Variable, predicates: tuple[IRI, ...], end: Variable) -> Group:
+        if self.facts is None:
+            return (g.OneOfPredicates(start, predicates, end),)
+        predicate = self.new("p")
+        return (g.Values(predicate, predicates), self._fact(start, predicate, end))
+
+    def _broader(self, kind: Variable, of: IRI) -> Group:
+        return (g.OneOfPredicates(kind, (), of, then=self.vocabulary.narrower),)
+
+    def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
+        fact = g.Fact(subject, predicate, far)
+        if self.facts is not None:
+            self.facts.append(fact)
+        return fact
+
+    # --- measures
+
+    def measured(self, measure: a.Measure | a.Number, x: Variable, items: a.ItemSet) -> Measured:
+        """What is measured of the items of a set, which are bound to ``x``."""
+        match measure:
+            case a.Value(path, kind, _):
+                value = self.new("v")
+                key = key_of(value, kind)
+                read = () if kind in {"text", "item"} else (g.Filter(Apply("isNumeric", (key,))),)
+                return Measured((*self.along(x, path, value), *read), key if kind == "year" else value, key)
+            case a.HowMany(path, among):
+                number, far = self.new("n"), self.new("i")
+                with self._unseen():
+                    group = (*self.members(items, x), *self._onward(x, path, among, far))
+                counts = each_of(x, number, g.Aggregate("COUNT", far), group)
+                known = Apply("COALESCE", (number, integer(0)))
+                return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
+            case a.Summarised(summary, path, _):
+                number, value = self.new("n"), self.new("v")
+                with self._unseen():
+                    found = self.measured(a.Value(path), x, items)
+                    members = (*self.members(items, x), *found.group)
+                rows = g.Select(((x, None), (value, found.key)), members, distinct=True)
+                of = g.Aggregate(AGGREGATES[summary], value)
+                return Measured((each_of(x, number, of, (rows,)), *self._shown(x, path, None)), number, number)
+            case a.Calculated(operator, left, right):
+                return calculated(operator, self.measured(left, x, items), self.measured(right, x, items))
+            case _:
+                return self.number(measure)
+
+    def _compared(
+        self, measure: a.Measure, value: IRI | Literal | a.Measure, found: Measured, x: Variable, items: a.ItemSet
+    ) -> tuple[Expression, Expression, Group]:
+        """Both sides of a comparison, and the patterns of the right one."""
+        if isinstance(value, IRI):
+            return found.key, value, ()
+        if not isinstance(value, Literal):
+            other = self.measured(value, x, items)
+            return found.key, other.key, other.group
+        if isinstance(measure, a.Value) and measure.kind == "date":
+            precision = precision_of(value)
+            return date_key(found.value, precision), integer(precision.number(value.value) or 0), ()
+        if isinstance(measure, a.Value) and measure.kind == "text":
+            return found.key, Literal(value.value.lower()), ()
+        return found.key, value, ()
+
+    def _shown(self, x: Variable, path: PropertyPath, among: a.ItemSet | None) -> Group:
+        """What a summary summarises, where the facts are asked for."""
+        return () if self.facts is None else (g.Optional(self._onward(x, path, among)),)
+
+    # --- numbers and conditions
+
+    def number(self, number: a.Number | a.Measure) -> Measured:
+        """A number, as sub-selects."""
+        match number:
+            case a.Count(items):
+                value, x = self.new("n"), self.new("i")
+                select = g.Select(((value, g.Aggregate("COUNT", x)),), self.members(items, x))
+                return Measured((select,), value, value)
+            case a.SummaryOf(summary, items, measure):
+                return self._summary(summary, items, measure)
+            case a.Constant(value):
+                literal = decimal(value)
+                return Measured((), literal, literal)
+            case a.Calculated(operator, left, right):
+                return calculated(operator, self.number(left), self.number(right))
+            case _:
+                raise AssertionError(f"not a number: {number}")
+
+    def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
+        x, value = self.new("i"), self.new("v")
+        found = self.measured(measure, x, items)
+        members = (*self.members(items, x), *found.group)
+        if summary in {"min", "max"}:
+            key = self.new("k")
+            order = ((found.key, summary == "max"),)
+            best = g.Select(((value, found.value), (key, found.key)), members, order=order, limit=1)
+            return Measured((best,), value, key)
+        rows = g.Select(((x, None), (value, found.key)), members, distinct=True)
+        number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
+        of_any = Apply(">", (g.Aggregate("COUNT", value), integer(0))) if summary == "avg" else None
+        return Measured((g.Select(((number, of),), (rows,), having=of_any),), number, number)
+
+    def condition(self, condition: a.Condition) -> tuple[Group, Expression]:
+        """Patterns and the expression that is true where a condition holds."""
+        match condition:
+            case a.Exists(items):
+                number, x = self.new("n"), self.new("i")
+                any_one = g.Select(((x, None),), self.members(items, x), limit=1)
+                found = g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,))
+                return (found,), Apply(">", (number, integer(0)))
+            case a.Compares(left, comparison, right):
+                one, other = self.number(left), self.number(right)
+                return (*one.group, *other.group), Apply(comparison, (one.key, other.key))
+            case a.SameItems(left, right):
+                missing = (a.Not(a.Exists(a.Minus(left, right))), a.Not(a.Exists(a.Minus(right, left))))
+                return self.condition(a.AllOf(missing))
+            case a.Not(inner):
+                group, holds = self.condition(inner)
+                return group, Apply("!", (holds,))
+            case a.AllOf(conditions) | a.AnyOf(conditions):
+                parts = [self.condition(one) for one in conditions]
+                operator: g.Operator = "&&" if isinstance(condition, a.AllOf) else "||"
+                joined = parts[0][1] if len(parts) == 1 else Apply(operator, tuple(holds for _, holds in parts))
+                return tuple(pattern for group, _ in parts for pattern in group), joined

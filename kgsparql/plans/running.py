@@ -1,0 +1,192 @@
+"""A plan run on a graph: the value, the facts it rests on, and the value computed again from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from kgsparql.errors import PlanError
+from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.plans import algebra as a
+from kgsparql.plans.compiling import ITEM, VALUE, compiled
+from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.type_check import check, parts
+from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.plans.witnesses import Witnesses, subclass_facts, witnesses
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+
+MOST_FACTS = 2_000
+"""Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
+MOST_ROWS = 10_000
+"""Items or rows of an answer, at most."""
+
+_NUMBERS = (a.Count, a.SummaryOf, a.Calculated, a.Constant)
+_CONDITIONS = (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What a plan came to.
+
+    :param columns: names of the columns of :attr:`rows`; the first is the item, the group, or the value.
+    :param rows: a number and a yes or no are one row of one term, which may be missing: the average of nothing.
+    :param facts: triples that the value rests on.
+    :param all_facts: whether these are all of them.
+    :param is_confirmed: whether the facts give the same value again; ``None`` where that cannot be told, since some
+        are not here or an absence is among the reasons.
+    :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
+    """
+
+    plan: a.Plan
+    query: Query
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Term | None, ...], ...]
+    facts: tuple[Triple, ...]
+    all_facts: bool
+    is_confirmed: bool | None
+    is_cut: bool
+    empty_part: a.ItemSet | None = None
+
+    @property
+    def value(self) -> Term | None:
+        """The number, or the yes or no; ``None`` where there is none, or the answer is a set or a table."""
+        return self.rows[0][0] if self.rows and isinstance(self.plan, _NUMBERS + _CONDITIONS) else None
+
+    @property
+    def items(self) -> tuple[Term, ...]:
+        """The items of a set, in their order."""
+        if isinstance(self.plan, (*_NUMBERS, *_CONDITIONS, a.ItemTable, a.Grouped)):
+            return ()
+        return tuple(dict.fromkeys(row[0] for row in self.rows if row[0] is not None))
+
+
+def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None) -> Computed:
+    """What a plan comes to on a graph.
+
+    :raises PlanError: for a plan that makes no sense, or a graph of several endpoints: their counts do not add up.
+    :raises QueryError: if the engine refuses the query, or fails.
+    """
+    check(plan)
+    if len(members_of(graph)) > 1:
+        raise PlanError(
+            "a plan is computed on one graph, and these are several",
+            hint="load them into one: kgsparql load -o STORE FILE…",
+        )
+    own = vocabulary or GraphVocabulary()
+    query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
+    found = graph.select(query)
+    names = _names(plan, query)
+    rows = tuple(tuple(solution.get(name) for name in names) for solution in found)
+    facts, are_all = _facts_of(plan, graph, own)
+    is_cut = not found.complete or len(rows) == MOST_ROWS
+    known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
+    return Computed(
+        plan=plan,
+        query=query,
+        columns=_columns(plan),
+        rows=rows,
+        facts=facts,
+        all_facts=are_all,
+        is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
+        is_cut=is_cut,
+        empty_part=_first_empty(plan, graph, own) if _is_nothing(rows) else None,
+    )
+
+
+def _names(plan: a.Plan, query: Query) -> list[str]:
+    match plan:
+        case a.ItemTable(_, columns):
+            return [ITEM.name, *(f"column{i}" for i in range(len(columns)))]
+        case a.Grouped(_, _, columns):
+            return ["key", *(f"column{i}" for i in range(len(columns)))]
+        case a.Top():
+            return [ITEM.name, VALUE.name]
+    return [next(iter(query.variables))]
+
+
+def _columns(plan: a.Plan) -> tuple[str, ...]:
+    match plan:
+        case a.ItemTable(_, columns):
+            return ("item", *(column.name for column in columns))
+        case a.Grouped(_, _, columns):
+            return ("group", *(column.name for column in columns))
+        case a.Top():
+            return ("item", "value")
+    return ("value",) if isinstance(plan, _NUMBERS + _CONDITIONS) else ("item",)
+
+
+def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
+    """The triples that a plan rests on, each once, and whether these are all."""
+    queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
+    classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances))
+    queries += [subclass_facts(of, vocabulary=vocabulary, limit=MOST_FACTS) for of in classes]
+    triples: dict[Triple, None] = {}
+    are_all = True
+    for witness in queries:
+        found = graph.select(witness.query)
+        are_all &= found.complete and len(found) < MOST_FACTS
+        for solution in found:
+            triples.update(dict.fromkeys(witness.triples(solution)))
+    return tuple(triples), are_all
+
+
+def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts: Facts) -> bool:
+    """Whether plain Python comes to the same from the facts alone."""
+    if isinstance(plan, a.ItemTable):
+        return {row[0] for row in rows} <= facts.items(plan.items)
+    if isinstance(plan, a.Grouped):
+        groups = facts.groups(plan)
+        return all(row[0] in groups and _agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
+    first = rows[0][0] if rows else None
+    if isinstance(plan, _CONDITIONS):
+        again = facts.holds(plan)
+        return first is None if again is None else _text(first) == str(again).lower()
+    if isinstance(plan, _NUMBERS):
+        again = facts.number(plan)
+        return first is None if again is None else _agree((first,), (again,))
+    return {row[0] for row in rows} == facts.items(plan)
+
+
+def _agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
+    """Whether numbers are the same, to nine digits: engines divide to a number of digits of their own."""
+    return all(
+        one is None if other is None else _is_close(_text(one), other) for one, other in zip(found, again, strict=True)
+    )
+
+
+def _is_close(text: str, again: Any) -> bool:
+    from kgsparql.plans.dates import date_number
+
+    try:
+        number = Fraction(text)
+    except ValueError:
+        return bool(date_number(text) == again)
+    return bool(date_number(text) == again or abs(number - again) <= abs(again) / 10**9)
+
+
+def _text(term: Term | None) -> str:
+    return term.value if isinstance(term, IRI | Literal) else ""
+
+
+def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
+    return not rows or (len(rows) == 1 and _text(rows[0][0]) in {"", "0", "false"})
+
+
+def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.ItemSet | None:
+    """The innermost part of a plan that has no items: where the plan ran dry."""
+    for part in _inner_first(plan):
+        found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
+        if not found or _text(next(iter(found)).get(VALUE.name)) == "false":
+            return part
+    return None
+
+
+def _inner_first(plan: a.Plan) -> Iterator[a.ItemSet]:
+    sets = [part for part in parts(plan) if isinstance(part, _SETS) and not isinstance(part, a.Items)]
+    yield from reversed(sets)
+
+
+_SETS = (a.Instances, a.Ends, a.Where, a.Named, a.Has, a.Lacks, a.Both, a.Either, a.Minus, a.Top)

@@ -1,0 +1,170 @@
+"""Whether a plan makes sense: like is compared with like, numbers are summed, columns have their names."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from kgsparql.errors import PlanError
+from kgsparql.plans import algebra as a
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term
+
+MAX_PARTS = 60
+"""The most parts of one plan: a question of a sentence has never needed more than twenty."""
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_DATES = frozenset(_XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth"))
+_NUMBERS = frozenset(
+    _XSD + name
+    for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte", "nonNegativeInteger")
+)
+_ORDERED = frozenset({"number", "date", "year"})
+
+
+def check(plan: a.Plan) -> None:
+    """Nothing, if a plan makes sense.
+
+    :raises PlanError: with what was expected where it does not.
+
+    >>> from kgsparql.rdf.paths import PropertyPath
+    >>> city, size = IRI("http://e.org/City"), PropertyPath.of("http://e.org/size")
+    >>> check(a.Top(a.Instances(city), a.Value(size, "number")))
+    >>> check(a.SummaryOf("avg", a.Instances(city), a.Value(size, "text")))
+    Traceback (most recent call last):
+    kgsparql.errors.PlanError: avg needs numbers, and the measure gives text
+    """
+    found = list(parts(plan))
+    if len(found) > MAX_PARTS:
+        raise PlanError(f"a plan of {len(found)} parts; at most {MAX_PARTS}")
+    for part in found:
+        _check_part(part)
+
+
+def kind_of(measure: a.Measure | a.Number) -> tuple[a.Kind, str]:
+    """What a measure or a number gives, and its unit.
+
+    :raises PlanError: for a calculation with what is no number, or with unlike units.
+    """
+    match measure:
+        case a.Value(_, kind, unit):
+            return kind, unit
+        case a.Summarised(_, _, unit):
+            return "number", unit
+        case a.SummaryOf(_, _, inner):
+            return kind_of(inner)
+        case a.Calculated(operator, left, right):
+            (one, unit), (other, other_unit) = kind_of(left), kind_of(right)
+            for kind in (one, other):
+                if kind not in {"number", "year"}:
+                    raise PlanError(f"{operator} needs numbers, and one side gives {_kind_name(kind)}")
+            if operator in {"+", "-"} and unit and other_unit and unit != other_unit:
+                raise PlanError(f"{operator} of {unit} and {other_unit}: units are not mixed")
+            return "number", unit if unit == other_unit or not other_unit else ""
+        case _:
+            return "number", ""
+
+
+def _check_part(part: object) -> None:
+    match part:
+        case a.Where(_, measure, comparison, value):
+            _check_comparison(kind_of(measure), comparison, _kind_of_value(value))
+        case a.Compares(left, comparison, right):
+            _check_comparison(kind_of(left), comparison, kind_of(right))
+        case a.Top(_, measure, number, _):
+            _require_order("the largest or smallest", measure)
+            if number < 1:
+                raise PlanError(f"the first {number} of a set: at least 1")
+        case a.SummaryOf(summary, _, measure):
+            _check_summary(summary, measure)
+        case a.GroupColumn(name, summary, measure) if summary is not None:
+            if measure is None:
+                raise PlanError(f"column {name}: {summary} of what? a measure is missing")
+            _check_summary(summary, measure)
+        case a.Calculated():
+            kind_of(part)
+        case a.Items(terms) if not terms:
+            raise PlanError("a set of no terms")
+        case a.Both(sets) | a.Either(sets) if not sets:
+            raise PlanError("a combination of no sets")
+        case a.Named(_, word) if not word.strip():
+            raise PlanError("a name without a word")
+        case a.ItemTable() | a.Grouped():
+            _check_columns(part)
+
+
+def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
+    kind, _ = kind_of(measure)
+    if summary in {"min", "max"}:
+        _require_order(summary, measure)
+    elif kind != "number":
+        raise PlanError(f"{summary} needs numbers, and the measure gives {_kind_name(kind)}")
+
+
+def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
+    (kind, unit), (other_kind, other_unit) = one, other
+    like = kind == other_kind or {kind, other_kind} <= {"number", "year"}
+    if not like:
+        raise PlanError(f"{_kind_name(kind)} is compared with {_kind_name(other_kind)}")
+    if unit and other_unit and unit != other_unit:
+        raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")
+    if kind in {"text", "item"} and comparison not in {"=", "!="}:
+        raise PlanError(f"{_kind_name(kind)} is compared by {comparison}; only = and != are possible")
+
+
+def _require_order(what: str, measure: a.Measure) -> None:
+    kind, _ = kind_of(measure)
+    if kind not in _ORDERED:
+        raise PlanError(f"{what} needs numbers or dates, and the measure gives {_kind_name(kind)}")
+
+
+def _kind_of_value(value: IRI | Literal | a.Measure) -> tuple[a.Kind, str]:
+    if isinstance(value, IRI):
+        return "item", ""
+    if isinstance(value, Literal):
+        datatype = value.datatype.value
+        return ("date" if datatype in _DATES else "number" if datatype in _NUMBERS else "text"), ""
+    return kind_of(value)
+
+
+def _check_columns(table: a.ItemTable | a.Grouped) -> None:
+    names = [column.name for column in table.columns]
+    if not names:
+        raise PlanError("a table without a column")
+    if len(set(names)) < len(names):
+        raise PlanError("two columns of a table have one name")
+    asked = [table.order_by] if table.order_by else []
+    if isinstance(table, a.Grouped) and table.having is not None:
+        asked.append(table.having[0])
+    for name in asked:
+        if name not in names:
+            raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
+    if table.limit is not None and table.limit < 1:
+        raise PlanError(f"a table of {table.limit} rows: at least 1")
+
+
+def parts(value: Any) -> Any:
+    """A plan and all the parts it is made of."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from parts(one)
+    elif is_dataclass(value) and type(value).__module__ == a.__name__:
+        yield value
+        for each in fields(value):
+            yield from parts(getattr(value, each.name))
+
+
+def _kind_name(kind: a.Kind) -> str:
+    return {"number": "a number", "date": "a date", "year": "a year", "text": "text", "item": "an item"}[kind]
+
+
+def terms_in(plan: a.Plan) -> set[Term]:
+    """The classes, items, predicates and values that a plan names.
+
+    >>> [term.value for term in terms_in(a.Count(a.Instances(IRI("http://e.org/City"))))]
+    ['http://e.org/City']
+    """
+    values = [getattr(part, each.name) for part in parts(plan) for each in fields(part)]
+    flat = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
+    steps = [step.predicate for value in flat if isinstance(value, PropertyPath) for step in value]
+    return {*steps, *(one for one in flat if isinstance(one, IRI | Literal))}

@@ -1,0 +1,267 @@
+"""SELECT queries from typed parts: patterns, expressions and sub-selects that are values, and one way to write them.
+
+With :mod:`kgsparql.rdf.query` and :mod:`kgsparql.rdf.path_queries` the only module that makes query text. Variables
+are written by number, terms after they are validated; operators come from closed lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.errors import QueryBindingError
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, validated
+
+Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
+Function = OneOf[
+    "STR", "LCASE", "CONTAINS", "REPLACE", "CONCAT", "COALESCE", "IF", "isNumeric", "sameTerm", "decimal", "integer"
+]
+Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Variable:
+    """A variable, by its name: a letter and a number, or a name that this package gives."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not (self.name.isascii() and self.name.isidentifier()):
+            raise QueryBindingError(f"not a variable: {self.name!r}")
+
+    def __str__(self) -> str:
+        return f"?{self.name}"
+
+
+Node: TypeAlias = Variable | IRI | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operator or a function applied to expressions."""
+
+    name: Operator | Function
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate over the solutions of a group; a count is of distinct values."""
+
+    name: Aggregation
+    of: Expression
+
+
+Expression: TypeAlias = "Node | Apply | Aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A property path from one node to another."""
+
+    start: Node
+    path: PropertyPath
+    end: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A triple pattern; the predicate may be a variable."""
+
+    subject: Node
+    predicate: IRI | Variable
+    object: Node
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfPredicates:
+    """One of several predicates from one node to another.
+
+    :param then: predicates of which any may follow, any number of times; alone, if there are no others.
+    """
+
+    start: Node
+    predicates: tuple[IRI, ...]
+    end: Node
+    then: tuple[IRI, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The terms that a variable may be."""
+
+    variable: Variable
+    terms: tuple[IRI | Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class NotExists:
+    """That a group has no solution."""
+
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Without the solutions of a group."""
+
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A group that may have no solution."""
+
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Groups of which one has the solution."""
+
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A SELECT query, or a sub-select where it stands in a group.
+
+    :param head: variables with the expression that each is, or ``None`` where the group binds it.
+    :param order: expressions, and whether the largest comes first.
+    """
+
+    head: tuple[tuple[Variable, Expression | None], ...]
+    group: Group
+    distinct: bool = False
+    group_by: tuple[Variable, ...] = ()
+    having: Expression | None = None
+    order: tuple[tuple[Expression, bool], ...] = ()
+    limit: int | None = None
+
+
+Pattern: TypeAlias = (
+    "Fact | Along | OneOfPredicates | Values | Filter | NotExists | Without | Optional | Union | Select"
+)
+Group: TypeAlias = "tuple[Pattern, ...]"
+
+
+@dataclass(slots=True)
+class Variables:
+    """Gives variables that were not used before.
+
+    >>> new = Variables()
+    >>> str(new("n")), str(new("n"))
+    ('?n0', '?n1')
+    """
+
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def __call__(self, letter: str) -> Variable:
+        """A new variable: a letter and the next number."""
+        return Variable(f"{letter}{next(self._numbers)}")
+
+
+def select_query(name: str, select: Select) -> Query:
+    """The query of a SELECT.
+
+    :raises QueryBindingError: for a blank node, or a name that is no variable.
+    :raises IriError: for an IRI that would not be safe as text.
+
+    >>> x, at, a = Variable("x"), PropertyPath.of("http://e.org/at"), IRI("http://e.org/a")
+    >>> print(select_query("q", Select(((x, None),), (Along(a, at, x),), distinct=True, limit=5)).text)
+    SELECT DISTINCT ?x WHERE {
+      <http://e.org/a> <http://e.org/at> ?x .
+    }
+    LIMIT 5
+    """
+    return Query(name, _select(select, ""))
+
+
+def _select(select: Select, indent: str) -> str:
+    head = " ".join(str(v) if e is None else f"({_expression(e)} AS {v})" for v, e in select.head)
+    lines = [f"{indent}SELECT {'DISTINCT ' if select.distinct else ''}{head} WHERE {{"]
+    lines += [f"{_group(select.group, indent + '  ')}{indent}}}"]
+    if select.group_by:
+        lines.append(f"{indent}GROUP BY {' '.join(map(str, select.group_by))}")
+    if select.having is not None:
+        lines.append(f"{indent}HAVING({_expression(select.having)})")
+    if select.order:
+        by = " ".join(f"{'DESC' if largest else 'ASC'}({_expression(e)})" for e, largest in select.order)
+        lines.append(f"{indent}ORDER BY {by}")
+    if select.limit is not None:
+        lines.append(f"{indent}LIMIT {int(select.limit)}")
+    return "\n".join(lines)
+
+
+def _group(group: Group, indent: str) -> str:
+    return "".join(_pattern(pattern, indent) for pattern in group)
+
+
+def _pattern(pattern: Pattern, indent: str) -> str:  # noqa: PLR0911 - one arm a form
+    inner = indent + "  "
+    match pattern:
+        case Along():
+            path = "/".join(map(_step, pattern.path))
+            return f"{indent}{_node(pattern.start)} {path} {_node(pattern.end)} .\n"
+        case Fact(subject, predicate, far):
+            return f"{indent}{_node(subject)} {_node(predicate)} {_node(far)} .\n"
+        case OneOfPredicates():
+            path, then = ("|".join(str(validated(p)) for p in some) for some in (pattern.predicates, pattern.then))
+            steps = [f"({path})"] * bool(path) + [f"({then})*"] * bool(then)
+            return f"{indent}{_node(pattern.start)} {'/'.join(steps)} {_node(pattern.end)} .\n"
+        case Values():
+            return f"{indent}VALUES {pattern.variable} {{ {' '.join(map(_node, pattern.terms))} }}\n"
+        case Filter():
+            return f"{indent}FILTER({_expression(pattern.condition)})\n"
+        case NotExists() | Without() | Optional():
+            word = {NotExists: "FILTER NOT EXISTS", Without: "MINUS", Optional: "OPTIONAL"}[type(pattern)]
+            return f"{indent}{word} {{\n{_group(pattern.group, inner)}{indent}}}\n"
+        case Union():
+            arms = [f"{{\n{_group(group, inner)}{indent}}}" for group in pattern.groups]
+            return f"{indent}{' UNION '.join(arms)}\n"
+        case Select():
+            return f"{indent}{{\n{_select(pattern, inner)}\n{indent}}}\n"
+
+
+def _step(step: Step) -> str:
+    return f"{'^' if step.direction == 'inverse' else ''}{validated(step.predicate)}"
+
+
+def _node(node: Node) -> str:
+    if isinstance(node, Variable):
+        return str(node)
+    if not isinstance(node, IRI | Literal):
+        raise QueryBindingError(f"{type(node).__name__} cannot be in a query", hint="start from an IRI beside it")
+    return str(validated(node))
+
+
+def _expression(expression: Expression) -> str:  # noqa: PLR0911 - one arm a form
+    match expression:
+        case Apply("!", (one,)):
+            return f"!({_expression(one)})"
+        case Apply("decimal" | "integer" as name, (one,)):
+            return f"<{_XSD}{name}>({_expression(one)})"
+        case Apply(name, arguments) if name[0].isalpha():
+            return f"{name}({', '.join(map(_expression, arguments))})"
+        case Apply(name, arguments):
+            return f"({f' {name} '.join(map(_expression, arguments))})"
+        case Aggregate("COUNT", of):
+            return f"COUNT(DISTINCT {_expression(of)})"
+        case Aggregate(name, of):
+            return f"{name}({_expression(of)})"
+        case _:
+            return _node(expression)

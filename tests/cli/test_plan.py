@@ -1,0 +1,101 @@
+"""``kgsparql plan``: a plan in a file, computed, and computed again from the facts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import PlanError
+from kgsparql.plans import algebra as a
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+
+NOBEL = FIXTURES / "nobel.ttl"
+PLANS = FIXTURES / "plans"
+DBO = "http://dbpedia.org/ontology/"
+LAUREATES = a.Instances(IRI("https://kgsparql.example/nobel/Laureate"))
+TEXT = {"term": "<http://e.org/p>", "kind": "text"}
+BORN = a.Value(PropertyPath.of(DBO + "birthDate"), "date")
+
+
+def test_a_table_of_groups_is_shown_in_its_order(run: Run) -> None:
+    done = run("plan", PLANS / "laureates_by_country.json", "-k", NOBEL)
+    assert done.exit_code == 0, done.stderr
+    rows, _, words = done.stdout.partition("\n\n")
+    assert rows.splitlines()[:3] == ["group | laureates", "United States | 32", "United Kingdom | 16"]
+    assert words.splitlines()[-1].startswith("computed again from ")
+    assert words.splitlines()[-1].endswith(" facts: the same")
+    assert "SELECT" not in done.stdout
+    assert "SELECT ?key ?column0" in run("plan", PLANS / "laureates_by_country.json", "-k", NOBEL, "-v").stdout
+
+
+def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
+    file = PLANS / "oldest_laureate.json"
+    found = json.loads(run("plan", file, "-k", NOBEL, "-f", "json").stdout)
+    assert {"names": found["names"], "plan": found["plan"]} == json.loads(file.read_text())
+    assert [cell["label"] for cell in found["rows"][0]] == ["Lord Rayleigh", "1842-11-12"]
+    assert (found["all_facts"], found["is_confirmed"]) == (True, True)
+    assert ["1842-11-12" in fact[2] for fact in found["facts"]].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", 'an object with "names" and "plan" is expected'),
+        ('{"names": {}, "plan": ["count", "C1"]}', "C1 is not in the list"),
+        ('{"names": {"C1": {"term": "<http://e.org/C>"}}, "plan": ["explode", "C1"]}', "a set of items is expected"),
+        ('{"names": {"C1": {"term": "C"}}, "plan": "C1"}', '{"term": "<IRI>"} is expected'),
+        (
+            json.dumps({"names": {"C1": {"term": "<http://e.org/C>"}, "R1": TEXT}, "plan": ["avg", "C1", "R1>"]}),
+            "avg needs numbers, and the measure gives text",
+        ),
+    ],
+)
+def test_what_is_no_plan_is_said(run: Run, tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(content)
+    done = run("plan", file, "-k", NOBEL)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+def test_where_the_plan_ran_dry_is_part_of_a_zero(nobel: kgsparql.KnowledgeBase) -> None:
+    young = a.Where(LAUREATES, BORN, ">", Literal("2005", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear")))
+    found = nobel.run(a.Count(young))
+    assert found.value is not None
+    assert (found.value.value, found.is_confirmed, found.empty_part) == ("0", True, young)  # type: ignore[union-attr]
+
+
+def test_an_absence_is_not_said_to_be_computed_again(nobel: kgsparql.KnowledgeBase) -> None:
+    alive = a.Lacks(LAUREATES, PropertyPath.of(DBO + "deathDate"))
+    found = nobel.run(alive)
+    assert found.items
+    assert (found.all_facts, found.is_confirmed) == (True, None)
+
+
+def test_counts_of_several_graphs_do_not_add_up(tmp_path: Path) -> None:
+    federation = kgsparql.open(NOBEL, FIXTURES / "wikidata_statements.ttl", embedder="none")
+    members = getattr(federation.graph, "members", (federation.graph,))
+    if len(members) == 1:  # files are loaded into one
+        assert federation.run(a.Count(LAUREATES)).value == nobel_count()
+        return
+    with pytest.raises(PlanError, match="several"):
+        federation.run(a.Count(LAUREATES))
+
+
+def nobel_count() -> Literal:
+    found = kgsparql.open(NOBEL, embedder="none").run(a.Count(LAUREATES)).value
+    assert isinstance(found, Literal)
+    return found
