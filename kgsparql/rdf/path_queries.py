@@ -1,7 +1,6 @@
 """Queries from property paths: the ends of a walk, the paths along it, and the query that people are shown.
 
-Their text is made of variables numbered here and of validated terms. Only :mod:`kgsparql.rdf.query` and this module
-make query text.
+Their text is made of variables numbered here and of validated terms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""SPARQL texts with typed parameters. Only this module and :mod:`kgsparql.rdf.path_queries` make query text.
+"""SPARQL texts with typed parameters.
+
+Only this module, :mod:`kgsparql.rdf.path_queries` and :mod:`kgsparql.rdf.graph_patterns` make query text.
 
 A text is a file in ``queries/``, which is valid SPARQL itself. Its parameters are ``VALUES`` blocks with ``UNDEF``,
 which binding replaces by terms. Only terms become text, after they are validated again.

@@ -128,7 +128,7 @@ def test_a_query_is_portable(name: str) -> None:
     assert not re.search(r"\b(LATERAL|SERVICE|FROM|LOAD|INSERT|DELETE|CONSTRUCT|bif:|hint:)\b", code, re.IGNORECASE)
 
 
-def test_Q21_no_query_text_outside_two_modules() -> None:
+def test_Q21_no_query_text_outside_three_modules() -> None:
     """SPARQL in a string, an f-string or a ``%`` of any other module would go round validation."""
     shape = re.compile(
         r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^.]*[{*?]|\bVALUES\s*[?(][^{]*\{\s*($|[<\"(U?{])|\bWHERE\s*\{|\bFILTER\s*\(|\bUNION\s*\{|\bPREFIX\s+\w*:",
@@ -136,7 +136,7 @@ def test_Q21_no_query_text_outside_two_modules() -> None:
     found = []
     for file in sorted((ROOT / "kgsparql").rglob("*.py")):
         module = file.relative_to(ROOT / "kgsparql").as_posix()
-        if module in {"rdf/query.py", "rdf/path_queries.py"}:
+        if module in {"rdf/query.py", "rdf/path_queries.py", "rdf/graph_patterns.py"}:
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         documentation = {
