@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer_schema import AnsweredObject
     from kgsparql.errors import KgsparqlError
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.plans.running import Computed
 
 
 LISTED = 60
@@ -114,6 +115,8 @@ class Retrieval:
     :param sufficient: whether the method thought it enough; ``None`` if it does not judge.
     :param draft: what the method's own sufficiency call already wrote.
     :param notes: what a limit cut off, and whatever else the reader should know.
+    :param computed: what a query plan came to, where that is what was found.
+    :param gaps: what of the question a computed answer leaves out.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -122,6 +125,8 @@ class Retrieval:
     draft: Draft | None = None
     tree: DecisionTree = _NO_TREE
     notes: tuple[Note, ...] = ()
+    computed: Computed | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,7 @@ class Answer:
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param removed: citations and steps that a model made up; none of them is shown.
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
+    :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 
@@ -157,7 +163,13 @@ class Answer:
     removed: int = 0
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
+    computed: Computed | None = None
     error: KgsparqlError | None = None
+
+    @property
+    def value(self) -> Term | None:
+        """The number, or the yes or no, that was computed; ``None`` for an answer that names things."""
+        return None if self.computed is None else self.computed.value
 
     @property
     def cited(self) -> tuple[str, ...]:

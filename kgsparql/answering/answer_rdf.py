@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 
 import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.answering.answer import Answer
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
 from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
@@ -25,6 +25,13 @@ _PREFIXES = {
 _TEXT_PREFIXES = {
     "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
     "itsrdf": "http://www.w3.org/2005/11/its/rdf#",
+}
+
+_ITEM_CLASSES: Mapping[ItemKind, str] = {
+    "path": "EvidencePath",
+    "neighbours": "EvidenceNeighbours",
+    "passage": "EvidencePassage",
+    "computed": "EvidenceComputation",
 }
 
 _CANDIDATES = 1_000
@@ -155,7 +162,7 @@ def _score(score: float) -> Literal:
 
 
 def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
-    kind = {"path": "EvidencePath", "neighbours": "EvidenceNeighbours", "passage": "EvidencePassage"}[item.kind]
+    kind = _ITEM_CLASSES[item.kind]
     executable = ("rdf:type", _iri("sh:SPARQLSelectExecutable"))
     yield from _about(node, ("rdf:type", _iri(f"kgs:{kind}")))
     if item.query.text:

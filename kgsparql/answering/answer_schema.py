@@ -96,7 +96,7 @@ class EvidenceObject(TypedDict):
     """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out."""
 
     marker: str
-    kind: OneOf["path", "neighbours", "passage"]
+    kind: OneOf["path", "neighbours", "passage", "computed"]
     text: str
     triples: list[TripleObject]
     score: float

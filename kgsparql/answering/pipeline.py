@@ -73,7 +73,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
     is_unchosen = (draft.is_ranked or not draft.text) and error is None and not session.notes.partial
-    missing = _gaps(found, session) if is_unchosen else ()
+    missing = found.gaps or (_gaps(found, session) if is_unchosen and found.computed is None else ())
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
@@ -100,6 +100,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         removed=draft.removed,
         is_ranked=draft.is_ranked,
         gaps=missing,
+        computed=found.computed,
         error=error or session.notes.lost or next(iter(session.graph.errors), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )

@@ -14,8 +14,8 @@ from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Term, Triple
 
-ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
-_LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
+ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
+_LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}
 
 NO_QUERY = Query("document", "", empty=True)
 """The query of what is in no graph: there is none that would find it."""
@@ -62,7 +62,8 @@ class EvidenceItem:
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param between: the terms at each place between its start and its ends, where all of them are known.
     :param excerpt: where in a document it stands, for a passage that is from one.
-    :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
+    :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage), ``Q1`` (computed); given once, by
+        :class:`Evidence`.
     """
 
     kind: ItemKind

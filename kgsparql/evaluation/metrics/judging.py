@@ -68,7 +68,7 @@ def without_markers(text: str) -> str:
     >>> without_markers("It is Paris [P1, N2].")
     'It is Paris.'
     """
-    return re.sub(r"\s*\[[PNT][0-9]+(?:, ?[PNT][0-9]+)*\]", "", text)
+    return re.sub(r"\s*\[[PNTQ][0-9]+(?:, ?[PNTQ][0-9]+)*\]", "", text)
 
 
 def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:

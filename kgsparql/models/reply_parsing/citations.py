@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-_KINDS = "PNT"  # the letters of our own markers, which cite also without square brackets
+_KINDS = "PNTQ"  # the letters of our own markers, which cite also without square brackets
 _LAST = 200  # characters at the end of a text in which a citation may break off
 _RANGE = 50  # markers in a range such as P1–P9, at most
 

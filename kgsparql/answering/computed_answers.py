@@ -1,0 +1,113 @@
+"""What a query plan came to, as evidence, candidates and the draft of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Retrieval
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import DecisionTree
+from kgsparql.graphs.protocols import Source
+from kgsparql.plans import algebra as a
+from kgsparql.plans.running import Computed
+from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.wording import Label, in_words
+from kgsparql.rdf.terms import Term, printable
+
+MARKER = "Q1"
+_CITED = 100
+"""Facts that an item cites, at most; of more, a sample."""
+_SAMPLE = 20
+_NAMED = 10
+"""Items, or rows of a table, that the text of an answer names."""
+_READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((a.Count,), "counted"),
+    ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
+    ((a.Top,), "compared"),
+    ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped), "computed"),
+)
+
+
+def computed_retrieval(
+    found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
+) -> Retrieval:
+    """What a plan came to: one item of evidence (Q1), its answers as candidates, and the draft that says them.
+
+    :param score: how well the plan fits the question; comparable only within one answer.
+    :param gaps: what of the question the plan leaves out.
+    """
+    terms = {*terms_in(found.plan), *(term for row in found.rows[: _NAMED + 1] for term in row if term is not None)}
+    labels = session.labels([*terms, *found.items], in_grace=True)
+    reading = reading_in_words(found.plan, lambda term: labels[term])
+    shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]
+    sources = tuple(Source(member.name) for member in session.graph.members)
+    item = EvidenceItem(
+        kind="computed",
+        text=f"{reading} = {_value_text(found, labels.__getitem__)}{_basis(found, len(shown))}",
+        triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
+        query=found.query,
+        score=score,
+        ends=found.items,
+        marker=MARKER,
+    )
+    answers = tuple(
+        AnswerTerm(term, labels[term], score, (MARKER,)) for term in (found.items or _values(found)) if term is not None
+    )
+    return Retrieval(
+        Evidence([item]),
+        answers,
+        draft=_draft(found, reading, answers, labels.__getitem__),
+        tree=DecisionTree(),
+        computed=found,
+        gaps=gaps,
+    )
+
+
+def reading_in_words(plan: a.Plan, label: Label) -> str:
+    """Which reading of the question a plan is: what was done, and to what.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> reading_in_words(a.Count(a.Instances(IRI("http://e.org/City"))), lambda term: "city")
+    'counted: city'
+    """
+    done = next((word for forms, word in _READINGS if isinstance(plan, forms)), "found")
+    said = in_words(plan.items if isinstance(plan, a.Count) else plan, label)
+    return f"{done}: {printable(said, 600)}"
+
+
+def _values(found: Computed) -> Sequence[Term | None]:
+    """The values of a plan that has no items: one number, one yes or no, or the first column of a table."""
+    return tuple(dict.fromkeys(row[0] for row in found.rows))
+
+
+def _value_text(found: Computed, label: Label) -> str:
+    """What a plan came to, on one line."""
+    if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
+        return "yes" if getattr(found.value, "value", "") == "true" else "no"
+    rows = [" | ".join("–" if term is None else printable(label(term), 120) for term in row) for row in found.rows]
+    if not rows:
+        return "nothing"
+    more = f"; and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
+    return "; ".join(rows[:_NAMED]) + more
+
+
+def _basis(found: Computed, shown: int) -> str:
+    """What a value rests on, and whether it was computed again."""
+    if not found.facts:
+        return ""
+    of = "" if shown == len(found.facts) else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
+    again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
+    return f" ({shown}{of} facts{again[found.is_confirmed]})"
+
+
+def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
+    """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
+    value = _value_text(found, label)
+    if value == "nothing":
+        empty = "" if found.empty_part is None else f"; there is no {in_words(found.empty_part, label)} in this graph"
+        return Draft(f"Nothing in this graph [{MARKER}]\n{reading}{empty}", sufficient=False)
+    is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
+    where = " in this graph" if is_none else ""
+    claim = Claim(f"{reading} = {value}", (MARKER,))
+    return Draft(f"{value}{where} [{MARKER}]\n({reading})", answers, (claim,), sufficient=True)
