@@ -28,6 +28,11 @@ _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places
 
 _OTHER_WAY = 1.0  # taken off a path whose first step goes along its predicate the other way than the question says
 
+_DATE = "date year"  # the kind of literals that are dates
+_ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects which asks when
+_NO_DATE = 1.0  # taken off a path to something else than dates, where when is asked of what has dates of its own
+_OTHERS_DATE = 0.15  # taken off a path to dates for each hop after the first, there
+
 Weight: TypeAlias = Annotated[float, Within(0, 10)]
 
 
@@ -88,7 +93,17 @@ def path_scores(
     """
     in_words = bool(weights.nested or weights.arrow or weights.reversed)
     scores = path_features(question, paths, labels, ranker, in_words=in_words) @ weights.signed
-    return scores - _OTHER_WAY * np.array([goes_other_way(question, p.path.steps[0], labels) for p in paths])
+    scores -= _OTHER_WAY * np.array([goes_other_way(question, p.path.steps[0], labels) for p in paths])
+    return scores - _off_for_dates(question, paths)
+
+
+def _off_for_dates(question: ScoredQuestion, paths: Sequence[WordedPath]) -> NDArray[np.float64]:
+    """What is taken off where a question asks when, and what it is about has dates of its own: these come first."""
+    lengths = np.array([len(p.path) for p in paths])
+    leads_to_dates = np.array([p.kinds[-1] == _DATE for p in paths], dtype=bool)
+    if expected_kind(question.masked) not in _ASKS_DATE or not (leads_to_dates & (lengths == 1)).any():
+        return np.zeros(len(paths))
+    return np.where(leads_to_dates, _OTHERS_DATE * (lengths - 1), _NO_DATE)
 
 
 def goes_other_way(question: ScoredQuestion, step: Step, labels: Mapping[Term, str]) -> bool:

@@ -139,6 +139,25 @@ def test_a_question_of_names_only_still_ranks() -> None:
     assert scores[0] > scores[1]
 
 
+def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
+    paths = {
+        "own date": path("award", kinds=("", "date year")),
+        "another's date": path("director", "children", kinds=("", "person", "date year")),
+        "person": path("director", kinds=("", "person")),
+    }
+
+    def order(question: str, *names: str) -> list[str]:
+        worded = [paths[name] for name in names]
+        scores = path_scores(about(question, "Anna"), worded, LABELS, BM25Ranker(), Weights())
+        return [names[i] for i in np.argsort(-scores)]
+
+    assert order("when was Anna directed?", *paths)[0] == "own date"
+    assert order("in what year was Anna directed?", "person", "own date")[0] == "own date"
+    # Where the thing has no date of its own, or something else is asked for, words alone tell.
+    assert order("when was Anna directed?", "another's date", "person")[0] == "person"
+    assert order("who directed Anna?", *paths)[0] == "person"
+
+
 def test_wordings_are_not_compared_where_they_have_no_weight() -> None:
     asked = about("the gender of Anna", "Anna")
     without = path_features(asked, [path("gender")], LABELS, BM25Ranker(), in_words=False)
