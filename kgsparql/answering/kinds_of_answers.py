@@ -35,6 +35,18 @@ _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
 """A number, a date, or an identifier such as `P-01`."""
+_EITHER = ("organization", "company")
+_SORTS = {
+    "who": (*_EITHER, *"person,people,group band,artist,winner".split(",")),
+    "where": ("organization", *"place location city country region building university venue".split()),
+    "": tuple("song album film book document award event product class number species".split()),
+}
+"""What is called people and places, and what is neither; what belongs to the other question counts as neither, too."""
+_CLEARLY = 0.1
+"""How much more like something else a kind must be, so that it is not what `who` or `where` asks for."""
+_SORT_NEAR = 0.36
+"""How alike the name of a step and people or places are at least, so that it leads to such."""
+_NAMES = frozenset(map(root, ("name", "names", "called", "title", "label", "surname", "known")))
 _COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
 
 
@@ -44,7 +56,9 @@ def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Seq
     literals = [end.value for end in best.ends if isinstance(end, Literal)]
     names = session.labels(best.ends[:_SAMPLE], in_grace=True).values()
     wanted = expected_kind(session.own_words)
-    if (asks := _TIME.search(asked)) and not any(map(_YEAR.search, (*names, *literals))):
+    if _is_own_name(asked, literals, best, session):
+        yield Gap("kind", "", "what was found is only the name of what is asked about")
+    elif (asks := _TIME.search(asked)) and not any(map(_YEAR.search, (*names, *literals))):
         yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
     elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, (*names, *literals))):
         yield Gap("kind", asks[0], "this asks for an amount, and what was found is none")
@@ -52,6 +66,9 @@ def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Seq
         yield Gap("kind", "place", "this asks for a place, and what was found is none")
     elif asked.startswith("where") and literals and not _says_place(steps, session):
         yield Gap("kind", "where", "this asks for a place, and nothing says that what was found is one")
+    elif other := _other_sort(asked, best, steps, session):
+        sort = "somebody" if asked.startswith("who") else "a place"
+        yield Gap("kind", asked.split()[0], f"this asks for {sort}, and what was found is {other!r}")
     elif wanted == WHAT_ONE_DOES and root("profession") not in {
         root(word) for step in steps for word in words(normalised(step))
     }:
@@ -67,6 +84,37 @@ def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Seq
         and (better := _nearer_kind(wanted, best, found, session))
     ):
         yield Gap("kind", wanted, f"this asks for {wanted!r}, and {better} is nearer to that")
+
+
+def _is_own_name(asked: str, literals: Sequence[str], best: EvidenceItem, session: Session) -> bool:
+    """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
+    if not literals or len(literals) < len(best.ends) or not _NAMES.isdisjoint(map(root, words(asked))):
+        return False
+    starts = session.labels({path.start for path in best.paths}, in_grace=True).values()
+    names = set(map(normalised, starts))
+    if asked.startswith("who"):  # nor is the family name of somebody anybody else
+        names.update(word for name in list(names) for word in words(name))
+    return set(map(normalised, literals)) <= names
+
+
+def _other_sort(asked: str, best: EvidenceItem, steps: Sequence[str], session: Session) -> str:
+    """The kind of what was found, if that is clearly not what `who` or `where` asks for; else empty.
+
+    Of literals it is the name of the last step; of things without a class nothing is known.
+    """
+    sort = next((sort for sort in ("who", "where") if re.match(rf"{sort}m?\b", asked)), "")
+    if not sort or not session.ranker.by_meaning or not best.ends:
+        return ""
+    (kinds,) = session.labels.shared_types([best.ends[:_SAMPLE]], in_grace=True)
+    last = steps[-1:] if best.paths[0].property_path.steps[-1].direction == "forward" else []
+    said = [*kinds, *last]
+    if not said or not (kinds or all(isinstance(end, Literal) for end in best.ends)):
+        return ""
+    others = [name for own, names in _SORTS.items() if own != sort for name in names if name not in _EITHER]
+    mine = session.ranker.similarities(said, _SORTS[sort]).max(axis=1)
+    nearer = session.ranker.similarities(said, others).max(axis=1) - mine
+    is_said = bool(last) and mine[-1] >= _SORT_NEAR and nearer[-1] < _CLEARLY
+    return "" if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any() else said[0]
 
 
 def _says_place(steps: Sequence[str], session: Session) -> bool:

@@ -13,12 +13,12 @@ import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_of_answers import kind_gaps
+from kgsparql.answering.operation_gaps import operation_gaps
 from kgsparql.answering.path_scoring import goes_other_way
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.answer_type import (
-    Operation,
     asks_for_others,
     asks_what_it_is,
     expected_kind,
@@ -26,7 +26,7 @@ from kgsparql.linking.answer_type import (
     operation_asked,
 )
 from kgsparql.linking.words import root, words
-from kgsparql.rdf.terms import Literal, Term, normalised, printable
+from kgsparql.rdf.terms import normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 
 _NEAR = 0.42
@@ -42,7 +42,7 @@ _EMPTY = frozenset(
     "shared sharing fellow happen happened involve involved involving associated related respectively specific "
     "particular mr mrs ms miss mx dr prof professor sir madam lord lady saint st phd through during among within "
     "across between under over around beside toward towards behind located location situated now right today "
-    "nowadays fall falls fell few word words".split()
+    "nowadays fall falls fell few word words exist exists".split()
 )
 """Words that say nothing, or too little, of what is asked: light verbs, question nouns, titles of people."""
 
@@ -55,6 +55,12 @@ _AS_WELL = 0.02
 _IS_NAMED = 0.75
 """How alike a word and the name of a predicate are at least, so that the question asks for that predicate."""
 
+_IS_WANTED = 0.5
+"""How alike the kind of thing that `which` or `what` asks for and a step or kind are at least."""
+
+_IS_START = 0.6
+"""How alike a word and the kind of what the question is about are at least, so that the word only says that kind."""
+
 _NEARER = 0.15
 """How much more like a predicate that is not on the path a word must be than the most alike step."""
 
@@ -63,6 +69,7 @@ _SAYS_WHAT_IT_IS = frozenset((*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF)
 _PARTS = re.compile(r",?\s+and\s+(?:also\s+|then\s+)?(?=(?:\w+\s+)?(?:who|whom|whose|when|where|what|which|how|why)\b)")
 """What stands between two questions in one, not in a name: in small letters."""
 
+_ASKS_KIND = re.compile(r"\b(?:which|what) (?!(?:is|are|was|were|do|does|did|has|have|had)\b)", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s*$", re.IGNORECASE)
 _OF_KINDS = frozenset((RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
@@ -96,7 +103,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
         named = {word for gap in missing for word in words(normalised(gap.words))}
         missing = [
             *_part_gaps(best, session),
-            *_operation_gaps(operation, session, best),
+            *operation_gaps(operation, session, best, _step_names(best, session)),
             *missing,
             *kind_gaps(session, best, found, _step_names(best, session)),
         ]
@@ -115,7 +122,7 @@ def _part_gaps(best: EvidenceItem, session: Session) -> Iterator[Gap]:
     if len(parts) == 1:
         return
     asked = [f"{part} {expected_kind(part)}" for part in parts]
-    names = [*_step_names(best, session), *_kind_names(best, session)]
+    names = [*_step_names(best, session), *filter(None, _kind_names(best, session))]
     answered = int(session.ranker.similarities(asked, names).max(axis=1, initial=0.0).argmax())
     for part in (part for i, part in enumerate(parts) if i != answered):
         yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
@@ -134,29 +141,15 @@ def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
             return
 
 
-def _operation_gaps(operation: Operation | None, session: Session, best: EvidenceItem) -> Iterator[Gap]:
-    if operation is None:
-        return
-    if operation.kind == "count" and len(best.ends) == 1 and _is_number(best.ends[0]):
-        return
-    named = _roots(_step_names(best, session))
-    if operation.kind == "extreme" and root(operation.words.split()[-1]) in named:
-        return
-    yield Gap("operation", operation.words, f"this asks {operation.text}, which is not computed: these are the facts")
-
-
-def _is_number(term: Term) -> bool:
-    return isinstance(term, Literal) and term.value.replace(".", "", 1).lstrip("-").isdecimal()
-
-
 def _word_gaps(
     found: Retrieval, best: EvidenceItem, session: Session, *, said_already: Collection[str]
 ) -> Iterator[Gap]:
     """Predicates of the graph that the question names and the path does not go, and words that nothing is like."""
     asked = session.scored_question()
     steps = _step_names(best, session)
-    names = [*steps, *_kind_names(best, session)]
-    said = {root(word) for text in (*names, *_labels_on(best, session)) for word in words(normalised(text))}
+    start_kind, *kinds = _kind_names(best, session) or [""]
+    names = [*steps, *filter(None, kinds)]
+    said = {root(word) for text in (*names, start_kind, *_labels_on(best, session)) for word in words(normalised(text))}
     operation = operation_asked(session.own_words)
     computed = () if operation is None else operation.words.split()
     unused = unused_words(session, best)
@@ -180,6 +173,10 @@ def _word_gaps(
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
+    for word in left if start_kind else ():  # what is done to things of a kind, and other names of the kind
+        of_start = float(session.ranker.similarities([word], [start_kind])[0, 0])
+        if of_start >= (_NEAR if word.endswith("ed") else _IS_START):
+            alike[word] = max(alike[word], of_start)
     also_there = [
         item.paths[0].hops[0].triple.predicate
         for item in found.evidence
@@ -187,12 +184,15 @@ def _word_gaps(
     ]
     beside = session.labels({*also_there, *(cited.triple.predicate for cited in best.triples)}, in_grace=True).values()
     is_named = False
+    of_kind = words(expected_kind(session.own_words)) if _ASKS_KIND.search(session.own_words) else []
     for word in left:
         named = _named_predicate(word, alike[word], [*steps, *beside], session)
         is_named = is_named or bool(named)
         if named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
-        elif word.isdecimal() or (alike[word] < _NEAR if session.ranker.by_meaning else word in unused):
+        elif word.isdecimal() or (
+            alike[word] < (_IS_WANTED if word in of_kind else _NEAR) if session.ranker.by_meaning else word in unused
+        ):
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
     if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
@@ -285,7 +285,7 @@ def _step_names(item: EvidenceItem, session: Session) -> list[str]:
 def _kind_names(item: EvidenceItem, session: Session) -> list[str]:
     groups = [[path.terms for path in item.paths if len(path.hops) == len(item.paths[0].hops)]]
     (kinds,) = session.labels.majority_types(groups, in_grace=True)
-    return [kind for kind in kinds if kind]
+    return kinds
 
 
 def _labels_on(item: EvidenceItem, session: Session) -> Iterable[str]:

@@ -19,13 +19,20 @@ _PAIRS = (
     ("descendant", "ancestor"),
     ("employee subordinate", "employer boss manager supervisor"),
     ("predecessor", "successor"),
-    ("subclass subtype subcategory hyponym", "superclass supertype supercategory hypernym"),
+    ("subclass subtype subcategory hyponym instance", "superclass supertype supercategory hypernym type"),
 )
 """Roles of which one is what the other is to it."""
 
 _SHORT = 3  # letters of a word that is not taken for what somebody does
 _APOSTROPHES = {"'", "’"}
 _DID = re.compile(r"(?:which|what|how many)?\s*(.*)\b(?:did|does|do)\s*$", re.IGNORECASE)
+
+_KINDS_OF = re.compile(
+    r"\b(?:(?:kinds|types|sorts|varieties)|(?:what|which|an?) (?:kind|type|sort|variety)) of (?:an? |the )?$",
+    re.IGNORECASE,
+)
+_WHICH = re.compile(r"\b(?:what|which) $", re.IGNORECASE)
+_ARE_THERE = re.compile(r" (?:are|is) there\b|\s+exist\b", re.IGNORECASE)
 
 _SIDES = [tuple(frozenset(map(stem, side.split())) for side in pair) for pair in _PAIRS]
 
@@ -44,6 +51,8 @@ def asked_way(question: str, about: tuple[int, int], label: str) -> OneOf["forwa
     'inverse'
     >>> asked_way("Which students did Ann have?", (19, 22), "teacher")
     'inverse'
+    >>> [asked_way("Which kinds of oak are there?", (15, 18), label) for label in ("subclass of", "hyponym", "type")]
+    ['inverse', 'forward', 'inverse']
     """
     own = [word for word in words(normalised(label)) if word != "has"]
     is_of = own[-1:] == ["of"]
@@ -65,7 +74,9 @@ def asked_way(question: str, about: tuple[int, int], label: str) -> OneOf["forwa
 
 
 def _owned_nouns(before: str, after: str) -> list[str]:
-    """The stems of the words of `Ann's …`, of `the … of Ann` or of `which … did Ann have`."""
+    """The stems of the words of `Ann's …`, of `the … of Ann` or of `which … did Ann have`; kinds are subclasses."""
+    if _KINDS_OF.search(before) or (_WHICH.search(before) and _ARE_THERE.match(after)):
+        return [stem("subclass")]
     stops = stop_words(("en",)) - {"s"}
     following = [token.text for token in tokens(after)]
     if following == ["have"] and (has := _DID.search(before)):

@@ -100,6 +100,36 @@ def test_words_that_nothing_is_like(default_embedder: None) -> None:
     assert (unknown.status, {gap.code for gap in unknown.gaps}) == ("partial", {"word"})
 
 
+RECORDS = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:artist rdfs:label "artist" . :member rdfs:label "member" . :home rdfs:label "home town" . :Record rdfs:label "album" .
+:Musician rdfs:label "musician" . :Town rdfs:label "town" . :Band rdfs:label "band" .
+:larks rdfs:label "The Larks" ; a :Band . :dawn rdfs:label "Slow Dawn" ; a :Record ; :artist :larks .
+:wrens rdfs:label "The Wrens" ; a :Band ; :member :ida ; :home :varde . :ida rdfs:label "Ida Brandt" ; a :Musician .
+:varde rdfs:label "Varde" ; a :Town .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "text"),
+    [
+        ("Who is the artist of The Larks?", "partial", "this asks for somebody, and what was found is 'album'"),
+        ("Where is the artist of The Larks?", "partial", "this asks for a place, and what was found is 'album'"),
+        ("Who is a member of The Wrens?", "answered", ""),
+        ("Where is the home of The Wrens?", "answered", ""),
+        ("Which genre has the artist The Larks?", "partial", "nothing that was found has to do with 'genre'"),
+    ],
+)
+def test_people_and_places_are_not_albums(
+    tmp_path: Path, default_embedder: None, question: str, status: str, text: str
+) -> None:
+    file = tmp_path / "records.ttl"
+    file.write_text(RECORDS, encoding="utf-8")
+    answer = kgsparql.open(file).ask(question)
+    assert (answer.status, text in {"", *(gap.text for gap in answer.gaps)}) == (status, True)
+    assert bool(answer.gaps) == bool(text)
+
+
 @pytest.mark.deep
 def test_few_answers_are_misleading(default_embedder: None) -> None:
     outcomes = Counter(one.outcome for one in judged(QUESTIONS, FIXTURES))

@@ -55,6 +55,8 @@ PUPILS = """
 :ida rdfs:label "Ida Brandt" ; :teacher :olof . :olof rdfs:label "Olof Ekman" ; :teacher :vera .
 :vera rdfs:label "Vera Holm" . :choir rdfs:label "Harbour Choir" ; :part :union ; :year 1950 .
 :union rdfs:label "Singers Union" ; :part :league . :league rdfs:label "Arts League" .
+:instrument rdfs:label "instrument" ; rdfs:subClassOf :tool . :tool rdfs:label "tool" .
+:violin rdfs:label "violin" ; rdfs:subClassOf :instrument . rdfs:subClassOf rdfs:label "subclass of" .
 """
 
 
@@ -65,6 +67,10 @@ PUPILS = """
         ("Who were the pupils of Olof Ekman?", "Ida Brandt"),
         ("Whom did Olof Ekman teach?", "Ida Brandt"),
         ("What are the parts of the Singers Union?", "Harbour Choir"),
+        ("Which kinds of instrument are there?", "violin"),
+        ("Which instruments are there?", "violin"),
+        ("What is a kind of instrument?", "violin"),
+        ("What is the type of the instrument?", "tool"),
     ],
 )
 def test_a_predicate_is_followed_the_way_that_is_asked(
@@ -127,6 +133,7 @@ def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> Non
         ("When was Glass Orchard directed?", "kind"),
         ("Which films did Vera Castellan star in?", "part_of_name"),
         ("When was Jonas Weir born?", "ambiguous"),
+        ("Who was the first actor starring in The Tide?", "operation"),
     ],
 )
 def test_what_is_not_accounted_for_is_said(ask: Ask, question: str, code: str) -> None:
@@ -134,6 +141,29 @@ def test_what_is_not_accounted_for_is_said(ask: Ask, question: str, code: str) -
     assert answer.status == "partial"
     assert code in codes(answer)
     assert answer.text.startswith("No sure answer: ")
+
+
+OWN_NAMES = """
+:name rdfs:label "name" . :family rdfs:label "family name" .
+:ida rdfs:label "Ida Brandt" ; :name "Ida Brandt" . :olof rdfs:label "Olof Ekman" ; :family "Ekman" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "doubts"),
+    [
+        ("Who is the wife of Ida Brandt?", True),
+        ("Who belongs to the family of Olof Ekman?", True),
+        ("What is the name of Ida Brandt?", False),
+        ("What is the family name of Olof Ekman?", False),
+    ],
+)
+def test_what_something_is_called_is_only_an_answer_where_that_is_asked(
+    graph_of: Callable[..., OxigraphGraph], question: str, doubts: bool
+) -> None:
+    answer = KnowledgeBase(graph_of(OWN_NAMES), embedder="none").ask(question)
+    text = "what was found is only the name of what is asked about"
+    assert (text in {gap.text for gap in answer.gaps}) == doubts
 
 
 def test_an_entity_that_was_given_is_not_doubted(ask: Ask, graph_of: Callable[..., OxigraphGraph]) -> None:
