@@ -150,8 +150,7 @@ def _word_gaps(
     start_kind, *kinds = _kind_names(best, session) or [""]
     names = [*steps, *filter(None, kinds)]
     said = {root(word) for text in (*names, start_kind, *_labels_on(best, session)) for word in words(normalised(text))}
-    operation = operation_asked(session.own_words)
-    computed = () if operation is None else operation.words.split()
+    computed = operation.words.split() if (operation := operation_asked(session.own_words)) else ()
     unused = unused_words(session, best)
     content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
     telling = [word for word in content if not _is_empty(word)]
@@ -171,12 +170,7 @@ def _word_gaps(
         )
         yield Gap("word", "", text)
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
-    phrases = [text for text, _ in asked.phrases()]
-    alike = _likeness(left, phrases, names, session)
-    for word in left if start_kind else ():  # what is done to things of a kind, and other names of the kind
-        of_start = float(session.ranker.similarities([word], [start_kind])[0, 0])
-        if of_start >= (_NEAR if word.endswith("ed") else _IS_START):
-            alike[word] = max(alike[word], of_start)
+    alike = _likeness(left, [text for text, _ in asked.phrases()], names, start_kind, session)
     also_there = [
         item.paths[0].hops[0].triple.predicate
         for item in found.evidence
@@ -268,12 +262,22 @@ def _named_predicate(word: str, on_path: float, steps: Sequence[str], session: S
     return label if score >= _IS_NAMED and score > on_path + _NEARER else ""
 
 
-def _likeness(left: Sequence[str], phrases: Sequence[str], names: Sequence[str], session: Session) -> dict[str, float]:
-    """For each word, how like the name of a step or kind it is, by itself or in a phrase with words beside it."""
+def _likeness(
+    left: Sequence[str], phrases: Sequence[str], names: Sequence[str], start_kind: str, session: Session
+) -> dict[str, float]:
+    """For each word, how like the name of a step or kind it is, by itself or in a phrase with words beside it.
+
+    :param start_kind: the kind of what the question is about; other names of it and what is done to it are like it.
+    """
     texts = list(dict.fromkeys([*left, *phrases]))
     alike = dict(zip(texts, session.ranker.similarities(texts, list(names)).max(axis=1, initial=0.0), strict=True))
     within = {word: [text for text in texts if word in text.split()] for word in left}
-    return {word: max(float(alike[text]) for text in (word, *within[word])) for word in left}
+    found = {word: max(float(alike[text]) for text in (word, *within[word])) for word in left}
+    for word in left if start_kind else ():
+        of_start = float(session.ranker.similarities([word], [start_kind])[0, 0])
+        if of_start >= (_NEAR if word.endswith("ed") else _IS_START):
+            found[word] = max(found[word], of_start)
+    return found
 
 
 def _step_names(item: EvidenceItem, session: Session) -> list[str]:
