@@ -53,6 +53,7 @@ class Question:
         walked from object to subject.
     :param golden_triples: the triples an answer must rest on.
     :param reference: the answer as a sentence.
+    :param rows: the right rows, where the answer is a table; ``answers`` then has every value of them.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Question:
     sparql: str = ""
     golden_triples: tuple[Triple, ...] = ()
     reference: str = ""
+    rows: tuple[tuple[GoldAnswer, ...], ...] = ()
 
     @property
     def direction(self) -> str:
@@ -89,6 +91,7 @@ class Question:
             "sparql": self.sparql,
             "golden_triples": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.golden_triples],
             "reference": self.reference,
+            **({"rows": [[cell.to_json() for cell in row] for row in self.rows]} if self.rows else {}),
         }
 
     @classmethod
@@ -100,6 +103,7 @@ class Question:
             topics=tuple(Topic(IRI(topic["iri"]), topic["label"]) for topic in data["topics"]), hops=data["hops"],
             type=data["type"], path=tuple(data["path"]), sparql=data["sparql"],
             golden_triples=tuple(triple_of(*terms) for terms in data["golden_triples"]), reference=data["reference"],
+            rows=tuple(tuple(map(GoldAnswer.from_json, row)) for row in data.get("rows", ())),
         )  # fmt: skip
 
 

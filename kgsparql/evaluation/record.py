@@ -101,6 +101,8 @@ class Record:
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out; ``None`` if it
         was not noted.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
+    :param value: the number, date, or yes or no that was computed, in N-Triples syntax; empty where none was.
+    :param rows: of a computed table, each cell as ``(term, label)``.
     """
 
     question: str
@@ -120,6 +122,8 @@ class Record:
     notes: tuple[str, ...] = ()
     is_cut_short: bool | None = None
     fallbacks: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+    rows: tuple[tuple[tuple[str, str], ...], ...] = ()
     measured: RecordedCost = RecordedCost()
 
     @property
@@ -155,6 +159,7 @@ class Record:
             claims=tuple((claim.text, claim.markers) for claim in answer.claims), removed=answer.removed,
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
+            value="" if answer.value is None else str(answer.value), rows=_rows(answer),
             measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),
         )  # fmt: skip
 
@@ -205,6 +210,17 @@ def is_lost(error: KgsparqlError) -> bool:
 def _answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
     term = "" if grounding == "model" else str(answer.term)
     return RecordedAnswer(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
+
+
+def _rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """The rows of a table; none of an answer that is a value or a set."""
+    computed = answer.computed
+    if computed is None or len(computed.columns) == 1:
+        return ()
+    return tuple(
+        tuple(("", "") if cell is None else (str(cell), answer.labels.get(cell, "")) for cell in row)
+        for row in computed.rows
+    )
 
 
 def _evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:

@@ -10,7 +10,7 @@ from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.rdf.terms import printable
 
-SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "partial", *ALWAYS)
+SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_yes_no", "partial", *ALWAYS)
 """Metrics that are shown as shares of the questions, in per cent."""
 
 

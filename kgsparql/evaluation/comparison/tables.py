@@ -17,7 +17,7 @@ from kgsparql.rdf.terms import printable
 _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 """Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
 
-_QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1")
+_QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1", "exact")
 _QUALITY_WIDE = (*_QUALITY, "hits@10", "mrr")
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")

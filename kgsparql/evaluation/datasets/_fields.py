@@ -88,6 +88,16 @@ def _as_text(value: str | float) -> str:
         raise InputError("a number of thousands of digits") from error
 
 
+def rows_of(value: Any) -> tuple[tuple[GoldAnswer, ...], ...]:
+    """The rows of a table by the names of their items, and their values.
+
+    >>> [[cell.label for cell in row] for row in rows_of([["Denmark", 2]])]
+    [['Denmark', '2']]
+    """
+    rows = _list(value, "rows") or ()
+    return tuple(tuple(GoldAnswer(None, text) for text in texts_of({"rows": row}, "rows") or ()) for row in rows)
+
+
 def hops_of(value: Any) -> int | None:
     """How many hops a question has, if that is known."""
     if value is None or value == "":

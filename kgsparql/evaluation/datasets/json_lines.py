@@ -2,7 +2,8 @@
 
 ``id``, ``question``, ``answers`` (labels), ``answer_iris``, ``topic_entities`` (``{iri, label}``), ``hops``, ``type``,
 ``path`` (names of predicates, ``^`` before one walked from object to subject), ``sparql``, ``golden_triples``
-(``{s, p, o}``), ``reference_answer``. Only ``question`` must be there, and what says or finds its answers.
+(``{s, p, o}``), ``reference_answer``, ``rows`` (of a table: lists of labels or values). Only ``question`` must be
+there, and what says or finds its answers.
 
 ``"answers": []`` says that the graph has no answer: who finds none is right. Without ``answers`` and ``answer_iris``
 nothing is said, and the SPARQL or the path must find them.
@@ -20,6 +21,7 @@ from kgsparql.evaluation.datasets._fields import (
     gold_of,
     hops_of,
     mapping,
+    rows_of,
     text_of,
     text_to_ask,
     texts_of,
@@ -90,6 +92,7 @@ def question_of(value: Any, number: int) -> Question:
         type=text_of(data, "type"), path=tuple(texts_of(data, "path") or ()), sparql=text_of(data, "sparql"),
         golden_triples=triples_of(data.get("golden_triples")),
         reference=text_of(data, "reference_answer") or text_of(data, "reference"),
+        rows=rows_of(data.get("rows")),
     )  # fmt: skip
     if answers is None and not (question.sparql or question.path or question.golden_triples or question.reference):
         raise InputError("no answers, and no SPARQL or path that finds them")
