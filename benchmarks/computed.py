@@ -1,0 +1,74 @@
+"""Questions that must be computed: for each kind of question the share whose whole answer is right.
+
+    python benchmarks/computed.py RUN…
+
+RUN is what ``kgsparql eval run … -o RUN`` wrote; each method of it is a column. What saying "no", or 0, to everything
+would get right stands beside, and of the yes/no questions those whose answer is yes and no stand apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from math import isnan
+from pathlib import Path
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.question_kinds import KINDS, question_kind
+from kgsparql.evaluation.scoring import method_scores, opened
+
+METRICS = ("exact", "wrong_yes_no")
+
+
+def kinds_of(question: Question) -> Iterable[str]:
+    """The lines of the table that a question counts in."""
+    kind = question_kind(question)
+    yield kind
+    if kind == "yes/no" and question.answers:
+        yield f"yes/no: {question.answers[0].label}"
+    if kind != "lookup":
+        yield "computed"
+
+
+def always_no(question: Question) -> bool:
+    """Whether "no" or 0 is right."""
+    return [answer.label for answer in question.answers or ()] in (["false"], ["0"])
+
+
+def share(values: list[float]) -> str:
+    """A share as percent; a dash for none."""
+    return f"{100 * sum(values) / len(values):.0f} %" if values else "–"
+
+
+def table(paths: list[Path]) -> list[list[str]]:
+    """The lines: kind, questions, always no or 0, and each method."""
+    scores = [method_scores(run, method, METRICS) for run in opened(paths) for method in run.methods]
+    asked = {question.id: question for one in scores for question in one.questions}
+    lines = [["kind", "n", "always no/0", *(one.method for one in scores)]]
+    for kind in (*KINDS, "yes/no: true", "yes/no: false", "computed"):
+        own = {key for key, question in asked.items() if kind in kinds_of(question)}
+        if own:
+            cells = [
+                share(
+                    [v for q, v in zip(one.questions, one.values["exact"], strict=True) if q.id in own and not isnan(v)]
+                )
+                for one in scores
+            ]
+            lines.append([kind, str(len(own)), share([float(always_no(asked[key])) for key in own]), *cells])
+    wrong = [share([float(v) for v in one.defined("wrong_yes_no")]) for one in scores]
+    return [*lines, ["wrong yes/no", "", "", *wrong]]
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", nargs="+", type=Path)
+    lines = table(parser.parse_args().run)
+    for number, cells in enumerate(lines):
+        print("| " + " | ".join(cells) + " |")
+        if number == 0:
+            print("|" + "---|" * len(cells))
+
+
+if __name__ == "__main__":
+    main()
