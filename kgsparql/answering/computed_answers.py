@@ -38,7 +38,7 @@ def computed_retrieval(
     :param gaps: what of the question the plan leaves out.
     """
     terms = {*terms_in(found.plan), *(term for row in found.rows[: _NAMED + 1] for term in row if term is not None)}
-    labels = session.labels([*terms, *found.items], in_grace=True)
+    labels = session.labels([*terms, *(row[0] for row in found.rows if row[0] is not None)], in_grace=True)
     reading = reading_in_words(found.plan, lambda term: labels[term])
     shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]
     sources = tuple(Source(member.name) for member in session.graph.members)

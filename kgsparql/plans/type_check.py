@@ -65,6 +65,16 @@ def kind_of(measure: a.Measure | a.Number) -> tuple[a.Kind, str]:
             return "number", ""
 
 
+def kind_of_literal(value: Literal) -> a.Kind:
+    """What a literal is by its datatype.
+
+    >>> kind_of_literal(Literal(3)), kind_of_literal(Literal("3"))
+    ('number', 'text')
+    """
+    datatype = value.datatype.value
+    return "date" if datatype in _DATES else "number" if datatype in _NUMBERS else "text"
+
+
 def _check_part(part: object) -> None:
     match part:
         case a.Where(_, measure, comparison, value):
@@ -122,8 +132,7 @@ def _kind_of_value(value: IRI | Literal | a.Measure) -> tuple[a.Kind, str]:
     if isinstance(value, IRI):
         return "item", ""
     if isinstance(value, Literal):
-        datatype = value.datatype.value
-        return ("date" if datatype in _DATES else "number" if datatype in _NUMBERS else "text"), ""
+        return kind_of_literal(value), ""
     return kind_of(value)
 
 

@@ -1,0 +1,237 @@
+"""What cues ask to be done with a set: kept by a comparison or an absence, ordered, summed, counted, tabulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Extreme
+from kgsparql.plans.question_words import Fit, alike
+from kgsparql.plans.readings import ACCOUNTED, Reader, Reading, together
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, local_name
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_UNNAMED_MEASURE = 0.45
+"""What a measure costs that no word names, where it is one of several."""
+_ONLY_MEASURE = 0.15
+"""The same, where it is the only one of its kind."""
+_DEEPER = 0.1
+"""What a measure costs that is two steps away."""
+_SILENT = 0.35
+"""What a first step costs that no word names, before a value."""
+_NEAR_WORDS = 4
+"""Words after a cue that may say what it is about; before it, half as many."""
+_IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_KEPT = 4
+"""Ways of doing one thing that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One measure of the items of a set, the words it accounts for, and what speaks against it."""
+
+    measure: a.Measure
+    fit: Fit
+    cost: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The words that are accounted for, less what speaks against it."""
+        return sum(self.fit.values()) - self.cost
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Does with sets what the cues of one question ask."""
+
+    reader: Reader
+    cues: Cues
+
+    def applied(self, reading: Reading) -> list[Reading]:
+        """The set after all that the question asks to be done with it, each in the likeliest ways."""
+        if reading.kind != "item" or (isinstance(reading.items, a.Items) and len(reading.items.terms) == 1):
+            return [reading]
+        found = [reading]
+        order = sorted(range(len(self.cues.operations)), key=lambda n: isinstance(self.cues.operations[n], Extreme))
+        for number in order:
+            made = [new for one in found for new in self._one(one, number)]
+            found = sorted(made, key=lambda r: -r.score)[:_KEPT] or found
+        return [reading, *found] if self.reader.asks_whether and order else found
+
+    def _one(self, reading: Reading, number: int) -> Iterator[Reading]:
+        cue = self.cues.operations[number]
+        match cue:
+            case Compared():
+                made = self._compared(reading, cue)
+            case Extreme():
+                made = self._extremes(reading, cue)
+            case Absent():
+                made = self._absences(reading, cue)
+            case Called():
+                made = iter([(a.Named(reading.items, cue.text), {}, 0.0)])
+            case Against():
+                made = iter(())
+        for items, fit, cost in made:
+            accounted = together(fit, dict.fromkeys(sorted(cue.words & set(self.reader.words.content)), 1.0))
+            bonus = 1.0 - cost
+            yield replace(reading.more(accounted, -bonus), items=items, cues=reading.cues | {number})
+
+    def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+        kinds: tuple[a.Kind, ...] = ("date", "number") if cue.is_year else ("number",)
+        for option in self.measures(reading, cue.words, kinds, cue.hints, counts=not cue.is_year and not cue.hints)[
+            :_KEPT
+        ]:
+            measure = option.measure
+            if cue.is_year and isinstance(measure, a.Value) and measure.kind == "date":
+                measure = replace(measure, kind="year")
+            elif cue.is_year and not self._holds_years(option):
+                continue
+            kept: a.ItemSet = a.Where(reading.items, measure, cue.comparison, _number(cue.value))
+            if cue.upper is not None:
+                kept = a.Where(kept, measure, "<=", _number(cue.upper))
+            yield kept, option.fit, option.cost
+
+    def _holds_years(self, option: Option) -> bool:
+        """Whether a number is a year, as its values and its name tell."""
+        if not isinstance(option.measure, a.Value):
+            return False
+        name = local_name(option.measure.path.steps[-1].predicate).lower()
+        return "year" in name or "date" in name or "year" in self._name(option.measure.path)
+
+    def _name(self, path: PropertyPath) -> str:
+        last = path.steps[-1].predicate
+        return self.reader.labels([last], in_grace=True)[last].lower()
+
+    def _extremes(self, reading: Reading, cue: Extreme) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+        kinds: tuple[a.Kind, ...] = ("date", "number") if "date" in cue.hints else ("number",)
+        if cue.summary is not None:
+            for option in self.summaries(reading, cue.words, cue.summary)[:_KEPT]:
+                yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
+            return
+        options = self.measures(reading, cue.words, kinds, cue.hints, counts=cue.of_noun)
+        for option in options[:_KEPT]:
+            yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
+
+    def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[Option]:
+        """One number for the values that each item has, directly or over what belongs to it: the average price."""
+        found = self.measures(reading, cue, ("number",))
+        for use, fit in self.reader.uses(reading.items):
+            if use.kind == "item":
+                step = Reading(a.Ends(reading.items, use.path), {})
+                cost = _DEEPER if fit else 3 * _DEEPER
+                for option in self.measures(step, cue, ("number",))[:_KEPT]:
+                    if isinstance(option.measure, a.Value) and option.fit:
+                        path = PropertyPath((use.step, *option.measure.path.steps))
+                        measure = a.Value(path, option.measure.kind, option.measure.unit)
+                        found.append(Option(measure, together(option.fit, fit), option.cost + cost))
+        made = [
+            replace(o, measure=a.Summarised(summary, o.measure.path, o.measure.unit))
+            for o in found
+            if isinstance(o.measure, a.Value)
+        ]
+        return sorted(made, key=lambda option: (-option.score, str(option.measure)))
+
+    def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+        near = frozenset(i for i in self._near(cue.words, reading) if i > max(cue.words))
+        for use, fit in self.reader.uses(reading.items):
+            own = {i: v for i, v in fit.items() if i in near}
+            if own:
+                yield a.Lacks(reading.items, use.path), own, 0.0
+            for named in self.reader.named:
+                if named.is_class and named.words & near and isinstance(named.term, IRI) and use.kind == "item":
+                    of_class = a.Instances(named.term)
+                    if self.reader.profiler.sample(a.Both((a.Ends(reading.items, use.path), of_class))):
+                        fits = together(own, dict.fromkeys(sorted(named.words), 1.0))
+                        yield a.Lacks(reading.items, use.path, of_class), fits, _DEEPER
+
+    def measures(
+        self,
+        reading: Reading,
+        cue: frozenset[int],
+        kinds: Sequence[a.Kind],
+        hints: Sequence[str] = (),
+        *,
+        counts: bool = False,
+    ) -> list[Option]:
+        """What may be measured of the items, the likeliest first.
+
+        :param cue: places of the words that ask for it; words near them may name it.
+        :param counts: how many things a predicate leads to may be meant, too.
+        """
+        if reading.kind != "item":
+            return []
+        near = self._near(cue, reading)
+        found = [*self._direct(reading, near, kinds, hints), *self._deeper(reading, near, kinds, hints)]
+        if counts:
+            found += self._counts(reading, near)
+        return sorted(found, key=lambda option: (-option.score, str(option.measure)))
+
+    def _direct(
+        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
+    ) -> Iterator[Option]:
+        uses = [(use, fit) for use, fit in self.reader.uses(reading.items) if use.kind in kinds]
+        uses = [
+            (use, fit) for use, fit in uses if use.step.direction == "forward" and not self._is_identifier(use, fit)
+        ]
+        for use, fit in uses:
+            own, cost = self._fit(use, fit, near, hints, len(uses))
+            yield Option(a.Value(use.path, use.kind, use.unit), own, cost)
+
+    def _deeper(
+        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
+    ) -> Iterator[Option]:
+        """Values two steps away, such as the amount of a price."""
+        for use, fit in self.reader.uses(reading.items):
+            own, cost = self._fit(use, fit, near, hints, 2)
+            if use.kind != "item" or (cost >= _UNNAMED_MEASURE and not self._is_mediator(use)):
+                continue
+            inner = Reading(a.Ends(reading.items, use.path), {})
+            values = [
+                (v, f) for v, f in self.reader.uses(inner.items) if v.kind in kinds and v.step.direction == "forward"
+            ]
+            values = [(v, f) for v, f in values if not self._is_identifier(v, f)]
+            for value, more in values:
+                path = PropertyPath((use.step, value.step))
+                fits, extra = self._fit(value, more, near, hints, len(values))
+                first = cost if cost < 0 else 0.0 if own else _SILENT
+                yield Option(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
+
+    def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[Option]:
+        for use, fit in self.reader.uses(reading.items):
+            own = {i: v for i, v in fit.items() if i in near}
+            if own and (use.kind == "item" or use.most > 1):
+                yield Option(a.HowMany(use.path), own, 0.05)
+
+    def _fit(
+        self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int
+    ) -> tuple[Fit, float]:
+        """The words near a cue that a predicate accounts for; without any, what it costs that it is not named."""
+        own = {i: v for i, v in fit.items() if i in near}
+        labels = self.reader.labels([use.step.predicate], in_grace=True)
+        hinted = alike(labels[use.step.predicate], hints, self.reader.words.ranker)
+        if own or hinted:
+            return own, -hinted / 2
+        return {}, _ONLY_MEASURE if rivals == 1 else _UNNAMED_MEASURE
+
+    def _is_identifier(self, use: PredicateUse, fit: Fit) -> bool:
+        name = self._name(use.path).split()
+        return not fit and (name[-1:] or [""])[0] in _IDENTIFIERS
+
+    def _is_mediator(self, use: PredicateUse) -> bool:
+        return use.step.direction == "forward" and use.most == 1 and use.share > 0.9
+
+    def _near(self, cue: frozenset[int], reading: Reading) -> frozenset[int]:
+        """The words around a cue that nothing accounts for yet."""
+        first, last = min(cue), max(cue)
+        places = range(first - _NEAR_WORDS // 2 - 1, last + _NEAR_WORDS + 1)
+        return frozenset(
+            i for i in self.reader.words.content if i in places and i not in cue and reading.fit.get(i, 0.0) < ACCOUNTED
+        )
+
+
+def _number(value: object) -> Literal:
+    text = str(value)
+    return Literal(text, datatype=IRI(_XSD + ("integer" if text.isdecimal() else "decimal")))

@@ -1,0 +1,88 @@
+"""The words of a question, and how well names in the graph account for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from kgsparql.linking.ranking import Ranker
+from kgsparql.linking.words import root, stop_words, tokens, words
+from kgsparql.rdf.terms import normalised
+
+NEAR = 0.5
+"""How alike a word and a name are, at least, to count: a cosine."""
+_LIGHT = frozenset(
+    "have has had give list show name names tell find get all there different distinct exist exists known say said "
+    "according graph data dataset please want item items over round "
+    "reasonably assigned given got anyone anything anybody someone called word add up "
+    "thing things kind kinds type types return ones one".split()
+)
+"""Words that ask for nothing by themselves."""
+_PERSON = frozenset({"who", "whom", "whose"})
+
+Fit = Mapping[int, float]
+"""How well a name accounts for words of the question, in (0, 1], by their places."""
+
+
+class QuestionWords:
+    """The words of one question.
+
+    >>> from kgsparql.linking.ranking import BM25Ranker
+    >>> asked = QuestionWords("Which films were directed by Ann?", BM25Ranker())
+    >>> asked.content, asked.fits(["director", "film genre"])
+    ((1, 3, 5), [{3: 1.0}, {1: 0.9}])
+    """
+
+    def __init__(self, question: str, ranker: Ranker) -> None:
+        self.tokens = tokens(question)
+        self.texts = [token.text for token in self.tokens]
+        stops = stop_words(("en",))
+        self.content = tuple(i for i, t in enumerate(self.texts) if t not in stops and t not in _LIGHT)
+        self.ranker = ranker
+        self._known: dict[str, Fit] = {}
+
+    def places(self, start: int, end: int) -> frozenset[int]:
+        """The places of the words between two characters of the question."""
+        return frozenset(i for i, token in enumerate(self.tokens) if token.start < end and start < token.end)
+
+    def fits(self, names: Sequence[str]) -> list[Fit]:
+        """For each name, the words that it accounts for: by a common root, else by meaning."""
+        new = [name for name in dict.fromkeys(names) if name not in self._known]
+        self._known.update(zip(new, self._fits(new), strict=True))
+        return [self._known[name] for name in names]
+
+    def _fits(self, names: Sequence[str]) -> list[Fit]:
+        if not names or not self.content:
+            return [{} for _ in names]
+        asked = [self.texts[i] for i in self.content]
+        alike = self.ranker.similarities(list(names), asked) if self.ranker.by_meaning else None
+        found: list[Fit] = []
+        for at, name in enumerate(names):
+            roots = _roots(name)
+            same = {i for i, text in zip(self.content, asked, strict=True) if root(text) in roots}
+            share = len({root(self.texts[i]) for i in same}) / len(roots) if roots else 0.0
+            fit = dict.fromkeys(sorted(same), round(0.8 + 0.2 * share, 3))
+            if alike is not None:
+                near = zip(self.content, alike[at].tolist(), strict=True)
+                fit.update({i: round(cosine, 3) for i, cosine in near if i not in fit and cosine >= NEAR})
+            found.append(fit)
+        return found
+
+
+@lru_cache(maxsize=20_000)
+def _roots(name: str) -> frozenset[str]:
+    """The roots of the words of a name that carry what it says."""
+    found = words(normalised(name))
+    return frozenset(root(word) for word in found if word not in stop_words(("en",))) or frozenset(map(root, found))
+
+
+def alike(name: str, hints: Sequence[str], ranker: Ranker) -> float:
+    """How well a name is one of some hints, in [0, 1]: the earlier hint is the better one."""
+    best = 0.0
+    for place, hint in enumerate(hints):
+        shared = len(_roots(name) & _roots(hint)) / len(_roots(name) | _roots(hint))
+        best = max(best, (0.6 + 0.4 * shared - 0.03 * place) if shared else 0.0)
+    if not best and hints and ranker.by_meaning:
+        cosine = float(ranker.similarities([name], [hints[0]])[0, 0])
+        best = cosine if cosine >= NEAR else 0.0
+    return best

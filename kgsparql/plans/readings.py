@@ -1,0 +1,263 @@
+"""Sets of items that words of a question may mean: things it names, and what paths from these lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.plans import algebra as a
+from kgsparql.plans.question_words import Fit, QuestionWords
+from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term
+
+_BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
+_PLAIN_STEP = 0.08
+"""What each step of a path costs beside the words it accounts for."""
+_KIND_STEP = 0.15
+"""What a step costs from an entity that is named as a kind, as in `the cheapest oscillator`, to what is of it."""
+_SILENT_STEP = 0.4
+"""What a step costs that no word of the question asks for."""
+ACCOUNTED = 0.55
+"""How well a word is accounted for, at least, that is asked for no more."""
+_KIND_FIT = 0.9
+"""How well the class of what a predicate leads to accounts for a word, beside the predicate itself."""
+CHAINS = 12
+"""Sets that are kept for each thing that is named."""
+_EXPANDED = 5
+"""Sets that are followed by another step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something that words of a question name: an entity, a value, or a class.
+
+    :param words: their places.
+    :param others: that are named beside it as well: `in Paris or Rome`.
+    """
+
+    term: IRI | Literal
+    words: frozenset[int]
+    is_class: bool = False
+    score: float = 1.0
+    others: tuple[IRI | Literal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A set of items, and what of a question it accounts for.
+
+    :param fit: for each word, how well.
+    :param cost: what speaks against it: steps, above all those that nobody asks for.
+    :param classes: what many of the items are.
+    :param cues: what is asked to be done with it that is done, by number.
+    :param kind: what its items are: nothing is reached from values.
+    """
+
+    items: a.ItemSet
+    fit: Fit
+    named: frozenset[Named] = frozenset()
+    cost: float = 0.0
+    classes: tuple[IRI, ...] = ()
+    cues: frozenset[int] = frozenset()
+    kind: a.Kind = "item"
+
+    @property
+    def score(self) -> float:
+        """The words that are accounted for, less what speaks against it."""
+        return sum(self.fit.values()) - self.cost
+
+    def more(self, fit: Fit, cost: float = 0.0) -> Reading:
+        """The same, with more words accounted for."""
+        return replace(self, fit=together(self.fit, fit), cost=self.cost + cost)
+
+
+def together(one: Fit, other: Fit) -> Fit:
+    """How well two names together account for words.
+
+    >>> together({1: 0.5}, {1: 0.8, 2: 1.0})
+    {1: 0.8, 2: 1.0}
+    """
+    return {i: max(one.get(i, 0.0), other.get(i, 0.0)) for i in sorted({*one, *other})}
+
+
+@dataclass(slots=True)
+class Reader:
+    """Makes the readings of one question.
+
+    :param asks_whether: the question wants a yes or no.
+    :param after_cues: places right after the words that ask which, how many, or for the most.
+    :param most: sets that may be looked at.
+    """
+
+    words: QuestionWords
+    profiler: Profiler
+    labels: TermLabels
+    named: Sequence[Named]
+    asks_whether: bool = False
+    after_cues: frozenset[int] = frozenset()
+    most: int = 60
+    _looked: set[a.ItemSet] = field(default_factory=set)
+
+    def uses(self, items: a.ItemSet) -> Sequence[tuple[PredicateUse, Fit]]:
+        """The predicates of a set, with the words that each accounts for; none where too much was looked at."""
+        whole = unfiltered(items)
+        if whole not in self._looked:
+            if len(self._looked) >= self.most:
+                return ()
+            self._looked.add(whole)
+        found = self.profiler(whole).uses
+        names = self.labels([t for use in found for t in (use.step.predicate, *use.classes)], in_grace=True)
+        own = self.words.fits([names[use.step.predicate] for use in found])
+        return [(use, together(fit, self._kind_fit(use, names))) for use, fit in zip(found, own, strict=True)]
+
+    def _kind_fit(self, use: PredicateUse, names: Mapping[Term, str]) -> Fit:
+        fits = self.words.fits([names[c] for c in use.classes[:3]])
+        return {i: round(_KIND_FIT * value, 3) for fit in fits for i, value in fit.items()}
+
+    def starts(self) -> list[Reading]:
+        """The things that are named, as sets."""
+        return [self._start(own) for own in self.named]
+
+    def _start(self, own: Named) -> Reading:
+        fit = dict.fromkeys(sorted(own.words), own.score)
+        if own.is_class and isinstance(own.term, IRI):
+            return Reading(a.Instances(own.term), fit, frozenset({own}), classes=(own.term,))
+        classes = self.profiler(a.Items((own.term,))).classes if isinstance(own.term, IRI) else ()
+        beside = {i for n in self.named if n.is_class and n.term in classes for i in n.words if self._are_close(own, i)}
+        fit.update(dict.fromkeys(sorted(beside - own.words), _KIND_FIT))
+        return Reading(a.Items((own.term, *own.others)), fit, frozenset({own}), classes=classes)
+
+    @staticmethod
+    def _are_close(own: Named, place: int) -> bool:
+        return any(abs(place - i) == 1 for i in own.words)
+
+    def chains(self, start: Reading, *, hops: int = 2) -> list[Reading]:
+        """A set, and what paths from it lead to, the likeliest first."""
+        found, last = [start], [start]
+        for _ in range(hops):
+            last = sorted((s for one in last for s in self.steps(one)), key=_by_score)[:CHAINS]
+            found += last
+            last = last[:_EXPANDED]
+        return [start, *sorted(found[1:], key=_by_score)[: 2 * CHAINS]]
+
+    def steps(self, reading: Reading) -> Iterator[Reading]:
+        """What each predicate of a set leads to.
+
+        A step that no word asks for must lead to things of a class: it may be on the way to what is asked for.
+        """
+        if reading.kind != "item":
+            return
+        taken = {i for own in reading.named for i in own.words}
+        for use, fit in self.uses(reading.items):
+            new = {i: v for i, v in fit.items() if i not in taken and reading.fit.get(i, 0.0) < ACCOUNTED}
+            if (not new and use.kind != "item") or _turns_back(reading.items, use):
+                continue
+            if is_yes_no(use) and not isinstance(reading.items, a.Items):
+                true = Literal("true", datatype=_BOOLEAN)
+                so = a.Where(reading.items, a.Value(use.path, "text"), "=", true)
+                yield replace(reading.more(new), items=so)
+                continue
+            is_of_kind = (
+                isinstance(reading.items, a.Items) and use.step.direction == "inverse" and self._is_kind(reading)
+            )
+            cost = _PLAIN_STEP if new else _KIND_STEP if is_of_kind else _SILENT_STEP
+            yield replace(
+                reading.more(new, cost), items=ends(reading.items, use.path), classes=use.classes, kind=use.kind
+            )
+
+    def _is_kind(self, reading: Reading) -> bool:
+        """Whether an entity is named as a kind of things: right after `which`, `how many` or a superlative."""
+        return any(min(own.words, default=0) in self.after_cues for own in reading.named)
+
+    def met(self, one: Reading, other: Reading) -> Reading | None:
+        """What two readings have in common; ``None`` where they name the same, or are of unlike classes."""
+        is_value = one.kind != "item" or other.kind != "item"
+        if is_value or any(x.words & y.words for x in one.named for y in other.named) or one.cues & other.cues:
+            return None
+        if not self._are_alike(one, other):
+            return None
+        return Reading(
+            both(one.items, other.items),
+            together(one.fit, other.fit),
+            one.named | other.named,
+            one.cost + other.cost,
+            one.classes or other.classes,
+            one.cues | other.cues,
+        )
+
+    def _are_alike(self, one: Reading, other: Reading) -> bool:
+        for x, y in ((one, other), (other, one)):
+            if isinstance(x.items, a.Items):
+                # Whether an item is of a set, not which: it is of its classes, or among them where it has none.
+                if not self.asks_whether or isinstance(y.items, a.Items):
+                    return False
+                return bool(set(x.classes) & set(y.classes)) or x.items.terms[0] in self.profiler.sample(y.items)
+        narrower = [{c, *self.profiler.broader(c)} for r in (one, other) for c in r.classes]
+        ours, theirs = narrower[: len(one.classes)], narrower[len(one.classes) :]
+        return any(x & y for x in ours for y in theirs)
+
+
+def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
+    """What a path leads to; one path where the set is what a path leads to itself."""
+    if isinstance(items, a.Ends):
+        return a.Ends(items.start, PropertyPath((*items.path.steps, *path.steps)))
+    return a.Ends(items, path)
+
+
+def is_yes_no(use: PredicateUse) -> bool:
+    """Whether a predicate says that something is so, or not."""
+    return all(isinstance(end, Literal) and end.datatype == _BOOLEAN for end in use.ends)
+
+
+def unfiltered(items: a.ItemSet) -> a.ItemSet:
+    """The set that a set was chosen from: its items have the same predicates.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> city, size = a.Instances(IRI("http://e.org/City")), a.Value(PropertyPath.of("http://e.org/size"))
+    >>> unfiltered(a.Top(a.Where(city, size, ">", Literal(5)), size)) == city
+    True
+    """
+    match items:
+        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
+            return unfiltered(inner)
+        case a.Both(sets):
+            plain = [one for one in sets if isinstance(one, a.Instances)]
+            return unfiltered(plain[0] if plain else sets[0])
+        case a.Ends(start, path):
+            return a.Ends(unfiltered(start), path)
+        case _:
+            return items
+
+
+def _turns_back(items: a.ItemSet, use: PredicateUse) -> bool:
+    """Whether a step walks the last one of a path back."""
+    return isinstance(items, a.Ends) and use.step.inverts(items.path.steps[-1])
+
+
+def both(one: a.ItemSet, other: a.ItemSet) -> a.ItemSet:
+    """What two sets have in common, said of the instances of a class where one of them is that.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> city, paris = IRI("http://e.org/City"), IRI("http://e.org/Paris")
+    >>> both(a.Instances(city), a.Ends(a.Items((paris,)), PropertyPath.of("http://e.org/twin"))).path
+    PropertyPath(steps=(Step(predicate=<NamedNode value=http://e.org/twin>, direction='inverse'),))
+    """
+    if isinstance(other, a.Instances | a.Has | a.Where) and not isinstance(one, a.Instances | a.Has | a.Where):
+        one, other = other, one
+    if (
+        isinstance(one, a.Instances | a.Has | a.Where)
+        and isinstance(other, a.Ends)
+        and isinstance(other.start, a.Items)
+    ):
+        back = PropertyPath(tuple(step.reversed for step in reversed(other.path.steps)))
+        (term, *more) = other.start.terms
+        if not more and isinstance(term, Literal):
+            return a.Where(one, a.Value(back, "text"), "=", term)
+        return a.Has(one, back, other.start)
+    return a.Both((one, other))
+
+
+def _by_score(reading: Reading) -> tuple[float, int, str]:
+    return -reading.score, len(str(reading.items)), str(reading.items)

@@ -1,0 +1,207 @@
+"""What the items of a set have: the predicates at some of them, what these lead to, and how often."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.plans import algebra as a
+from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.paths import Direction, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name
+from kgsparql.rdf.vocabulary import UNWALKED
+
+ITEMS = 40
+"""Items of a set that are looked at."""
+_FACTS = 4_000
+"""Triples of these that are read, in each direction."""
+_KEPT_ENDS = 20
+_SHARE = 0.25
+"""Share of the ends that must be of a class for it to count."""
+_UNITS = frozenset("g kg mg t mm cm m km s min h ms l ml v w kw a hz usd eur gbp percent pct".split())
+_ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateUse:
+    """How the items of a set use a predicate, in one direction.
+
+    :param kind: of what it leads to.
+    :param share: of the items that were looked at, how many have it: more than 0, at most 1.
+    :param most: values that one item has, at most.
+    :param ends: some of what it leads to.
+    :param classes: what many of the ends are, the commonest first.
+    """
+
+    step: Step
+    kind: a.Kind
+    share: float
+    most: int
+    ends: tuple[Term, ...]
+    classes: tuple[IRI, ...] = ()
+    unit: str = ""
+
+    @property
+    def path(self) -> PropertyPath:
+        """The predicate as a path of one step."""
+        return PropertyPath((self.step,))
+
+
+@dataclass(frozen=True, slots=True)
+class SetProfile:
+    """The predicates of the items of a set.
+
+    :param looked_at: items that were looked at: all of a small set.
+    :param classes: what many of them are, the commonest first.
+    """
+
+    looked_at: int
+    uses: tuple[PredicateUse, ...]
+    classes: tuple[IRI, ...] = ()
+
+
+@dataclass(slots=True)
+class Profiler:
+    """Looks at sets, each once.
+
+    :param hidden: predicates that are not looked at.
+    """
+
+    graph: KnowledgeGraph
+    vocabulary: GraphVocabulary = field(default_factory=GraphVocabulary)
+    hidden: frozenset[IRI] = UNWALKED
+    profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
+    _samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
+    _broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+
+    def __call__(self, items: a.ItemSet) -> SetProfile:
+        """What some of the items have: three queries, for a set that was not looked at before."""
+        if items not in self.profiles:
+            self.profiles[items] = self._profile(items)
+        return self.profiles[items]
+
+    def sample(self, items: a.ItemSet) -> tuple[Term, ...]:
+        """Some of the items; none where there are none."""
+        if items not in self._samples:
+            compiler, x = PlanCompiler(self.vocabulary, ITEMS), Variable("x")
+            select = g.Select(((x, None),), compiler.members(items, x), distinct=True, limit=ITEMS)
+            found = self.graph.select(g.select_query("sample", select))
+            self._samples[items] = tuple(s["x"] for s in found if "x" in s)
+        return self._samples[items]
+
+    def broader(self, kind: IRI) -> frozenset[IRI]:
+        """The classes above a class."""
+        if kind not in self._broader:
+            x = Variable("x")
+            group = (g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower),)
+            found = self.graph.select(
+                g.select_query("broader", g.Select(((x, None),), group, distinct=True, limit=100))
+            )
+            self._broader[kind] = frozenset(s["x"] for s in found if isinstance(s["x"], IRI)) - {kind}
+        return self._broader[kind]
+
+    def _profile(self, items: a.ItemSet) -> SetProfile:
+        terms = tuple(t for t in self.sample(items) if isinstance(t, IRI | Literal))
+        if not terms:
+            return SetProfile(0, ())
+        facts: dict[Step, dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
+        for direction in ("forward", "inverse"):
+            for start, predicate, end in self._facts(terms, direction):
+                facts[Step(predicate, direction)][start].add(end)
+        iris = [t for t in terms if isinstance(t, IRI)]
+        firsts = {step: self._first_ends(own) for step, own in facts.items()}
+        classes = self._classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
+        uses = [
+            PredicateUse(
+                step,
+                kind_at_end(firsts[step]),
+                len(own) / len(terms),
+                max(map(len, own.values())),
+                firsts[step],
+                _common_classes(firsts[step], classes),
+                _unit_of(step.predicate),
+            )
+            for step, own in facts.items()
+            if step.predicate not in self.hidden
+        ]
+        uses.sort(key=lambda use: (-use.share, str(use.step)))
+        return SetProfile(len(terms), tuple(uses), _common_classes(iris, classes))
+
+    def _facts(self, terms: Sequence[IRI | Literal], direction: Direction) -> list[tuple[Term, IRI, Term]]:
+        x, p, y = Variable("x"), Variable("p"), Variable("y")
+        if direction == "forward":
+            terms = [term for term in terms if isinstance(term, IRI)]
+        if not terms:
+            return []
+        fact = g.Fact(x, p, y) if direction == "forward" else g.Fact(y, p, x)
+        select = g.Select(((x, None), (p, None), (y, None)), (g.Values(x, tuple(terms)), fact), limit=_FACTS)
+        found = self.graph.select(g.select_query(f"facts_{direction}", select))
+        return [(s["x"], s["p"], s["y"]) for s in found if isinstance(s["p"], IRI)]
+
+    @staticmethod
+    def _first_ends(own: dict[Term, set[Term]]) -> tuple[Term, ...]:
+        return tuple(sorted({end for ends in own.values() for end in ends}, key=str)[:_KEPT_ENDS])
+
+    def _classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
+        """The classes of terms, without the broader ones."""
+        wanted = tuple(dict.fromkeys(terms))
+        x, kind, predicate = Variable("x"), Variable("c"), Variable("p")
+        found: dict[Term, set[IRI]] = defaultdict(set)
+        for at in range(0, len(wanted), 400):
+            group = (
+                g.Values(x, wanted[at : at + 400]),
+                g.Values(predicate, self.vocabulary.types),
+                g.Fact(x, predicate, kind),
+            )
+            select = g.Select(((x, None), (kind, None)), group, distinct=True, limit=10_000)
+            for solution in self.graph.select(g.select_query("classes", select)):
+                if isinstance(solution["c"], IRI):
+                    found[solution["x"]].add(solution["c"])
+        return found
+
+
+def kind_at_end(ends: Sequence[Term]) -> a.Kind:
+    """What most ends are read as; text that is a number, or a date, is one.
+
+    >>> kind_at_end([Literal("12"), Literal("7.5")]), kind_at_end([Literal("a")]), kind_at_end([IRI("http://e.org/a")])
+    ('number', 'text', 'item')
+    """
+    kinds = Counter(_kind_of_end(end) for end in ends)
+    if not kinds:
+        return "item"
+    (most, number), *_ = kinds.most_common(1)
+    return most if number * 2 > len(ends) or most == "item" else "text"
+
+
+def _kind_of_end(end: Term) -> a.Kind:
+    if not isinstance(end, Literal):
+        return "item"
+    kind = kind_of_literal(end)
+    if kind != "text" or end.language is not None:
+        return kind
+    return "date" if _ISO_DATE.match(end.value) else "number" if _NUMBER.match(end.value) else "text"
+
+
+def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:
+    counts = Counter(c for term in terms for c in classes.get(term, ()))
+    least = _SHARE * max(1, sum(isinstance(term, IRI) for term in terms))
+    kept = [c for c, n in counts.items() if n >= least]
+    return tuple(sorted(kept, key=lambda c: (-counts[c], c.value)))
+
+
+def _unit_of(predicate: IRI) -> str:
+    """The unit that the name of a predicate ends with.
+
+    >>> _unit_of(IRI("http://e.org/weight_g")), _unit_of(IRI("http://e.org/is_a_b"))
+    ('g', '')
+    """
+    name, _, last = local_name(predicate).rpartition(" ")
+    return last.lower() if name and last.lower() in _UNITS else ""

@@ -1,0 +1,100 @@
+"""Query plans: what a question asks to be computed, as a typed plan that is one query, run and computed again.
+
+A plan is made of what the question names, one operator at a time, and ranked by the words it accounts for. Its value
+comes with the plan in words, its query and the facts it rests on.
+
+Source: ours; plans are enumerated and ranked in place of written after Gu et al., "Don't Generate, Discriminate"
+(ACL 2023), arXiv:2212.09736.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.computed_answers import computed_retrieval
+from kgsparql.answering.option_ranges import Within
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
+from kgsparql.errors import QueryError
+from kgsparql.graphs.protocols import naming_of
+from kgsparql.plans import algebra as a
+from kgsparql.plans.cues import read_cues
+from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
+from kgsparql.plans.naming import named_in
+from kgsparql.plans.question_words import QuestionWords
+from kgsparql.plans.readings import Reader
+from kgsparql.plans.running import Computed, run
+from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.vocabulary import GraphVocabulary
+
+_UNSURE = 0.6
+"""A plan that fits the question less well is not its answer without a doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan(Retriever):
+    """Typed plans of what the question asks to be computed, the likeliest run as one query.
+
+    :param sets: sets of items that are looked at to make plans: three queries each.
+    :param plans_run: plans that are run, until one comes to something.
+    """
+
+    name: ClassVar[str] = "query_plan"
+    summary: ClassVar[str] = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
+    source: ClassVar[str] = "kgsparql"
+    cost: ClassVar[Cost] = Cost(calls="3", rounds="3", queries="4 * sets + 6 * plans_run + entities + 20")
+
+    sets: Annotated[int, Within(1, 500)] = 60
+    plans_run: Annotated[int, Within(1, 20)] = 4
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
+        vocabulary = GraphVocabulary(labels=naming_of(session.graph).labels)
+        words = QuestionWords(session.question, session.ranker)
+        plans: list[RankedPlan] = []
+        with session.within_budget():
+            plans = self.plans(session, words, vocabulary)
+        found: tuple[RankedPlan, Computed] | None = None
+        with session.within_budget():
+            found = self._first_with_a_value(plans, session, vocabulary)
+        if found is None:
+            return Retrieval()
+        ranked, computed = found
+        return computed_retrieval(computed, session, score=ranked.score, gaps=_gaps(ranked, words))
+
+    def plans(self, session: Session, words: QuestionWords, vocabulary: GraphVocabulary) -> list[RankedPlan]:
+        """The likeliest plans, the best first."""
+        cues = read_cues(session.question)
+        named = named_in(session.question, words, session.links, session.linker, session.labels)
+        profiler = Profiler(session.graph, vocabulary)
+        asks_whether, after = cues.wanted == "yes or no", cues.following(words.texts)
+        reader = Reader(words, profiler, session.labels, named, asks_whether, after, self.sets)
+        return enumerated_plans(reader, cues)
+
+    def _first_with_a_value(
+        self, plans: list[RankedPlan], session: Session, vocabulary: GraphVocabulary
+    ) -> tuple[RankedPlan, Computed] | None:
+        """The first plan that comes to something, of those that fit nearly as well as the best; else the best."""
+        tried: list[tuple[RankedPlan, Computed]] = []
+        for ranked in plans[: self.plans_run]:
+            try:
+                computed = run(ranked.plan, session.graph, vocabulary=vocabulary)
+            except QueryError as error:
+                session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
+                continue
+            if computed.rows and (computed.empty_part is None or isinstance(ranked.plan, a.Exists)):
+                return ranked, computed
+            tried.append((ranked, computed))
+        return tried[0] if tried else None
+
+
+def _gaps(ranked: RankedPlan, words: QuestionWords) -> tuple[Gap, ...]:
+    """The words that a plan leaves out, and whether it fits the question at all."""
+    if ranked.left:
+        said = ", ".join(repr(words.texts[i]) for i in ranked.left)
+        return (Gap("word", " ".join(words.texts[i] for i in ranked.left), f"what was computed leaves out {said}"),)
+    if ranked.score < _UNSURE:
+        return (Gap("reading", "", "this may not be what was asked"),)
+    return ()
