@@ -211,8 +211,11 @@ def _choice_text(choice: AnswerChoice) -> str:
 def compose_from_templates(retrieval: Retrieval) -> Draft:
     """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
 
-    The first are listed; of the best item that was followed to its ends, all ends are answers.
+    The first are listed; of the best item that was followed to its ends, all ends are answers. What was computed says
+    itself what it is.
     """
+    if retrieval.computed is not None and retrieval.draft is not None:
+        return retrieval.draft
     answers = (*retrieval.candidates[:SHOWN], *_rest_of_best_item(retrieval))
     cited = dict.fromkeys(marker for answer in answers[:SHOWN] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)

@@ -10,13 +10,13 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Variable
 from kgsparql.rdf.query import Query
 
-ITEM, VALUE = Variable("item"), Variable("value")
+ITEM, VALUE = Variable("answer"), Variable("value")
 
 
 def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 10_000) -> Query:
-    """The query of a plan: ``?item`` of a set (with ``?value`` of a best one), ``?value`` of a number or a yes/no.
+    """The query of a plan: ``?answer`` of a set (with ``?value`` of a best one), ``?value`` of a number or a yes/no.
 
-    A table has ``?item`` or, grouped, ``?key``, and its columns as ``?column0``, ``?column1`` …
+    A table has ``?answer`` or, grouped, ``?key``, and its columns as ``?column0``, ``?column1`` …
 
     :raises PlanError: never: check the plan first, with :func:`kgsparql.plans.type_check.check`.
 

@@ -11,7 +11,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, stem, words
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import Named
+from kgsparql.plans.readings import NamedTerm
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
@@ -29,7 +29,7 @@ _ROWS = 50
 
 def named_in(
     question: str, asked: QuestionWords, links: Sequence[LinkedEntity], linker: Linker | None, labels: TermLabels
-) -> list[Named]:
+) -> list[NamedTerm]:
     """The things that a question names; of words that name several, the longest names come first.
 
     :param links: what was linked, with what else was likely.
@@ -59,14 +59,14 @@ def _is_kind(link: LinkedEntity, asked: QuestionWords) -> bool:
     return len(places) == 1 and places[0] > 0 and asked.texts[places[0] - 1] in {"which", "what", "many"}
 
 
-def _of_link(link: LinkedEntity, asked: QuestionWords, labels: TermLabels) -> Iterator[Named]:
+def _of_link(link: LinkedEntity, asked: QuestionWords, labels: TermLabels) -> Iterator[NamedTerm]:
     places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
     meant = (link, *link.likely_alternatives)
     names = labels([one.term for one in meant], in_grace=True)
     likely = [(one, places | _beside(places, f"{names[one.term]} {local_name(one.term)}", asked)) for one in meant]
     likely.sort(key=lambda own: -len(own[1]))
     for number, (one, named) in enumerate(likely[: 1 + _ALTERNATIVES]):
-        yield Named(one.term, named, one.kind == "class", round(one.score - _LESS_LIKELY * number, 4))
+        yield NamedTerm(one.term, named, one.kind == "class", round(one.score - _LESS_LIKELY * number, 4))
 
 
 def _beside(places: frozenset[int], label: str, asked: QuestionWords) -> frozenset[int]:
@@ -81,7 +81,7 @@ def _beside(places: frozenset[int], label: str, asked: QuestionWords) -> frozens
     return frozenset(found)
 
 
-def _classes_named(asked: QuestionWords, linker: Linker) -> list[Named]:
+def _classes_named(asked: QuestionWords, linker: Linker) -> list[NamedTerm]:
     """The classes whose labels are words of the question, in whatever number: `suppliers`."""
     texts = [asked.texts[i] for i in asked.content]
     wanted = sorted({form for text in texts for form in (text, root(text), *_singulars(text))})
@@ -89,26 +89,26 @@ def _classes_named(asked: QuestionWords, linker: Linker) -> list[Named]:
         return []
     rows = [row for row in linker.index.search.offline().with_words(wanted, limit=_ROWS) if row.kind == "class"]
     rows += [row for row in linker.index.search.offline().exact(wanted) if row.kind == "class"]
-    found: dict[IRI, Named] = {}
+    found: dict[IRI, NamedTerm] = {}
     for row in sorted(set(rows)):
         roots = {root(word) for word in words(row.key)}
         places = _places_of(words(row.key), asked)
         if roots <= {root(asked.texts[i]) for i in places} and row.degree:
-            found.setdefault(IRI(row.iri), Named(IRI(row.iri), places, is_class=True))
+            found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True))
     whole = {i for own in found.values() for i in own.words}
     for row in sorted(set(rows)):
         last = root(words(row.key)[-1])
         places = frozenset(i for i in asked.content if root(asked.texts[i]) == last) - whole
         if places and row.degree:
-            found.setdefault(IRI(row.iri), Named(IRI(row.iri), places, is_class=True, score=_BY_LAST_WORD))
+            found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True, score=_BY_LAST_WORD))
     if _PERSONS & set(asked.texts):
         people = [row for row in linker.index.search.offline().exact(["person", "human"]) if row.kind == "class"]
         for row in people:
-            found.setdefault(IRI(row.iri), Named(IRI(row.iri), frozenset(), is_class=True))
+            found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), frozenset(), is_class=True))
     return list(found.values())
 
 
-def _joined_by_or(entities: list[Named], asked: QuestionWords) -> list[Named]:
+def _joined_by_or(entities: list[NamedTerm], asked: QuestionWords) -> list[NamedTerm]:
     """The entities, of two with `or` between them the first with the second as another."""
     for one in entities:
         after = max(one.words, default=-1) + 1
@@ -119,12 +119,12 @@ def _joined_by_or(entities: list[Named], asked: QuestionWords) -> list[Named]:
     return entities
 
 
-def _classes_of_predicates(asked: QuestionWords, linker: Linker, graph: KnowledgeGraph) -> list[Named]:
+def _classes_of_predicates(asked: QuestionWords, linker: Linker, graph: KnowledgeGraph) -> list[NamedTerm]:
     """The classes of what has a predicate that the question names, where it names no class: `the lowest density`."""
     texts = [asked.texts[i] for i in asked.content]
     rows = [r for r in linker.index.search.offline().with_words(texts, limit=_ROWS) if r.kind == "predicate"]
     roots = {root(text) for text in texts}
-    found: dict[IRI, Named] = {}
+    found: dict[IRI, NamedTerm] = {}
     for row in sorted(rows, key=lambda r: (-len(r.key), r.iri)):
         if not {root(word) for word in words(row.key)} <= roots:
             continue
@@ -134,7 +134,7 @@ def _classes_of_predicates(asked: QuestionWords, linker: Linker, graph: Knowledg
         query = g.select_query("subjects", g.Select(((kind, None),), group, distinct=True, limit=3))
         for solution in graph.select(query):
             if isinstance(solution["c"], IRI):
-                found.setdefault(solution["c"], Named(solution["c"], frozenset(), is_class=True))
+                found.setdefault(solution["c"], NamedTerm(solution["c"], frozenset(), is_class=True))
     return list(found.values())[:3]
 
 
@@ -161,7 +161,7 @@ def _singulars(word: str) -> list[str]:
     return [*forms, word[:-1]]
 
 
-def _values_named(question: str, asked: QuestionWords, graph: KnowledgeGraph) -> list[Named]:
+def _values_named(question: str, asked: QuestionWords, graph: KnowledgeGraph) -> list[NamedTerm]:
     """The texts of the graph that the question has word for word, the longest first; one query."""
     spans: dict[Literal, frozenset[int]] = {}
     for first in asked.content:
@@ -182,8 +182,8 @@ def _values_named(question: str, asked: QuestionWords, graph: KnowledgeGraph) ->
         s["v"] for s in graph.select(g.select_query("values_named", select))
         if s["p"] not in names and isinstance(s["v"], Literal)
     }  # fmt: skip
-    best: list[Named] = []
+    best: list[NamedTerm] = []
     for term in sorted(found, key=lambda term: (-len(spans[term]), str(term))):
         if not any(spans[term] < own.words for own in best):
-            best.append(Named(term, spans[term]))
+            best.append(NamedTerm(term, spans[term]))
     return best

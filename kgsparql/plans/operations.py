@@ -30,7 +30,7 @@ _KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class MeasureOption:
     """One measure of the items of a set, the words it accounts for, and what speaks against it."""
 
     measure: a.Measure
@@ -94,7 +94,7 @@ class Operations:
                 kept = a.Where(kept, measure, "<=", _number(cue.upper))
             yield kept, option.fit, option.cost
 
-    def _holds_years(self, option: Option) -> bool:
+    def _holds_years(self, option: MeasureOption) -> bool:
         """Whether a number is a year, as its values and its name tell."""
         if not isinstance(option.measure, a.Value):
             return False
@@ -115,7 +115,7 @@ class Operations:
         for option in options[:_KEPT]:
             yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
 
-    def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[Option]:
+    def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[MeasureOption]:
         """One number for the values that each item has, directly or over what belongs to it: the average price."""
         found = self.measures(reading, cue, ("number",))
         for use, fit in self.reader.uses(reading.items):
@@ -126,7 +126,7 @@ class Operations:
                     if isinstance(option.measure, a.Value) and option.fit:
                         path = PropertyPath((use.step, *option.measure.path.steps))
                         measure = a.Value(path, option.measure.kind, option.measure.unit)
-                        found.append(Option(measure, together(option.fit, fit), option.cost + cost))
+                        found.append(MeasureOption(measure, together(option.fit, fit), option.cost + cost))
         made = [
             replace(o, measure=a.Summarised(summary, o.measure.path, o.measure.unit))
             for o in found
@@ -155,7 +155,7 @@ class Operations:
         hints: Sequence[str] = (),
         *,
         counts: bool = False,
-    ) -> list[Option]:
+    ) -> list[MeasureOption]:
         """What may be measured of the items, the likeliest first.
 
         :param cue: places of the words that ask for it; words near them may name it.
@@ -171,18 +171,18 @@ class Operations:
 
     def _direct(
         self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
-    ) -> Iterator[Option]:
+    ) -> Iterator[MeasureOption]:
         uses = [(use, fit) for use, fit in self.reader.uses(reading.items) if use.kind in kinds]
         uses = [
             (use, fit) for use, fit in uses if use.step.direction == "forward" and not self._is_identifier(use, fit)
         ]
         for use, fit in uses:
             own, cost = self._fit(use, fit, near, hints, len(uses))
-            yield Option(a.Value(use.path, use.kind, use.unit), own, cost)
+            yield MeasureOption(a.Value(use.path, use.kind, use.unit), own, cost)
 
     def _deeper(
         self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
-    ) -> Iterator[Option]:
+    ) -> Iterator[MeasureOption]:
         """Values two steps away, such as the amount of a price."""
         for use, fit in self.reader.uses(reading.items):
             own, cost = self._fit(use, fit, near, hints, 2)
@@ -197,13 +197,13 @@ class Operations:
                 path = PropertyPath((use.step, value.step))
                 fits, extra = self._fit(value, more, near, hints, len(values))
                 first = cost if cost < 0 else 0.0 if own else _SILENT
-                yield Option(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
+                yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
 
-    def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[Option]:
+    def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[MeasureOption]:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own and (use.kind == "item" or use.most > 1):
-                yield Option(a.HowMany(use.path), own, 0.05)
+                yield MeasureOption(a.HowMany(use.path), own, 0.05)
 
     def _fit(
         self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int

@@ -30,7 +30,7 @@ _EXPANDED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTerm:
     """Something that words of a question name: an entity, a value, or a class.
 
     :param words: their places.
@@ -57,7 +57,7 @@ class Reading:
 
     items: a.ItemSet
     fit: Fit
-    named: frozenset[Named] = frozenset()
+    named: frozenset[NamedTerm] = frozenset()
     cost: float = 0.0
     classes: tuple[IRI, ...] = ()
     cues: frozenset[int] = frozenset()
@@ -94,7 +94,7 @@ class Reader:
     words: QuestionWords
     profiler: Profiler
     labels: TermLabels
-    named: Sequence[Named]
+    named: Sequence[NamedTerm]
     asks_whether: bool = False
     after_cues: frozenset[int] = frozenset()
     most: int = 60
@@ -120,7 +120,7 @@ class Reader:
         """The things that are named, as sets."""
         return [self._start(own) for own in self.named]
 
-    def _start(self, own: Named) -> Reading:
+    def _start(self, own: NamedTerm) -> Reading:
         fit = dict.fromkeys(sorted(own.words), own.score)
         if own.is_class and isinstance(own.term, IRI):
             return Reading(a.Instances(own.term), fit, frozenset({own}), classes=(own.term,))
@@ -130,7 +130,7 @@ class Reader:
         return Reading(a.Items((own.term, *own.others)), fit, frozenset({own}), classes=classes)
 
     @staticmethod
-    def _are_close(own: Named, place: int) -> bool:
+    def _are_close(own: NamedTerm, place: int) -> bool:
         return any(abs(place - i) == 1 for i in own.words)
 
     def chains(self, start: Reading, *, hops: int = 2) -> list[Reading]:

@@ -13,13 +13,15 @@ from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.paths import Direction, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import UNWALKED
 
 ITEMS = 40
 """Items of a set that are looked at."""
+_ORDERED = 2_000
+"""Items of which the first by their IRIs are looked at: of larger sets, any of so many."""
 _FACTS = 4_000
 """Triples of these that are read, in each direction."""
 _KEPT_ENDS = 20
@@ -92,7 +94,8 @@ class Profiler:
         """Some of the items; none where there are none."""
         if items not in self._samples:
             compiler, x = PlanCompiler(self.vocabulary, ITEMS), Variable("x")
-            select = g.Select(((x, None),), compiler.members(items, x), distinct=True, limit=ITEMS)
+            some = g.Select(((x, None),), compiler.members(items, x), distinct=True, limit=_ORDERED)
+            select = g.Select(((x, None),), (some,), order=((Apply("STR", (x,)), False),), limit=ITEMS)
             found = self.graph.select(g.select_query("sample", select))
             self._samples[items] = tuple(s["x"] for s in found if "x" in s)
         return self._samples[items]

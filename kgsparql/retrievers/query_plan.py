@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.answer import Draft, Gap, Retrieval
+from kgsparql.answering.composing import compose
 from kgsparql.answering.computed_answers import computed_retrieval
 from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
@@ -63,6 +64,10 @@ class QueryPlan(Retriever):
             return Retrieval()
         ranked, computed = found
         return computed_retrieval(computed, session, score=ranked.score, gaps=_gaps(ranked, words))
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """What a model makes of the value; without one, the value and the plan in words."""
+        return compose(retrieval, session)
 
     def plans(self, session: Session, words: QuestionWords, vocabulary: GraphVocabulary) -> list[RankedPlan]:
         """The likeliest plans, the best first."""

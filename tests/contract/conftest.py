@@ -199,7 +199,7 @@ def as_bytes(answer: Answer) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-MARKERS = re.compile(r"\[([PNT]\d+(?:, [PNT]\d+)*)\]")
+MARKERS = re.compile(r"\[([PNTQ]\d+(?:, [PNTQ]\d+)*)\]")
 
 
 def check_honest(asked: Asked) -> None:
