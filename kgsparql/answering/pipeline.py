@@ -73,7 +73,10 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
     is_unchosen = (draft.is_ranked or not draft.text) and error is None and not session.notes.partial
-    missing = found.gaps or (_gaps(found, session) if is_unchosen and found.computed is None else ())
+    if found.computed is not None:
+        missing = found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
+    else:
+        missing = _gaps(found, session) if is_unchosen else ()
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
@@ -284,7 +287,7 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
         return "answered" if draft.sufficient is not False else "not_in_graph"
     if draft.is_ungrounded:
         return "partial"
-    if not session.links:
+    if not session.links and not len(evidence):
         return "no_entity"
     if len(evidence) and draft.sufficient is not False:
         return "answered"

@@ -93,7 +93,7 @@ def _classes_named(asked: QuestionWords, linker: Linker) -> list[NamedTerm]:
     for row in sorted(set(rows)):
         roots = {root(word) for word in words(row.key)}
         places = _places_of(words(row.key), asked)
-        if roots <= {root(asked.texts[i]) for i in places} and row.degree:
+        if places and roots <= {root(asked.texts[i]) for i in places} and row.degree:
             found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True))
     whole = {i for own in found.values() for i in own.words}
     for row in sorted(set(rows)):
@@ -101,10 +101,11 @@ def _classes_named(asked: QuestionWords, linker: Linker) -> list[NamedTerm]:
         places = frozenset(i for i in asked.content if root(asked.texts[i]) == last) - whole
         if places and row.degree:
             found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True, score=_BY_LAST_WORD))
-    if _PERSONS & set(asked.texts):
+    asking = frozenset(i for i, text in enumerate(asked.texts) if text in _PERSONS)
+    if asking:
         people = [row for row in linker.index.search.offline().exact(["person", "human"]) if row.kind == "class"]
         for row in people:
-            found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), frozenset(), is_class=True))
+            found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), asking, is_class=True))
     return list(found.values())
 
 
@@ -143,8 +144,9 @@ def _places_of(name: Sequence[str], asked: QuestionWords) -> frozenset[int]:
     found: set[int] = set()
     for word in name:
         same = {i for i in asked.content if stem(asked.texts[i]) == stem(word) or word in _singulars(asked.texts[i])}
-        found |= same or {i for i in asked.content if root(asked.texts[i]) == root(word)}
-    return frozenset(found)
+        found |= same or ({i for i in asked.content if root(asked.texts[i]) == root(word)} if len(name) == 1 else set())
+    is_spread = bool(found) and max(found) - min(found) > len(name)
+    return frozenset() if is_spread else frozenset(found)
 
 
 def _singulars(word: str) -> list[str]:

@@ -25,6 +25,10 @@ _SILENT = 0.35
 _NEAR_WORDS = 4
 """Words after a cue that may say what it is about; before it, half as many."""
 _IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_COUNTED = 0.05
+"""What it costs to count what a predicate leads to, beside a value of it."""
+_ONE_EACH = 0.5
+"""The same, where it never leads to more than one thing."""
 _KEPT = 4
 """Ways of doing one thing that are kept."""
 
@@ -76,8 +80,7 @@ class Operations:
                 made = iter(())
         for items, fit, cost in made:
             accounted = together(fit, dict.fromkeys(sorted(cue.words & set(self.reader.words.content)), 1.0))
-            bonus = 1.0 - cost
-            yield replace(reading.more(accounted, -bonus), items=items, cues=reading.cues | {number})
+            yield replace(reading.more(accounted, cost), items=items, cues=reading.cues | {number})
 
     def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Fit, float]]:
         kinds: tuple[a.Kind, ...] = ("date", "number") if cue.is_year else ("number",)
@@ -158,7 +161,7 @@ class Operations:
     ) -> list[MeasureOption]:
         """What may be measured of the items, the likeliest first.
 
-        :param cue: places of the words that ask for it; words near them may name it.
+        :param cue: places of the words that ask for it; words near them may name it, any without a cue.
         :param counts: how many things a predicate leads to may be meant, too.
         """
         if reading.kind != "item":
@@ -202,8 +205,13 @@ class Operations:
     def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[MeasureOption]:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
-            if own and (use.kind == "item" or use.most > 1):
-                yield MeasureOption(a.HowMany(use.path), own, 0.05)
+            if own:
+                yield MeasureOption(a.HowMany(use.path), own, _COUNTED if use.most > 1 else _ONE_EACH)
+            elif use.kind == "item" and use.most > 1:
+                for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
+                    named = {i: v for i, v in more.items() if i in near}
+                    if named and further.kind == "item" and not further.step.inverts(use.step):
+                        yield MeasureOption(a.HowMany(PropertyPath((use.step, further.step))), named, _SILENT)
 
     def _fit(
         self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int
@@ -224,12 +232,12 @@ class Operations:
         return use.step.direction == "forward" and use.most == 1 and use.share > 0.9
 
     def _near(self, cue: frozenset[int], reading: Reading) -> frozenset[int]:
-        """The words around a cue that nothing accounts for yet."""
+        """The words around a cue that nothing accounts for yet; all such words without a cue."""
+        free = frozenset(i for i in self.reader.words.content if reading.fit.get(i, 0.0) < ACCOUNTED) - cue
+        if not cue:
+            return free
         first, last = min(cue), max(cue)
-        places = range(first - _NEAR_WORDS // 2 - 1, last + _NEAR_WORDS + 1)
-        return frozenset(
-            i for i in self.reader.words.content if i in places and i not in cue and reading.fit.get(i, 0.0) < ACCOUNTED
-        )
+        return free & frozenset(range(first - _NEAR_WORDS // 2 - 1, last + _NEAR_WORDS + 1))
 
 
 def _number(value: object) -> Literal:

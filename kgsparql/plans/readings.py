@@ -65,8 +65,8 @@ class Reading:
 
     @property
     def score(self) -> float:
-        """The words that are accounted for, less what speaks against it."""
-        return sum(self.fit.values()) - self.cost
+        """The words that are accounted for and what is done that is asked, less what speaks against it."""
+        return sum(self.fit.values()) + len(self.cues) - self.cost
 
     def more(self, fit: Fit, cost: float = 0.0) -> Reading:
         """The same, with more words accounted for."""

@@ -16,7 +16,7 @@ from kgsparql.plans.type_check import check, parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.witnesses import Witnesses, subclass_facts, witnesses
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
@@ -80,6 +80,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     found = graph.select(query)
     names = _names(plan, query)
     rows = tuple(tuple(solution.get(name) for name in names) for solution in found)
+    if not isinstance(plan, a.Top | a.ItemTable | a.Grouped):
+        rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
     facts, are_all = _facts_of(plan, graph, own)
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
@@ -130,7 +132,7 @@ def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) 
         are_all &= found.complete and len(found) < MOST_FACTS
         for solution in found:
             triples.update(dict.fromkeys(witness.triples(solution)))
-    return tuple(triples), are_all
+    return tuple(sorted(triples, key=str)), are_all
 
 
 def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts: Facts) -> bool:

@@ -14,7 +14,7 @@ from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
-from kgsparql.rdf.paths import Direction, PropertyPath, Step
+from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import UNWALKED
 
@@ -75,11 +75,13 @@ class Profiler:
     """Looks at sets, each once.
 
     :param hidden: predicates that are not looked at.
+    :param direction: in which predicates are walked.
     """
 
     graph: KnowledgeGraph
     vocabulary: GraphVocabulary = field(default_factory=GraphVocabulary)
     hidden: frozenset[IRI] = UNWALKED
+    direction: Directions = "both"
     profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
     _samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
     _broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
@@ -93,12 +95,15 @@ class Profiler:
     def sample(self, items: a.ItemSet) -> tuple[Term, ...]:
         """Some of the items; none where there are none."""
         if items not in self._samples:
-            compiler, x = PlanCompiler(self.vocabulary, ITEMS), Variable("x")
-            some = g.Select(((x, None),), compiler.members(items, x), distinct=True, limit=_ORDERED)
-            select = g.Select(((x, None),), (some,), order=((Apply("STR", (x,)), False),), limit=ITEMS)
-            found = self.graph.select(g.select_query("sample", select))
+            found = self.graph.select(g.select_query("sample", self._some(items)))
             self._samples[items] = tuple(s["x"] for s in found if "x" in s)
         return self._samples[items]
+
+    def _some(self, items: a.ItemSet) -> g.Select:
+        x = Variable("x")
+        members = PlanCompiler(self.vocabulary, ITEMS).members(items, x)
+        some = g.Select(((x, None),), members, distinct=True, limit=_ORDERED)
+        return g.Select(((x, None),), (some,), order=((Apply("STR", (x,)), False),), limit=ITEMS)
 
     def broader(self, kind: IRI) -> frozenset[IRI]:
         """The classes above a class."""
@@ -112,12 +117,12 @@ class Profiler:
         return self._broader[kind]
 
     def _profile(self, items: a.ItemSet) -> SetProfile:
-        terms = tuple(t for t in self.sample(items) if isinstance(t, IRI | Literal))
+        terms = self.sample(items)
         if not terms:
             return SetProfile(0, ())
         facts: dict[Step, dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
-        for direction in ("forward", "inverse"):
-            for start, predicate, end in self._facts(terms, direction):
+        for direction in directions(self.direction):
+            for start, predicate, end in self._facts(items, direction):
                 facts[Step(predicate, direction)][start].add(end)
         iris = [t for t in terms if isinstance(t, IRI)]
         firsts = {step: self._first_ends(own) for step, own in facts.items()}
@@ -138,14 +143,10 @@ class Profiler:
         uses.sort(key=lambda use: (-use.share, str(use.step)))
         return SetProfile(len(terms), tuple(uses), _common_classes(iris, classes))
 
-    def _facts(self, terms: Sequence[IRI | Literal], direction: Direction) -> list[tuple[Term, IRI, Term]]:
+    def _facts(self, items: a.ItemSet, direction: Direction) -> list[tuple[Term, IRI, Term]]:
         x, p, y = Variable("x"), Variable("p"), Variable("y")
-        if direction == "forward":
-            terms = [term for term in terms if isinstance(term, IRI)]
-        if not terms:
-            return []
         fact = g.Fact(x, p, y) if direction == "forward" else g.Fact(y, p, x)
-        select = g.Select(((x, None), (p, None), (y, None)), (g.Values(x, tuple(terms)), fact), limit=_FACTS)
+        select = g.Select(((x, None), (p, None), (y, None)), (self._some(items), fact), limit=_FACTS)
         found = self.graph.select(g.select_query(f"facts_{direction}", select))
         return [(s["x"], s["p"], s["y"]) for s in found if isinstance(s["p"], IRI)]
 

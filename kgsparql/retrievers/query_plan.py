@@ -21,7 +21,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
 from kgsparql.graphs.protocols import naming_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.cues import read_cues
+from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
 from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
@@ -48,7 +48,7 @@ class QueryPlan(Retriever):
     cost: ClassVar[Cost] = Cost(calls="3", rounds="3", queries="4 * sets + 6 * plans_run + entities + 20")
 
     sets: Annotated[int, Within(1, 500)] = 60
-    plans_run: Annotated[int, Within(1, 20)] = 4
+    plans_run: Annotated[int, Within(1, 20)] = 8
 
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
@@ -60,6 +60,11 @@ class QueryPlan(Retriever):
         found: tuple[RankedPlan, Computed] | None = None
         with session.within_budget():
             found = self._first_with_a_value(plans, session, vocabulary)
+        if found is None and session.notes.partial and plans:
+            # Nothing can be said without a value: run the best plan, whatever the budget says.
+            unlimited = session.unlimited()
+            with session.within_budget():
+                found = self._first_with_a_value(plans[:1], unlimited, vocabulary)
         if found is None:
             return Retrieval()
         ranked, computed = found
@@ -73,17 +78,17 @@ class QueryPlan(Retriever):
         """The likeliest plans, the best first."""
         cues = read_cues(session.question)
         named = named_in(session.question, words, session.links, session.linker, session.labels)
-        profiler = Profiler(session.graph, vocabulary)
+        profiler = Profiler(session.graph, vocabulary, direction=session.direction)
         asks_whether, after = cues.wanted == "yes or no", cues.following(words.texts)
         reader = Reader(words, profiler, session.labels, named, asks_whether, after, self.sets)
-        return enumerated_plans(reader, cues)
+        return enumerated_plans(reader, cues, most=self.plans_run)
 
     def _first_with_a_value(
         self, plans: list[RankedPlan], session: Session, vocabulary: GraphVocabulary
     ) -> tuple[RankedPlan, Computed] | None:
         """The first plan that comes to something, of those that fit nearly as well as the best; else the best."""
         tried: list[tuple[RankedPlan, Computed]] = []
-        for ranked in plans[: self.plans_run]:
+        for ranked in plans:
             try:
                 computed = run(ranked.plan, session.graph, vocabulary=vocabulary)
             except QueryError as error:

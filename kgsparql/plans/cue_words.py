@@ -1,0 +1,75 @@
+"""English words that ask for something to be computed."""
+
+from __future__ import annotations
+
+import re
+
+from kgsparql.plans import algebra as a
+
+ADJECTIVES: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
+"""Form to (`er` or `est`, whether more of it is a larger value, what may be measured)."""
+DATES = ("date", "birth date", "year", "founded", "inception", "release date")
+for _forms, _larger, _hints in (
+    ("older oldest elder eldest", False, DATES),
+    ("younger youngest newer newest", True, DATES),
+    ("later latest last", True, DATES),
+    ("earlier earliest first", False, DATES),
+    ("longer longest", True, ("length", "duration", "runtime", "pages")),
+    ("shorter shortest", False, ("length", "duration", "runtime", "height", "pages")),
+    ("taller tallest higher highest", True, ("height", "elevation")),
+    ("lower lowest", False, ("height", "elevation")),
+    ("heavier heaviest", True, ("weight", "mass")),
+    ("lighter lightest", False, ("weight", "mass")),
+    ("larger largest bigger biggest greater greatest", True, ("area", "size", "population", "amount")),
+    ("smaller smallest", False, ("area", "size", "population", "amount")),
+    ("cheaper cheapest", False, ("price", "cost", "amount")),
+    ("pricier priciest costlier costliest", True, ("price", "cost", "amount")),
+    ("faster fastest", True, ("speed",)),
+    ("slower slowest", False, ("speed",)),
+    ("deeper deepest", True, ("depth",)),
+    ("wider widest", True, ("width",)),
+    ("narrower narrowest", False, ("width",)),
+    ("richer richest", True, ("net worth", "revenue", "wealth")),
+    ("poorer poorest", False, ("net worth", "revenue", "wealth")),
+    ("better best", True, ("rating", "score", "rank")),
+    ("worse worst", False, ("rating", "score", "rank")),
+):
+    for _form in _forms.split():
+        ADJECTIVES[_form] = ("est" if _form.endswith("st") else "er", _larger, _hints)
+LONG_ADJECTIVES = {
+    "expensive": ("price", "cost", "amount"),
+    "recent": DATES,
+    "populous": ("population",),
+    "populated": ("population",),
+    "valuable": ("value", "price"),
+    "dense": ("density",),
+}
+OF_NOUN = frozenset("most least fewest highest lowest largest smallest greatest maximum minimum biggest".split())
+"""Superlatives after which a noun may say what is measured."""
+NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+NOT_NUMBERED = frozenset({"one"})
+SUMMARIES: dict[str, a.Summary] = {
+    "average": "avg", "mean": "avg", "total": "sum", "sum": "sum", "combined": "sum", "altogether": "sum",
+    "maximum": "max", "minimum": "min", "add": "sum",
+}  # fmt: skip
+ASKS_YES_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b(?! you\b)", re.IGNORECASE
+)
+COMPARISONS: tuple[tuple[tuple[str, ...], a.Comparison], ...] = (
+    (("more", "than"), ">"), (("greater", "than"), ">"), (("larger", "than"), ">"), (("bigger", "than"), ">"),
+    (("over",), ">"), (("above",), ">"), (("exceeding",), ">"), (("exceeds",), ">"), (("exceed",), ">"),
+    (("less", "than"), "<"), (("fewer", "than"), "<"), (("smaller", "than"), "<"), (("under",), "<"), (("below",), "<"),
+    (("at", "least"), ">="), (("no", "less", "than"), ">="), (("minimum", "of"), ">="),
+    (("at", "most"), "<="), (("no", "more", "than"), "<="), (("up", "to"), "<="), (("maximum", "of"), "<="),
+    (("exactly",), "="),
+)  # fmt: skip
+YEARS: tuple[tuple[tuple[str, ...], a.Comparison], ...] = (
+    (("before",), "<"), (("until",), "<="), (("till",), "<="), (("prior", "to"), "<"), (("by",), "<="),
+    (("after",), ">"), (("since",), ">="), (("from",), "="), (("in",), "="), (("of",), "="), (("during",), "="),
+    (("no", "later", "than"), "<="),
+)  # fmt: skip
+BEFORE_NUMBER = frozenset({"the", "a", "and", "give", "count", "what", "total"})
+BEFORE_EACH = frozenset({"does", "do", "did", "has", "have", "in", "of", "from"})
+ABSENT = frozenset("without no not never lack lacks lacking nor neither except excluding missing unassigned".split())
+NEVER_YEARS = 2100
+FIRST_YEAR = 1000

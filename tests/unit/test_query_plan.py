@@ -1,0 +1,147 @@
+"""Questions that ask for something to be computed, answered by plans that are made without a model."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.cues import Against, Called, Compared, Extreme
+from tests.conftest import FIXTURES
+
+SHOP = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Product a rdfs:Class ; rdfs:label "product" . :Supplier a rdfs:Class ; rdfs:label "supplier" .
+:Department a rdfs:Class ; rdfs:label "department" . :Employee a rdfs:Class ; rdfs:label "employee" .
+:price rdfs:label "price" . :amount rdfs:label "amount" . :suppliedBy rdfs:label "supplied by" .
+:country rdfs:label "country" . :worksIn rdfs:label "works in" . :founded rdfs:label "founded" .
+:hammer a :Product ; rdfs:label "Hammer" ; :price [ :amount 12.5 ] ; :suppliedBy :ironworks ; :weight_g 900 .
+:saw a :Product ; rdfs:label "Saw" ; :price [ :amount 20 ] ; :suppliedBy :ironworks ; :weight_g 400 .
+:nail a :Product ; rdfs:label "Nail" ; :price [ :amount 0.1 ] ; :suppliedBy :small ; :weight_g 3 .
+:ironworks a :Supplier ; rdfs:label "Ironworks" ; :country "France" ; :founded "1901-05-01"^^xsd:date .
+:small a :Supplier ; rdfs:label "Small Ltd" ; :country "Spain" ; :founded "1999-01-01"^^xsd:date .
+:idle a :Supplier ; rdfs:label "Idle Ltd" ; :country "France" ; :founded "1950-01-01"^^xsd:date .
+:sales a :Department ; rdfs:label "Sales" . :empty a :Department ; rdfs:label "Archive" .
+:ann a :Employee ; rdfs:label "Ann Berg" ; :worksIn :sales .
+:ben a :Employee ; rdfs:label "Ben Carp" ; :worksIn :sales .
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    file = tmp_path_factory.mktemp("shop") / "shop.ttl"
+    file.write_text(SHOP, encoding="utf-8")
+    return kgsparql.open(file, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def nobel() -> KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+def said(answer: Answer) -> list[str]:
+    """The value, or the names of the items, in order."""
+    return [answer.value.value] if isinstance(answer.value, kgsparql.Literal) else [one.label for one in answer.answers]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many products are there?", ["3"]),
+        ("How many suppliers are in France?", ["2"]),
+        ("How many employees work in Sales?", ["2"]),
+        ("Which product is the most expensive?", ["Saw"]),
+        ("What is the cheapest product?", ["Nail"]),
+        ("Which product is the heaviest?", ["Hammer"]),
+        ("Which products have a price below 15?", ["Hammer", "Nail"]),
+        ("Which suppliers were founded before 1960?", ["Idle Ltd", "Ironworks"]),
+        ("Which suppliers were founded between 1940 and 2000?", ["Idle Ltd", "Small Ltd"]),
+        ("Which suppliers have no products?", ["Idle Ltd"]),
+        ("Which supplier has the most products?", ["Ironworks"]),
+        ("Which suppliers have more than one product?", ["Ironworks"]),
+        ("Which departments have no employees?", ["Archive"]),
+        ("What is the average price of the products?", ["10.8666666666666666"]),
+        ("Are there suppliers in Spain?", ["true"]),
+        ("Is the Hammer heavier than the Saw?", ["true"]),
+        ("Which products are supplied by Ironworks?", ["Hammer", "Saw"]),
+    ],
+)
+def test_what_is_asked_is_computed(shop: KnowledgeBase, question: str, expected: list[str]) -> None:
+    answer = shop.ask(question, retriever="query_plan")
+    assert answer.computed is not None
+    found = said(answer)
+    assert [text[: len(one)] for text, one in zip(found, expected, strict=False)] == expected, answer.text
+    assert len(found) == len(expected)
+    assert all(cited.verified is not False for item in answer.evidence for cited in item.triples)
+
+
+def test_an_answer_says_what_was_done_and_what_it_rests_on(shop: KnowledgeBase) -> None:
+    answer = shop.ask("How many suppliers are in France?", retriever="query_plan")
+    assert answer.status == "answered"
+    value, reading = answer.text.splitlines()
+    assert value == "2 [Q1]"
+    assert reading.startswith("(counted: ")
+    assert "France" in reading
+    assert answer.computed is not None
+    assert answer.computed.is_confirmed
+    assert len(answer.evidence["Q1"].triples) == len(answer.computed.facts) > 0
+
+
+def test_a_word_that_no_part_of_the_plan_accounts_for_makes_the_answer_partial(shop: KnowledgeBase) -> None:
+    answer = shop.ask("How many suppliers sponsor a marathon?", retriever="query_plan")
+    assert answer.status == "partial"
+    assert {"sponsor", "marathon"} <= {word for gap in answer.gaps for word in gap.words.split()}
+    assert answer.text.startswith("No sure answer: what was computed leaves out")
+
+
+def test_what_the_graph_does_not_know_is_not_denied(shop: KnowledgeBase) -> None:
+    answer = shop.ask("Are there suppliers in Norway?", retriever="query_plan")
+    assert answer.status == "partial"
+    assert [gap.words for gap in answer.gaps] == ["norway"]
+
+
+def test_a_year_is_used_or_said_to_be_left_out(shop: KnowledgeBase) -> None:
+    answer = shop.ask("Which employees were hired after 2010?", retriever="query_plan")
+    assert answer.status != "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many Nobel laureates were born in Germany?", a.Count),
+        ("Who is the youngest Nobel laureate?", a.Top),
+        ("Did Enrico Fermi work at the University of Chicago?", a.Exists),
+        ("Does Marie Curie have more than one child?", a.Compares),
+        ("For each prize category, how many prizes are there?", a.ItemTable | a.Grouped),
+    ],
+)
+def test_the_plan_has_the_form_that_is_asked(nobel: KnowledgeBase, question: str, expected: type) -> None:
+    answer = nobel.ask(question, retriever="query_plan")
+    assert answer.computed is not None
+    assert isinstance(answer.computed.plan, expected), answer.text
+
+
+def test_cues() -> None:
+    cues = read_cues("What are the five oldest universities named Trinity, for each country?")
+    assert cues.wanted == "groups"
+    assert [type(cue) for cue in cues.operations] == [Extreme, Called]
+    assert next(cue.number for cue in cues.operations if isinstance(cue, Extreme)) == 5
+    (against,) = read_cues("Is iron heavier than gold?").operations
+    assert isinstance(against, Against)
+    assert against.comparison == ">"
+    (decade,) = read_cues("Who won in the 1950s?").operations
+    assert isinstance(decade, Compared)
+    assert (decade.comparison, decade.value, decade.upper) == (">=", 1950, 1959)
+    (more,) = read_cues("Which have five or more parts?").operations
+    assert isinstance(more, Compared)
+    assert (more.comparison, more.value) == (">=", 5)
+
+
+def test_a_graph_of_several_has_no_computed_answer_but_says_so(tmp_path: object) -> None:
+    both = kgsparql.open(FIXTURES / "nobel.ttl", FIXTURES / "wikidata_statements.ttl", embedder="none")
+    answer = both.ask("How many Nobel laureates are there?", retriever="query_plan")
+    assert answer.value is None or len(answer.graphs) == 1
