@@ -85,7 +85,8 @@ class _Reader:
                 places = {i, i + 1} if word != "count" else {i}
                 self.take(*places)
                 return ("groups" if group else "count"), places, None
-            if word in {"percentage", "percent", "proportion", "share", "fraction"} and i not in self.taken:
+            of_all = word in {"percentage", "percent", "proportion"} or self.has(i, "share", "of")
+            if of_all and i not in self.taken:
                 return "percentage", set(self.take(i)), None
         if group:
             return "groups", set(), None

@@ -105,7 +105,8 @@ class PlanForms:
             yield a.SummaryOf(summary, reading.items, option.measure), _with(reading, option)
 
     def _percentage(self, reading: Reading) -> Iterator[Made]:
-        whole = next((n.term for n in reading.named if n.is_class), None)
+        classes = sorted((n for n in reading.named if n.is_class), key=lambda n: (sorted(n.words), str(n.term)))
+        whole = classes[0].term if classes else None
         if isinstance(whole, IRI) and reading.items != a.Instances(whole):
             share = a.Calculated("/", a.Count(reading.items), a.Count(a.Instances(whole)))
             yield a.Calculated("*", share, a.Constant(Decimal(100))), reading
