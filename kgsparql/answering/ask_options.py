@@ -28,6 +28,7 @@ def ignore(_: object) -> None:
 class AskOptions:
     """How to ask: the method and its options, the entities if they are known, the limits, who listens.
 
+    :param retriever: a method by its name; ``auto`` computes what is asked to be computed and looks up the rest.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
@@ -37,7 +38,7 @@ class AskOptions:
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
     """
 
-    retriever: str | Retriever = "path_ranking"
+    retriever: str | Retriever = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     entities: tuple[IRI | str, ...] = ()
     model: LanguageModel | None = None

@@ -85,11 +85,12 @@ def _value_text(found: Computed, label: Label) -> str:
     """What a plan came to, on one line."""
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return "yes" if getattr(found.value, "value", "") == "true" else "no"
-    rows = [" | ".join("–" if term is None else printable(label(term), 120) for term in row) for row in found.rows]
+    shown = found.rows[:_NAMED]
+    rows = [" | ".join("–" if term is None else printable(label(term), 120) for term in row) for row in shown]
     if not rows:
         return "nothing"
-    more = f"; and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
-    return "; ".join(rows[:_NAMED]) + more
+    more = f"; and {len(found.rows) - _NAMED:,} more" if len(found.rows) > _NAMED else ""
+    return "; ".join(rows) + more
 
 
 def _basis(found: Computed, shown: int) -> str:

@@ -84,6 +84,10 @@ class Retriever(ABC):
     def retrieve(self, session: Session) -> Retrieval:
         """Evidence and ranked candidates for the session's question."""
 
+    def used(self, retrieval: Retrieval) -> Retriever:  # noqa: ARG002 - itself, whatever was found
+        """The method that an answer names."""
+        return self
+
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """The draft of an answer from verified evidence; a method that has a prompt of its own overrides this."""
         return retrieval.draft or compose(retrieval, session)

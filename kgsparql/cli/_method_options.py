@@ -38,7 +38,7 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
     :raises OptionError: if it is of another method, or has options that do not exist any more.
     """
     if path is None:
-        return name or "path_ranking", dict(options)
+        return name or "auto", dict(options)
     from kgsparql.retrievers._presets import Preset
 
     preset = Preset.load(path)

@@ -46,7 +46,11 @@ class AnswerOptions:
     retriever: Annotated[
         str | None,
         typer.Option(
-            "-r", "--retriever", metavar="NAME", help="The method.", show_default="path_ranking, or that of --preset"
+            "-r",
+            "--retriever",
+            metavar="NAME",
+            help="The method.",
+            show_default="query_plan for what must be computed, else path_ranking; or that of --preset",
         ),
     ] = None
     preset: PresetOption = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
+from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.notes import Note
@@ -64,6 +65,11 @@ class MeteredGraph:
         if not isinstance(self.graph, FederatedGraph):
             return (self,)
         return tuple(replace(self, graph=member) for member in self.graph.each_member)
+
+    @property
+    def is_one_local_graph(self) -> bool:
+        """Whether all triples are on this machine, in one graph: many small queries cost nothing, and counts add up."""
+        return not isinstance(self.graph, FederatedGraph | EndpointGraph)
 
     @property
     def may_repeat_triples(self) -> bool:

@@ -234,7 +234,7 @@ _SYNONYMS = {
         "spouse married marry marries wife husband marriage",
         "work worked works working employer employed employs",
         "place located location situated city",
-        "found founded founder founders",
+        "found founded founder founders foundation established establishment",
         "award prize won win wins winner",
         "child children son daughter",
         "direct directed directs director directors",

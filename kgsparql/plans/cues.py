@@ -88,10 +88,10 @@ class Cues:
     group: frozenset[int] = frozenset()
 
     def following(self, words: Sequence[str]) -> frozenset[int]:
-        """Places right after the words that ask which, how many, or for the most."""
+        """Places right after the words that ask which, how many, or for the oldest and the like."""
         asking = {i for i, word in enumerate(words) if word in {"which", "what", "all", "any"}}
         asking |= {i - 1 for i, word in enumerate(words) if word == "who"}
-        extremes = (cue.words for cue in self.operations if isinstance(cue, Extreme))
+        extremes = (cue.words for cue in self.operations if isinstance(cue, Extreme) and cue.hints)
         return frozenset(max(places) + 1 for places in (*extremes, *({i} for i in asking), self.words) if places)
 
     @property

@@ -30,11 +30,15 @@ class RankedPlan:
 
     :param score: in [0, 1]: the share of what is asked that it accounts for, less what speaks against it.
     :param left: places of the words that it does not account for.
+    :param silent: its steps that nothing in the question asks for.
+    :param is_of_another_class: the question says which class it asks for, and this finds another.
     """
 
     plan: a.Plan
     score: float
     left: tuple[int, ...] = ()
+    silent: int = 0
+    is_of_another_class: bool = False
 
 
 def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8) -> list[RankedPlan]:
@@ -80,11 +84,12 @@ def _ranked(plan: a.Plan, reading: Reading, reader: Reader, cues: Cues) -> Ranke
     said = {i for places in (cues.words, *done) for i in places}
     asked = [i for i in reader.words.content if i not in cues.words]
     fit = sum(1.0 if i in said else reading.fit.get(i, 0.0) for i in asked)
-    cost = reading.cost + (_ANOTHER_CLASS if _is_of_another_class(reading, reader) else 0.0)
+    is_other = _is_of_another_class(reading, reader)
+    cost = reading.cost + (_ANOTHER_CLASS if is_other else 0.0)
     score = (fit + len(done) + 1 - cost) / (len(asked) + len(cues.operations) + 1)
     left = {i for i in asked if i not in said and reading.fit.get(i, 0.0) < ACCOUNTED}
     missed = {i for number, cue in enumerate(cues.operations) if number not in reading.cues for i in cue.words}
-    return RankedPlan(plan, round(score, 4), tuple(sorted(left | missed)))
+    return RankedPlan(plan, round(score, 4), tuple(sorted(left | missed)), reading.silent, is_other)
 
 
 def _is_of_another_class(reading: Reading, reader: Reader) -> bool:

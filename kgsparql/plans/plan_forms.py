@@ -90,8 +90,7 @@ class PlanForms:
         others = [n for n in self.reader.named if not n.is_class and n.words and not n.words & first.words]
         if not first.words or min(first.words) > max(cue.words):
             return
-        near = frozenset(range(min(first.words), max(cue.words) + 1))
-        options = self.operations.measures(reading, near, ("number", "date"), cue.hints, counts=True)[:_MEASURES]
+        options = self.operations.measures(reading, cue.words, ("number", "date"), cue.hints, counts=True)[:_MEASURES]
         for other in [n for n in others if min(n.words) > max(first.words)][:2]:
             for option in options:
                 one, two = (_of_one(a.Items((term,)), option.measure) for term in (first.term, other.term))

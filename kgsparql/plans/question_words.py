@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import root, stop_words, tokens, words
 from kgsparql.rdf.terms import normalised
 
 NEAR = 0.5
 """How alike a word and a name are, at least, to count: a cosine."""
+_NEAR_ALL_THE_SAME = 0.75
+"""The same for a word that some predicate of the graph is called by: `born` is not the nationality."""
 _LIGHT = frozenset(
     "have has had give list show name names tell find get all there different distinct exist exists known say said "
     "according graph data dataset please want item items over round "
-    "reasonably assigned given got anyone anything anybody someone called word add up "
+    "reasonably assigned given got anyone anything anybody someone called word add up too still far came out "
     "thing things kind kinds type types return ones one".split()
 )
 """Words that ask for nothing by themselves."""
 _PERSON = frozenset({"who", "whom", "whose"})
+
+_ROWS = 100
 
 Fit = Mapping[int, float]
 """How well a name accounts for words of the question, in (0, 1], by their places."""
@@ -33,17 +38,24 @@ class QuestionWords:
     ((1, 3, 5), [{3: 1.0}, {1: 0.9}])
     """
 
-    def __init__(self, question: str, ranker: Ranker) -> None:
+    def __init__(self, question: str, ranker: Ranker, linker: Linker | None = None) -> None:
         self.tokens = tokens(question)
         self.texts = [token.text for token in self.tokens]
         stops = stop_words(("en",))
         self.content = tuple(i for i, t in enumerate(self.texts) if t not in stops and t not in _LIGHT)
         self.ranker = ranker
+        self._own_names = _predicates_called([self.texts[i] for i in self.content], linker)
         self._known: dict[str, Fit] = {}
 
     def places(self, start: int, end: int) -> frozenset[int]:
         """The places of the words between two characters of the question."""
         return frozenset(i for i, token in enumerate(self.tokens) if token.start < end and start < token.end)
+
+    def nouns_after(self, places: Iterable[int]) -> frozenset[int]:
+        """The first word that says something, at or after each of these places; `who` stands for one itself."""
+        asking = [place for place in places if self.texts[place : place + 1] == ["who"]]
+        others = set(places) - set(asking)
+        return frozenset([*asking, *(next((i for i in self.content if i >= place), place) for place in others)])
 
     def fits(self, names: Sequence[str]) -> list[Fit]:
         """For each name, the words that it accounts for: by a common root, else by meaning."""
@@ -64,9 +76,22 @@ class QuestionWords:
             fit = dict.fromkeys(sorted(same), round(0.8 + 0.2 * share, 3))
             if alike is not None:
                 near = zip(self.content, alike[at].tolist(), strict=True)
-                fit.update({i: round(cosine, 3) for i, cosine in near if i not in fit and cosine >= NEAR})
+                fit.update({i: round(cosine, 3) for i, cosine in near if i not in fit and cosine >= self._least(i)})
             found.append(fit)
         return found
+
+    def _least(self, place: int) -> float:
+        return _NEAR_ALL_THE_SAME if root(self.texts[place]) in self._own_names else NEAR
+
+
+def _predicates_called(texts: Sequence[str], linker: Linker | None) -> frozenset[str]:
+    """The roots of these words that are in the name of a predicate, as far as the labels at hand tell."""
+    if linker is None or not texts:
+        return frozenset()
+    wanted = sorted({form for text in texts for form in (text, root(text))})
+    rows = linker.index.search.offline().with_words(wanted, limit=_ROWS)
+    called = {root(word) for row in rows if row.kind == "predicate" for word in words(row.key)}
+    return frozenset(called & {root(text) for text in texts})
 
 
 @lru_cache(maxsize=20_000)

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.question_words import Fit, QuestionWords
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
 _BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
 _PLAIN_STEP = 0.08
@@ -53,6 +54,7 @@ class Reading:
     :param classes: what many of the items are.
     :param cues: what is asked to be done with it that is done, by number.
     :param kind: what its items are: nothing is reached from values.
+    :param silent: steps that nothing in the question asks for.
     """
 
     items: a.ItemSet
@@ -62,6 +64,7 @@ class Reading:
     classes: tuple[IRI, ...] = ()
     cues: frozenset[int] = frozenset()
     kind: a.Kind = "item"
+    silent: int = 0
 
     @property
     def score(self) -> float:
@@ -159,17 +162,27 @@ class Reader:
                 so = a.Where(reading.items, a.Value(use.path, "text"), "=", true)
                 yield replace(reading.more(new), items=so)
                 continue
-            is_of_kind = (
-                isinstance(reading.items, a.Items) and use.step.direction == "inverse" and self._is_kind(reading)
-            )
-            cost = _PLAIN_STEP if new else _KIND_STEP if is_of_kind else _SILENT_STEP
+            is_natural = use.step.direction == "inverse" and (self._is_kind(reading) or self._names_kind(use, reading))
+            is_asked = max(new.values(), default=0.0) >= ACCOUNTED
+            cost = _PLAIN_STEP if is_asked else _KIND_STEP if is_natural else _SILENT_STEP
             yield replace(
-                reading.more(new, cost), items=ends(reading.items, use.path), classes=use.classes, kind=use.kind
+                reading.more(new, cost),
+                items=ends(reading.items, use.path),
+                classes=use.classes,
+                kind=use.kind,
+                silent=reading.silent + (cost == _SILENT_STEP),
             )
 
     def _is_kind(self, reading: Reading) -> bool:
         """Whether an entity is named as a kind of things: right after `which`, `how many` or a superlative."""
-        return any(min(own.words, default=0) in self.after_cues for own in reading.named)
+        is_entity = isinstance(reading.items, a.Items)
+        return is_entity and any(min(own.words, default=0) in self.after_cues for own in reading.named)
+
+    def _names_kind(self, use: PredicateUse, reading: Reading) -> bool:
+        """Whether a predicate is called by what kind of thing it leads to: `country` leads to countries."""
+        names = self.labels([use.step.predicate, *reading.classes], in_grace=True)
+        called = set(words(normalised(names[use.step.predicate])))
+        return any(called & set(words(normalised(names[kind]))) for kind in reading.classes)
 
     def met(self, one: Reading, other: Reading) -> Reading | None:
         """What two readings have in common; ``None`` where they name the same, or are of unlike classes."""
@@ -185,6 +198,7 @@ class Reader:
             one.cost + other.cost,
             one.classes or other.classes,
             one.cues | other.cues,
+            silent=one.silent + other.silent,
         )
 
     def _are_alike(self, one: Reading, other: Reading) -> bool:

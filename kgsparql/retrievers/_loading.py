@@ -21,6 +21,7 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.cost_formulas import names_in
 from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.routing import AUTO, Routed
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
@@ -79,13 +80,16 @@ def _is_method(thing: Any) -> bool:
 def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Retriever:
     """A method with its options; a method that is already made is returned as it is.
 
-    Texts, as a command line has them, become values of the field's type; several values stand between commas.
+    The options of ``auto`` are those of the method that looks things up, ``path_ranking``. Texts, as a command line has
+    them, become values of the field's type; several values stand between commas.
 
     :raises OptionError: for a method, an option or a value that does not exist.
 
     >>> load("mindmap", {"paths_kept": "3"}).paths_kept
     3
     """
+    if name == AUTO:
+        return Routed(computing=load("query_plan"), walking=load("path_ranking", options))
     return with_options(find(name), options) if isinstance(name, str) else name
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Draft, Gap, Retrieval
 from kgsparql.answering.composing import compose
-from kgsparql.answering.computed_answers import computed_retrieval
+from kgsparql.answering.computed_answers import computed_retrieval, reading_in_words
 from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
@@ -28,8 +28,14 @@ from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import Reader
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf.terms import printable
 
+_NEARLY = 0.05
+"""How much less well than the best a plan may fit that is run because the best comes to nothing."""
+_SAME = 0.005
+"""By how much the scores of two plans may differ that fit as well."""
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
 
@@ -53,7 +59,7 @@ class QueryPlan(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
         vocabulary = GraphVocabulary(labels=naming_of(session.graph).labels)
-        words = QuestionWords(session.question, session.ranker)
+        words = QuestionWords(session.question, session.ranker, session.linker)
         plans: list[RankedPlan] = []
         with session.within_budget():
             plans = self.plans(session, words, vocabulary)
@@ -68,7 +74,10 @@ class QueryPlan(Retriever):
         if found is None:
             return Retrieval()
         ranked, computed = found
-        return computed_retrieval(computed, session, score=ranked.score, gaps=_gaps(ranked, words))
+        gaps = _gaps(ranked, words)
+        with session.within_budget():
+            gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
+        return computed_retrieval(computed, session, score=ranked.score, gaps=gaps)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """What a model makes of the value; without one, the value and the plan in words."""
@@ -79,7 +88,7 @@ class QueryPlan(Retriever):
         cues = read_cues(session.question)
         named = named_in(session.question, words, session.links, session.linker, session.labels)
         profiler = Profiler(session.graph, vocabulary, direction=session.direction)
-        asks_whether, after = cues.wanted == "yes or no", cues.following(words.texts)
+        asks_whether, after = cues.wanted == "yes or no", words.nouns_after(cues.following(words.texts))
         reader = Reader(words, profiler, session.labels, named, asks_whether, after, self.sets)
         return enumerated_plans(reader, cues, most=self.plans_run)
 
@@ -88,7 +97,7 @@ class QueryPlan(Retriever):
     ) -> tuple[RankedPlan, Computed] | None:
         """The first plan that comes to something, of those that fit nearly as well as the best; else the best."""
         tried: list[tuple[RankedPlan, Computed]] = []
-        for ranked in plans:
+        for ranked in [own for own in plans if own.score >= plans[0].score - _NEARLY]:
             try:
                 computed = run(ranked.plan, session.graph, vocabulary=vocabulary)
             except QueryError as error:
@@ -99,12 +108,38 @@ class QueryPlan(Retriever):
             tried.append((ranked, computed))
         return tried[0] if tried else None
 
+    def _rival(
+        self,
+        ranked: RankedPlan,
+        computed: Computed,
+        plans: list[RankedPlan],
+        session: Session,
+        vocabulary: GraphVocabulary,
+    ) -> tuple[Gap, ...]:
+        """A doubt, where another plan fits just as well and comes to something else."""
+        others = [own for own in plans if own.plan != ranked.plan and abs(own.score - ranked.score) <= _SAME]
+        for other in others[:1]:
+            rival = run(other.plan, session.graph, vocabulary=vocabulary)
+            if rival.rows and rival.empty_part is None and _firsts(rival) != _firsts(computed):
+                labels = session.labels(terms_in(other.plan), in_grace=True)
+                reading = reading_in_words(other.plan, labels.__getitem__)
+                return (Gap("reading", "", f"another reading fits as well ({printable(reading, 200)})"),)
+        return ()
+
+
+def _firsts(computed: Computed) -> set[object]:
+    return {row[0] for row in computed.rows}
+
 
 def _gaps(ranked: RankedPlan, words: QuestionWords) -> tuple[Gap, ...]:
     """The words that a plan leaves out, and whether it fits the question at all."""
     if ranked.left:
         said = ", ".join(repr(words.texts[i]) for i in ranked.left)
         return (Gap("word", " ".join(words.texts[i] for i in ranked.left), f"what was computed leaves out {said}"),)
+    if ranked.silent:
+        return (Gap("step", "", "what was computed takes a step that nothing in the question asks for"),)
+    if ranked.is_of_another_class:
+        return (Gap("kind", "", "what was computed is of another kind than what is asked for"),)
     if ranked.score < _UNSURE:
         return (Gap("reading", "", "this may not be what was asked"),)
     return ()

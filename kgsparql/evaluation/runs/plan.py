@@ -12,6 +12,7 @@ from kgsparql import retrievers
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Chooser, RankerChooser
 from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.routing import AUTO
 from kgsparql.errors import OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Question
@@ -97,7 +98,7 @@ def checked_names(text: str) -> tuple[str, ...]:
     >>> checked_names("mindmap,mindmap,path_ranking+no_model")
     ('mindmap', 'path_ranking+no_model')
     """
-    known = {*retrievers.names(), *baselines.names()}
+    known = {*retrievers.names(), *baselines.names(), AUTO}
     names = tuple(dict.fromkeys(comma_separated(text)))
     for name in names:
         if name not in GROUPS and name.removesuffix(NO_MODEL) not in known:
@@ -131,7 +132,7 @@ def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
     :raises OptionError: for an option or a value that does not exist.
     """
     for name, own in options.items():
-        if name in retrievers.names():
+        if name == AUTO or name in retrievers.names():
             retrievers.load(name, own)
 
 

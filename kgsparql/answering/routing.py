@@ -1,0 +1,70 @@
+"""The default method: what is asked to be computed is computed, everything else is looked up along paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.linking.answer_type import is_foreign
+from kgsparql.plans.cue_reading import read_cues
+
+AUTO = "auto"
+_MOST_LEFT = 0.34
+"""Share of the words of a question that a plan may leave out and still be shown, as no sure answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed(Retriever):
+    """One method for what must be computed, another for everything else; who answered is who gave the answer.
+
+    :param computing: asked first where words of the question ask for a count, a yes or no, an extreme and the like.
+    :param walking: asked where nothing is to be computed, or no plan accounts for what is asked.
+    """
+
+    name: ClassVar[str] = AUTO
+    summary: ClassVar[str] = "computed where something is to be computed, else looked up along paths"
+    source: ClassVar[str] = "kgsparql"
+    cost: ClassVar[Cost] = Cost(calls="6", rounds="6", queries="1000")
+
+    computing: Retriever = field(repr=False)
+    walking: Retriever = field(repr=False)
+
+    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
+        """As the method for everything else has them found."""
+        return self.walking.find_mentions(session)
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """What a plan comes to that accounts for all that is asked; else paths, beside a plan that leaves little out.
+
+        At an endpoint nothing is computed by itself: plans are made with more queries than its manners allow.
+        """
+        is_computed = read_cues(session.own_words).is_any and not is_foreign(session.own_words)
+        if not is_computed or session.chooser is not None or not session.graph.is_one_local_graph:
+            return self.walking.retrieve(session)
+        computed = self.computing.retrieve(session)
+        is_whole = computed.computed is not None and bool(computed.candidates)
+        if is_whole and not computed.gaps:
+            return computed
+        walked = self.walking.retrieve(session)
+        if not is_whole or _share_left(computed, session) > _MOST_LEFT:
+            return walked
+        return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """As the method that found it writes it."""
+        return self.used(retrieval).compose(retrieval, session)
+
+    def used(self, retrieval: Retrieval) -> Retriever:
+        """The method that found something."""
+        return self.walking if retrieval.computed is None else self.computing
+
+
+def _share_left(computed: Retrieval, session: Session) -> float:
+    """How much of the question a plan leaves out."""
+    left = sum(len(gap.words.split()) for gap in computed.gaps)
+    return left / max(1, len(session.own_words.split()))
