@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AlternativeObject,
         AnsweredObject,
         AnswerObject,
+        ComputedObject,
         ErrorObject,
         EvidenceObject,
         ExcerptObject,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.linking.passages.documents import Excerpt
+    from kgsparql.plans.running import Computed
 
 _IN_JSON = 1_000
 """Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
@@ -44,6 +46,7 @@ def answer_json(answer: Answer) -> AnsweredObject:
         "retriever": answer.retriever,
         "model": answer.model,
         "text": answer.text,
+        "value": None if answer.value is None else term_json(answer.value, _label(answer.value, labels)),
         "is_ranked": answer.is_ranked,
         "answers": [_answer(one, is_best=one in best) for one in answer.answers[:_IN_JSON]],
         "more_answers": max(0, len(answer.answers) - _IN_JSON),
@@ -54,6 +57,7 @@ def answer_json(answer: Answer) -> AnsweredObject:
         "inference": [{"marker": step.marker, **_triple(step.cited, labels)} for step in answer.inference],
         "tree": answer.tree.text(),
         "usage": dict(answer.usage),
+        "computed": None if answer.computed is None else _computed(answer.computed, answer),
         "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in answer.gaps],
         "notes": [{"code": note.code, "text": str(note)} for note in answer.notes],
         "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in answer.fallbacks],
@@ -99,6 +103,27 @@ def term_json(term: Term, label: str) -> TermObject:
     if term.datatype.value == "http://www.w3.org/2001/XMLSchema#string":
         return {"type": "literal", "value": term.value, "label": label}
     return {"type": "literal", "value": term.value, "datatype": term.datatype.value, "label": label}
+
+
+def _computed(found: Computed, answer: Answer) -> ComputedObject:
+    from kgsparql.plans.writing import written_plan  # not needed for most answers
+
+    labels = {**answer.labels, **{one.term: one.label for one in answer.answers}}
+    words = next((item.text for item in answer.evidence if item.kind == "computed"), "")
+    return {
+        "words": words,
+        "plan": written_plan(found.plan),
+        "columns": list(found.columns),
+        "rows": [
+            [None if term is None else term_json(term, _label(term, labels)) for term in row]
+            for row in found.rows[:_IN_JSON]
+        ],
+        "is_cut": found.is_cut or len(found.rows) > _IN_JSON,
+        "facts": len(found.facts),
+        "all_facts": found.all_facts,
+        "is_confirmed": found.is_confirmed,
+        "query": found.query.shown,
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -156,12 +156,30 @@ class ErrorObject(TypedDict):
     detail: dict[str, Any]
 
 
+class ComputedObject(TypedDict):
+    """What a query plan came to: its rows, and the facts it rests on.
+
+    `words` says in English what was computed, `plan` holds it as `kgsparql plan` reads it. `is_cut`: there are more
+    rows. `is_confirmed`: the facts alone give the same value again (null where they do not tell).
+    """
+
+    words: str
+    plan: dict[str, Any]
+    columns: list[str]
+    rows: list[list[TermObject | None]]
+    is_cut: bool
+    facts: int
+    all_facts: bool
+    is_confirmed: bool | None
+    query: str
+
+
 class AnsweredObject(TypedDict):
     """The answer to one question; `id` is there for questions from stdin: their own, else the number of their line.
 
     `graphs` are those that were asked. `is_ranked`: nobody chose among the answers, they are candidates in order.
     `more_answers` counts those that are not listed. `cited` are the markers of what the answer rests on. `error` is
-    what kept a model from writing the answer.
+    what kept a model from writing the answer. `value` is a number, or a yes or no, that was computed.
     """
 
     schema_version: int
@@ -173,6 +191,7 @@ class AnsweredObject(TypedDict):
     retriever: str
     model: str
     text: str
+    value: TermObject | None
     is_ranked: bool
     answers: list[AnswerObject]
     more_answers: int
@@ -183,6 +202,7 @@ class AnsweredObject(TypedDict):
     inference: list[StepObject]
     tree: str
     usage: dict[str, Any]
+    computed: ComputedObject | None
     not_understood: list[GapObject]
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]

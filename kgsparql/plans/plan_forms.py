@@ -113,7 +113,8 @@ class PlanForms:
     def _values_of_the_best(self, reading: Reading) -> Iterator[Made]:
         """The largest value alone: `the highest density` asks for no item."""
         top = reading.items
-        if isinstance(top, a.Top) and not any(named.words for named in reading.named):
+        asks_for_value = {"what", "how"} & set(self.reader.words.texts[:1])
+        if asks_for_value and isinstance(top, a.Top) and not any(named.words for named in reading.named):
             yield (
                 a.SummaryOf("max" if top.largest else "min", top.items, top.measure),
                 reading.more({}, -_ONLY_THE_VALUE),

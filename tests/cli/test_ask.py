@@ -174,7 +174,7 @@ def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None
 
 
 def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) -> None:
-    asked = ("ask", "How many children did Marie Curie have?", "-k", NOBEL, "--no-model")
+    asked = ("ask", "How many children did Marie Curie have?", "-k", NOBEL, "--no-model", "-r", "path_ranking")
     plain, rows = (run(*asked, "-f", form) for form in ("plain", "csv"))
     assert (plain.stdout, plain.exit_code, rows.exit_code) == ("", 3, 3)
     assert plain.stderr.startswith("No sure answer: this asks how many there are")

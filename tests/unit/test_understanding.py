@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -27,7 +28,7 @@ Ask = Callable[[str], Answer]
 @pytest.fixture
 def ask(graph_of: Callable[..., OxigraphGraph]) -> Ask:
     knowledge = KnowledgeBase(graph_of(FILMS), embedder="none")
-    return knowledge.ask
+    return partial(knowledge.ask, retriever="path_ranking")
 
 
 def codes(answer: Answer) -> set[str]:
