@@ -50,7 +50,7 @@ class Judged:
         )
 
 
-def judged(file: Path, graphs: Path, *, embedder: str = "auto", method: str = "path_ranking") -> Iterator[Judged]:
+def judged(file: Path, graphs: Path, *, embedder: str = "auto", method: str = "auto") -> Iterator[Judged]:
     """Every question of a file with its outcome; each graph is opened once."""
     by_graph: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in file.read_text(encoding="utf-8").splitlines():
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("questions", nargs="?", type=Path, default=QUESTIONS)
     parser.add_argument("--graphs", type=Path, help="the folder of the graphs (default: that of the questions)")
     parser.add_argument("--embedder", default="auto", help="as for kgsparql ask")
-    parser.add_argument("-r", "--retriever", default="path_ranking")
+    parser.add_argument("-r", "--retriever", default="auto")
     parser.add_argument(
         "--all", action="store_true", help="print what was not right, too, not only what was misleading"
     )
