@@ -47,11 +47,10 @@ class Routed(Retriever):
         if not is_computed or session.chooser is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
         computed = self.computing.retrieve(session)
-        is_whole = computed.computed is not None and bool(computed.candidates)
-        if is_whole and not computed.gaps:
+        if computed.computed is not None and not computed.gaps:
             return computed
         walked = self.walking.retrieve(session)
-        if not is_whole or _share_left(computed, session) > _MOST_LEFT:
+        if not computed.candidates or _share_left(computed, session) > _MOST_LEFT:
             return walked
         return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
 

@@ -10,8 +10,11 @@ from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, stem, words
+from kgsparql.plans import algebra as a
+from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
@@ -34,12 +37,13 @@ def named_in(
 
     :param links: what was linked, with what else was likely.
     """
-    classes = [] if linker is None else _classes_named(asked, linker)
+    named = [] if linker is None else _classes_named(asked, linker)
+    classes = [own for own in named if _has_instances(own.term, labels.graph)]
     entities = []
     for link in links:
         own = list(_of_link(link, asked, labels)) if link.kind == "entity" else []
         is_exact = link.matched in {"exact", "given"}
-        if is_exact or not (any(own[0].words <= c.words for c in classes if own) or _is_kind(link, asked)):
+        if is_exact or not (any(own[0].words <= c.words for c in classes if own) or _is_common_word(link, asked)):
             entities += own
     taken = {i for own in entities for i in own.words}
     known = {own.term for own in classes}
@@ -53,10 +57,10 @@ def named_in(
     return [*entities, *kept, *(own for own in values if not own.words <= named_by_class)]
 
 
-def _is_kind(link: LinkedEntity, asked: QuestionWords) -> bool:
-    """Whether a mention is a common word that says of what kind the answer is: `which institution`."""
-    places = sorted(asked.places(link.mention.start, link.mention.end)) if link.mention.start >= 0 else []
-    return len(places) == 1 and places[0] > 0 and asked.texts[places[0] - 1] in {"which", "what", "many"}
+def _is_common_word(link: LinkedEntity, asked: QuestionWords) -> bool:
+    """Whether a mention is a common word, of which some name has it too: `institution`, `released`."""
+    places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
+    return len(places) == 1 and link.mention.text.islower()
 
 
 def _of_link(link: LinkedEntity, asked: QuestionWords, labels: TermLabels) -> Iterator[NamedTerm]:
@@ -93,13 +97,13 @@ def _classes_named(asked: QuestionWords, linker: Linker) -> list[NamedTerm]:
     for row in sorted(set(rows)):
         roots = {root(word) for word in words(row.key)}
         places = _places_of(words(row.key), asked)
-        if places and roots <= {root(asked.texts[i]) for i in places} and row.degree:
+        if places and roots <= {root(asked.texts[i]) for i in places}:
             found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True))
     whole = {i for own in found.values() for i in own.words}
     for row in sorted(set(rows)):
         last = root(words(row.key)[-1])
         places = frozenset(i for i in asked.content if root(asked.texts[i]) == last) - whole
-        if places and row.degree:
+        if places:
             found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), places, is_class=True, score=_BY_LAST_WORD))
     asking = frozenset(i for i, text in enumerate(asked.texts) if text in _PERSONS)
     if asking:
@@ -107,6 +111,15 @@ def _classes_named(asked: QuestionWords, linker: Linker) -> list[NamedTerm]:
         for row in people:
             found.setdefault(IRI(row.iri), NamedTerm(IRI(row.iri), asking, is_class=True))
     return list(found.values())
+
+
+def _has_instances(kind: IRI | Literal, graph: KnowledgeGraph) -> bool:
+    """Whether anything is of a class, or of one below it."""
+    if not isinstance(kind, IRI):
+        return False
+    item = Variable("x")
+    some = g.Select(((item, None),), PlanCompiler(GraphVocabulary(), 1).members(a.Instances(kind), item), limit=1)
+    return len(graph.select(g.select_query("instances", some))) > 0
 
 
 def _joined_by_or(entities: list[NamedTerm], asked: QuestionWords) -> list[NamedTerm]:

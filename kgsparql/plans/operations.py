@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Extreme
 from kgsparql.plans.question_words import Fit, alike
-from kgsparql.plans.readings import ACCOUNTED, Reader, Reading, together
+from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, together
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, local_name
@@ -139,16 +139,26 @@ class Operations:
 
     def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Fit, float]]:
         near = frozenset(i for i in self._near(cue.words, reading) if i > max(cue.words))
+        of_classes: set[int] = set()
+        for named in self.reader.named:
+            if named.is_class and named.words & near and isinstance(named.term, IRI):
+                lacking = self._without_any(reading, a.Instances(named.term))
+                if lacking != reading.items:
+                    of_classes |= named.words
+                    yield lacking, dict.fromkeys(sorted(named.words), 1.0), 0.0
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
-            if own:
+            if own.keys() - of_classes:
                 yield a.Lacks(reading.items, use.path), own, 0.0
-            for named in self.reader.named:
-                if named.is_class and named.words & near and isinstance(named.term, IRI) and use.kind == "item":
-                    of_class = a.Instances(named.term)
-                    if self.reader.profiler.sample(a.Both((a.Ends(reading.items, use.path), of_class))):
-                        fits = together(own, dict.fromkeys(sorted(named.words), 1.0))
-                        yield a.Lacks(reading.items, use.path, of_class), fits, _DEEPER
+
+    def _without_any(self, reading: Reading, of_class: a.Instances) -> a.ItemSet:
+        """The items from which no predicate leads to anything of a class."""
+        lacking = reading.items
+        for use, _ in self.reader.uses(reading.items):
+            reached = a.Both((a.Ends(reading.items, use.path), of_class))
+            if use.kind == "item" and self.reader.profiler.sample(reached):
+                lacking = a.Lacks(lacking, use.path, of_class)
+        return lacking
 
     def measures(
         self,
@@ -206,7 +216,8 @@ class Operations:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own:
-                yield MeasureOption(a.HowMany(use.path), own, _COUNTED if use.most > 1 else _ONE_EACH)
+                rare = RARE * (1 - use.share)
+                yield MeasureOption(a.HowMany(use.path), own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
             elif use.kind == "item" and use.most > 1:
                 for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
                     named = {i: v for i, v in more.items() if i in near}

@@ -22,6 +22,8 @@ _SILENT_STEP = 0.4
 """What a step costs that no word of the question asks for."""
 ACCOUNTED = 0.55
 """How well a word is accounted for, at least, that is asked for no more."""
+RARE = 0.05
+"""What a predicate costs that next to none of the items have."""
 _KIND_FIT = 0.9
 """How well the class of what a predicate leads to accounts for a word, beside the predicate itself."""
 CHAINS = 12
@@ -166,7 +168,7 @@ class Reader:
             is_asked = max(new.values(), default=0.0) >= ACCOUNTED
             cost = _PLAIN_STEP if is_asked else _KIND_STEP if is_natural else _SILENT_STEP
             yield replace(
-                reading.more(new, cost),
+                reading.more(new, cost + RARE * (1 - use.share)),
                 items=ends(reading.items, use.path),
                 classes=use.classes,
                 kind=use.kind,
