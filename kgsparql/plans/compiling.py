@@ -28,7 +28,7 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
       {
         SELECT (COUNT(DISTINCT ?i1) AS ?n0) WHERE {
           VALUES ?i2 { <http://e.org/Ann> }
-          ?i2 ^<http://e.org/by> ?i1 .
+          ?i1 <http://e.org/by> ?i2 .
         }
       }
     }

@@ -75,7 +75,9 @@ class _Reader:
 
     def _wanted(self, group: set[int]) -> tuple[Wanted, set[int], a.Summary | None]:
         for i, word in enumerate(self.words):
-            if word in SUMMARIES and i not in self.taken and (word != "add" or self.has(i, "add", "up")):
+            is_mean = word == "mean" and self.words[i - 1] != "the"
+            is_verb = is_mean or (word == "add" and not self.has(i, "add", "up"))
+            if word in SUMMARIES and i not in self.taken and not is_verb:
                 is_number = self.words[i + 1 : i + 3] == ["number", "of"]
                 asked = self.take(i, *((i + 1, i + 2) if is_number else ()))
                 return ("groups" if group else "summary"), set(asked), SUMMARIES[word]

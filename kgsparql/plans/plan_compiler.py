@@ -22,6 +22,10 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 
 
+def _narrower(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
+    return g.OneOfPredicates(kind, vocabulary.narrower, of, then=vocabulary.narrower)
+
+
 @dataclass(slots=True)
 class PlanCompiler:
     """Makes patterns of the parts of one plan; with ``facts``, single steps, and keeps each that a solution shows."""
@@ -57,10 +61,14 @@ class PlanCompiler:
         """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
         match items:
             case a.Instances(of):
-                if self.facts is None:
-                    return (g.OneOfPredicates(x, self.vocabulary.types, of, then=self.vocabulary.narrower),)
                 kind = self.new("c")
-                return (*self._any_of(x, self.vocabulary.types, kind), *self._broader(kind, of))
+                if self.facts is None:  # with a path of any steps or none, Virtuoso finds only some of a class
+                    below = (*self._any_of(x, self.vocabulary.types, kind), _narrower(kind, of, self.vocabulary))
+                    return (g.Union((self._any_of(x, self.vocabulary.types, of), below)),)
+                return (
+                    *self._any_of(x, self.vocabulary.types, kind),
+                    g.OneOfPredicates(kind, (), of, then=self.vocabulary.narrower),
+                )
             case a.Items(terms):
                 return (g.Values(x, terms),)
             case a.Ends(start, path):
@@ -114,8 +122,6 @@ class PlanCompiler:
 
     def along(self, start: Variable, path: PropertyPath, end: Variable) -> Group:
         """A path; a step that goes back does not return to the item just left."""
-        if not path.goes_back and self.facts is None:
-            return (g.Along(start, path, end),)
         nodes = [start, *(self.new("i") for _ in path.steps[1:]), end]
         group: list[g.Pattern] = []
         for i, step in enumerate(path):
@@ -125,14 +131,12 @@ class PlanCompiler:
                 group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
         return tuple(group)
 
-    def _any_of(self, start: Variable, predicates: tuple[IRI, ...], end: Variable) -> Group:
+    def _any_of(self, start: Variable, predicates: tuple[IRI, ...], end: Variable | IRI) -> Group:
         if self.facts is None:
-            return (g.OneOfPredicates(start, predicates, end),)
+            (first, *others) = predicates
+            return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)
         predicate = self.new("p")
         return (g.Values(predicate, predicates), self._fact(start, predicate, end))
-
-    def _broader(self, kind: Variable, of: IRI) -> Group:
-        return (g.OneOfPredicates(kind, (), of, then=self.vocabulary.narrower),)
 
     def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
         fact = g.Fact(subject, predicate, far)

@@ -398,13 +398,13 @@ def test_a_limit_on_tokens_leaves_the_evidence(ask: Ask, method: str, embedded: 
 @pytest.mark.longer
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_limit_on_queries_keeps_what_was_found(
-    ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase, player: str
+    ask: Ask, once: Ask, walker: str, embedded: kgsparql.KnowledgeBase, player: str
 ) -> None:
-    whole = once("embedded", FEYNMAN, method, player).answer
+    whole = once("embedded", FEYNMAN, walker, player).answer
     partial: list[tuple[int, Asked]] = []
     queries = whole.usage["queries"]
     for limit in range(queries) if DEEP else sorted({*range(0, queries, 4), queries - 1}):
-        asked = ask(embedded, FEYNMAN, method, PLAYERS[player], budget=Budget(max_queries=limit))
+        asked = ask(embedded, FEYNMAN, walker, PLAYERS[player], budget=Budget(max_queries=limit))
         if asked.answer.status != "partial":
             break
         partial.append((limit, asked))

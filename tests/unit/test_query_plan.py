@@ -6,6 +6,8 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.errors import PlanError
+from kgsparql.graphs import FederatedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
@@ -141,7 +143,8 @@ def test_cues() -> None:
     assert (more.comparison, more.value) == (">=", 5)
 
 
-def test_a_graph_of_several_has_no_computed_answer_but_says_so(tmp_path: object) -> None:
-    both = kgsparql.open(FIXTURES / "nobel.ttl", FIXTURES / "wikidata_statements.ttl", embedder="none")
-    answer = both.ask("How many Nobel laureates are there?", retriever="query_plan")
-    assert answer.value is None or len(answer.graphs) == 1
+def test_counts_of_several_graphs_do_not_add_up(nobel: KnowledgeBase, shop: KnowledgeBase) -> None:
+    both = KnowledgeBase(FederatedGraph([nobel.graph, shop.graph]), embedder="none")
+    with pytest.raises(PlanError, match="these are several"):
+        both.ask("How many Nobel laureates are there?", retriever="query_plan")
+    assert both.ask("How many Nobel laureates are there?").retriever == "path_ranking"
