@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 
 import pyoxigraph
@@ -12,6 +12,7 @@ from pyoxigraph import DefaultGraph, Quad, RdfFormat
 from kgsparql.answering.answer import Answer
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
 from kgsparql.linking.passages.documents import Excerpt, TextMention
+from kgsparql.plans.running import Computed
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 _PREFIXES = {
@@ -42,8 +43,9 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
     """The answer as TriG: the default graph says what was asked, answered and why.
 
     ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
-    are what it is derived from. What a model says from memory is derived from nothing. ``ontologies/shapes.ttl`` says
-    what is always there. The same answer gives the same IRIs.
+    are what it is derived from. What a model says from memory is derived from nothing. What was computed is the
+    ``schema:value`` of its item, and of the answer where that cites it. ``ontologies/shapes.ttl`` says what is always
+    there. The same answer gives the same IRIs.
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
@@ -78,6 +80,9 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
         node = IRI(f"{run}#{item.marker}")
         yield from _about(given, ("schema:citation" if item.marker in cited else "kgs:retrieved", node))
         yield from _item_quads(node, item)
+        if item.kind == "computed" and answer.computed is not None:
+            nodes = (node, given) if item.marker in cited else (node,)
+            yield from _value_quads(nodes, answer.computed)
     for part in ("evidence", "retrieved"):  # each graph in one piece
         graph = IRI(f"{run}#{part}")
         items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]
@@ -174,6 +179,13 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
         part = IRI(f"{node.value}-{i}")
         yield from _about(node, ("kgs:sourceQuery", part))
         yield from _about(part, executable, ("schema:name", own.source), ("sh:select", own.query.shown))
+
+
+def _value_quads(nodes: Iterable[IRI], found: Computed) -> Iterator[Quad]:
+    """What a plan came to: a number, a yes or no, or each item of a set; a blank node has no name to say."""
+    values = found.items if found.value is None else (found.value,)
+    for node in nodes:
+        yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:

@@ -18,11 +18,18 @@ from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, wrote
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
 QUESTION = "Which scientists worked at the same institution as Richard Feynman?"
 PREFIXES = """PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX kgs: <https://w3id.org/kgsparql#> PREFIX sh: <http://www.w3.org/ns/shacl#>
 """
+COMPUTED = {
+    "computed": "How many children did Marie Curie have?",
+    "yes or no": "Was Linus Pauling born in Germany?",
+    "items": "Name the three oldest universities.",
+    "table": "For each author, the number of books.",
+}
 NOTHING = Text({"sufficient": False, "answer": ""})
 
 
@@ -49,7 +56,8 @@ def answers(nobel: kgsparql.KnowledgeBase) -> dict[str, Answer]:
     made["passages"] = nobel.ask("Who was Marie Curie?", retriever="entity")
     made["no entity"] = nobel.ask("Who painted Xyzzyplugh?")
     made["unsure"] = nobel.ask("How many children did Marie Curie have?", retriever="path_ranking")
-    made["computed"] = nobel.ask("How many children did Marie Curie have?")
+    for kind, question in COMPUTED.items():
+        made[kind] = nobel.ask(question)
     return made
 
 
@@ -128,6 +136,42 @@ def test_how_the_answer_came_about(answers: dict[str, Answer]) -> None:
     timed = pyoxigraph.Store()
     timed.load(answer_to_trig(answer, at="2026-11-22T10:00:00+00:00").encode(), pyoxigraph.RdfFormat.TRIG)
     assert select(timed, "?a prov:wasGeneratedBy/prov:endedAtTime ?x") == ["2026-11-22T10:00:00Z"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("computed", {pyoxigraph.Literal("2", datatype=pyoxigraph.NamedNode(f"{XSD}integer"))}),
+        ("yes or no", {pyoxigraph.Literal("false", datatype=pyoxigraph.NamedNode(f"{XSD}boolean"))}),
+        (
+            "items",
+            {
+                pyoxigraph.NamedNode(f"http://dbpedia.org/resource/{name}")
+                for name in ("University_of_Cambridge", "Sapienza_University_of_Rome", "University_of_Pisa")
+            },
+        ),
+        ("table", set()),
+        ("no model", set()),
+    ],
+)
+def test_what_was_computed_is_a_value_beside_its_plan_and_query(
+    answers: dict[str, Answer], kind: str, values: set[object]
+) -> None:
+    answer, store = answers[kind], loaded(answers[kind])
+    for of in ("?a schema:parentItem ?q ; schema:value ?x", '?i kgs:marker "Q1" ; schema:value ?x'):
+        rows = store.query(f"{PREFIXES} SELECT ?x {{ {of} }}")
+        assert {row["x"] for row in rows} == values  # type: ignore[union-attr,index]
+    if answer.computed is not None:
+        item = '?a schema:citation ?i . ?i a kgs:EvidenceComputation ; kgs:marker "Q1" ;'
+        assert select(store, f"{item} sh:select ?x") == [answer.computed.query.shown]
+        assert select(store, f"{item} schema:text ?x") == [answer.evidence["Q1"].text]
+
+
+def test_a_value_that_the_answer_does_not_cite_is_that_of_its_item_alone(answers: dict[str, Answer]) -> None:
+    refused = replace(answers["computed"], answers=(), claims=(), status="not_in_graph")
+    store = loaded(refused)
+    assert select(store, "?i a kgs:EvidenceComputation ; schema:value ?x") == ["2"]
+    assert not ask(store, "?a schema:parentItem ?q ; schema:value ?x")
 
 
 def test_candidates_have_their_rank_and_their_evidence(answers: dict[str, Answer]) -> None:
