@@ -135,7 +135,8 @@ class Answer:
 
     :param graphs: the graphs that were asked, by their names.
     :param model: who was asked to choose and to write; empty if nobody was.
-    :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
+    :param labels: a label for every term of the evidence, predicates too, and of what was computed; answers and links
+        carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param removed: citations and steps that a model made up; none of them is shown.
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.

@@ -108,14 +108,13 @@ def term_json(term: Term, label: str) -> TermObject:
 def _computed(found: Computed, answer: Answer) -> ComputedObject:
     from kgsparql.plans.writing import written_plan  # not needed for most answers
 
-    labels = {**answer.labels, **{one.term: one.label for one in answer.answers}}
     words = next((item.text for item in answer.evidence if item.kind == "computed"), "")
     return {
         "words": words,
         "plan": written_plan(found.plan),
         "columns": list(found.columns),
         "rows": [
-            [None if term is None else term_json(term, _label(term, labels)) for term in row]
+            [None if term is None else term_json(term, _label(term, answer.labels)) for term in row]
             for row in found.rows[:_IN_JSON]
         ],
         "is_cut": found.is_cut or len(found.rows) > _IN_JSON,

@@ -8,12 +8,13 @@ from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
+from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import Source
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import Label, in_words
-from kgsparql.rdf.terms import Term, printable
+from kgsparql.rdf.terms import Literal, Term, printable
 
 MARKER = "Q1"
 _CITED = 100
@@ -37,8 +38,7 @@ def computed_retrieval(
     :param score: how well the plan fits the question; comparable only within one answer.
     :param gaps: what of the question the plan leaves out.
     """
-    terms = {*terms_in(found.plan), *(term for row in found.rows[: _NAMED + 1] for term in row if term is not None)}
-    labels = session.labels([*terms, *(row[0] for row in found.rows if row[0] is not None)], in_grace=True)
+    labels = session.labels([*terms_in(found.plan), *found.terms], in_grace=True)
     reading = reading_in_words(found.plan, lambda term: labels[term])
     shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]
     sources = tuple(Source(member.name) for member in session.graph.members)
@@ -49,8 +49,10 @@ def computed_retrieval(
         query=found.query,
         score=score,
         ends=found.items,
+        cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (),
         marker=MARKER,
     )
+    session.note_cuts(item.cuts)
     answers = tuple(
         AnswerTerm(term, labels[term], score, (MARKER,)) for term in (found.items or _values(found)) if term is not None
     )
@@ -85,12 +87,24 @@ def _value_text(found: Computed, label: Label) -> str:
     """What a plan came to, on one line."""
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return "yes" if getattr(found.value, "value", "") == "true" else "no"
+    return rows_text(found, label) or "nothing"
+
+
+def rows_text(found: Computed, label: Label) -> str:
+    """The first rows of what a plan came to, on one line; empty where there are none."""
     shown = found.rows[:_NAMED]
-    rows = [" | ".join("–" if term is None else printable(label(term), 120) for term in row) for row in shown]
-    if not rows:
-        return "nothing"
+    rows = [" | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in shown]
     more = f"; and {len(found.rows) - _NAMED:,} more" if len(found.rows) > _NAMED else ""
     return "; ".join(rows) + more
+
+
+def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
+    """A term of a row for a person: what was counted in groups of three digits, which are no year."""
+    if term is None:
+        return "–"
+    if column in found.counts and isinstance(term, Literal) and term.value.isdecimal():
+        return f"{int(term.value):,}"
+    return printable(label(term), 120)
 
 
 def _basis(found: Computed, shown: int) -> str:

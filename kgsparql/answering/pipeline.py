@@ -97,7 +97,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.used(found).name,
         model="" if session.model is None else session.model.name,
-        labels=evidence_labels(found.evidence, session),
+        labels=_labels(found, session),
         notes=session.notes.lines(link_notes(session.links)),
         fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
@@ -109,6 +109,11 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     )
     session.emit(Finished(status=made.status, answer=made))
     return made
+
+
+def _labels(found: Retrieval, session: Session) -> Mapping[Term, str]:
+    computed = () if found.computed is None else found.computed.terms
+    return {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
 
 
 def _removed_text(draft: Draft) -> str:

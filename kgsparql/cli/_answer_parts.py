@@ -50,8 +50,9 @@ def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
 
 
 def listed_answers(answer: Answer) -> list[str]:
-    """The first answers with their markers; none if the text names all answers."""
-    if answer.is_ranked:
+    """The first answers with their markers; none if the text names all answers, or they are a value or a table."""
+    is_value = answer.computed is not None and (answer.computed.is_table or answer.value is not None)
+    if answer.is_ranked or is_value:
         return []
     text = answer.text.casefold()
     first = answer.answers[:LISTED]
@@ -137,7 +138,7 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
     if cited:
         count = _count(len(cited), "citation", "citations")
         yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
-    if texts := len(rests_on) - len(cited):
+    if texts := sum(1 for item in rests_on if item.kind == "passage" and not item.triples):
         yield f"{_count(texts, 'passage', 'passages')} cited"
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:

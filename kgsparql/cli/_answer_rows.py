@@ -1,4 +1,4 @@
-"""Answers for other programs: one a line, or one a row of CSV or TSV."""
+"""Answers for other programs: one a line, or one a row of CSV or TSV; a computed table with its own columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.answering.answer_json import term_json
+from kgsparql.cli._computed_tables import table_rows
 from kgsparql.rdf.terms import printable
 
 COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")
@@ -18,15 +19,19 @@ def as_lines(answer: Answer, form: str) -> str:
     """The answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
     if form == "plain":
         return "\n".join(plain_answers(answer))
-    return separated([COLUMNS, *answer_rows(answer)], form)
+    return separated(table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
 
 
 def plain_answers(answer: Answer) -> list[str]:
     """What answers, by its name, each on one line; where nobody chose, what the best reading of the question leads to.
 
-    Nothing where that does not account for the question.
+    A number, or a yes or no, is its value; of a table, each row is a line. Nothing where that does not account for the
+    question.
     """
-    return [] if answer.gaps else [printable(one.label, 4_000) for one in answer.best]
+    if answer.gaps:
+        return []
+    rows = table_rows(answer, has_iris=False)[1:]
+    return [" | ".join(row) for row in rows] or [printable(one.label, 4_000) for one in answer.best]
 
 
 def answer_rows(answer: Answer) -> list[list[str]]:

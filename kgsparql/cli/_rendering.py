@@ -23,6 +23,7 @@ from kgsparql.cli._answer_parts import (
     titled_items,
 )  # fmt: skip
 from kgsparql.cli._answer_rows import as_lines
+from kgsparql.cli._computed_tables import aligned_table, markdown_table, table_line, without_rows
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.terms import Term, printable
 
@@ -90,7 +91,8 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
         is_aside = heading == "Also found" and not verbose
         lines: list[str] = []
         for item in _few(items) if is_aside else items:
-            lines += _item_lines(item, answer.labels, told_graphs=is_of_several, is_cut=is_aside)
+            shown = without_rows(item, answer)
+            lines += _item_lines(shown, answer.labels, told_graphs=is_of_several, is_cut=is_aside)
             for title, query in shown_queries(item) if verbose else ():
                 lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
         left = len(items) - _ALSO if is_aside else 0
@@ -105,7 +107,7 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
 def _first_lines(answer: Answer) -> Iterator[str]:
     """The answer; where nobody chose, what the best reading leads to, after what keeps it from being an answer."""
     if not answer.is_ranked or not answer.best:
-        yield from (printable(line, _ANSWER) for line in answer.text.splitlines())
+        yield from _lines_with_table(answer)
         return
     if answer.gaps:
         yield printable(answer.text.partition("\n")[0], _ANSWER)
@@ -115,6 +117,16 @@ def _first_lines(answer: Answer) -> Iterator[str]:
     listed = "; ".join([*names, *([more] if more else [])])
     yield f"{'Nearest: ' if answer.gaps else ''}{printable(listed, _ANSWER)}  [{', '.join(_rests_on(answer))}]"
     yield _BY_RANK
+
+
+def _lines_with_table(answer: Answer) -> Iterator[str]:
+    """The lines of the answer's text; a computed table stands in the place of its rows, or below what a model wrote."""
+    table, line_of_table = aligned_table(answer), table_line(answer)
+    lines = answer.text.splitlines()
+    for line in lines:
+        yield from table if table and line == line_of_table else [printable(line, _ANSWER)]
+    if table and line_of_table not in lines:
+        yield from ("", *table)
 
 
 def _rests_on(answer: Answer) -> list[str]:
@@ -146,7 +158,8 @@ def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
 def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: bool, is_cut: bool) -> Iterator[str]:
     """An item after its marker; a long one with each of its parts on a line of its own, or cut."""
     shown = printable(item.sourced_text, _WIDE if is_cut else _LONGEST)
-    first, *others = _parts(shown, item, labels) if item.kind != "passage" and len(shown) > _WIDE else [shown]
+    has_parts = item.kind in {"path", "neighbours"} and len(shown) > _WIDE
+    first, *others = _parts(shown, item, labels) if has_parts else [shown]
     lines = [first, *(f"| {part}" for part in others)]
     lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
     if told_graphs and item.graphs:
@@ -167,7 +180,8 @@ def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[s
 def _markdown(answer: Answer) -> Iterator[str]:
     """The answer as lines of Markdown."""
     yield f"## {_escaped(answer.question)}"
-    yield from _paragraphs(answer.text)
+    yield from _paragraphs("\n".join(line for line in answer.text.splitlines() if line != table_line(answer)))
+    yield from ("", *markdown_table(answer, _escaped)) if table_line(answer) else ()
     listed = listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1)]

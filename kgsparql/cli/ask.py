@@ -173,6 +173,7 @@ def ask(
     reached, 130 stopped.
     """
     from kgsparql.cli._batch import BatchOutput
+    from kgsparql.cli._computed_tables import cut_lines
     from kgsparql.retrievers import load
 
     named = graph.sources
@@ -199,8 +200,9 @@ def ask(
             result = rendered(answer, verbose=how.verbose)
     graph.say(without)
     c.write(result, how.output)
-    if answer.gaps and form in {"plain", "csv", "tsv"}:
-        graph.say(printable(answer.text.partition("\n")[0], 600))
+    if form in {"plain", "csv", "tsv"}:
+        unsaid = answer.text.splitlines()[:1] if answer.gaps else []
+        graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
     if answer.error is not None:
         c.show_error(answer.error)
     if _exit_code(answer):

@@ -42,8 +42,7 @@ def plan(
     asked = read_plan_file(_content(file))
     with graph.opened(languages=c.languages(lang), embedder="none") as knowledge:
         found = knowledge.run(asked)
-        terms = {term for row in found.rows for term in row if term is not None}
-        labels = knowledge.labels([*terms, *(one for triple in found.facts for one in triple), *_terms_of(asked)])
+        labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *_terms_of(asked)])
     words = in_words(asked, lambda term: labels[term])
     empty = "" if found.empty_part is None else in_words(found.empty_part, lambda term: labels[term])
     if form == "json":

@@ -56,9 +56,31 @@ class Computed:
         return self.rows[0][0] if self.rows and isinstance(self.plan, _NUMBERS + _CONDITIONS) else None
 
     @property
+    def is_table(self) -> bool:
+        """Whether :attr:`rows` are a table: a row for each item or group."""
+        return isinstance(self.plan, a.ItemTable | a.Grouped)
+
+    @property
+    def counts(self) -> frozenset[int]:
+        """The places of the columns that say how many there are."""
+        if isinstance(self.plan, a.Count):
+            return frozenset((0,))
+        columns = self.plan.columns if isinstance(self.plan, a.ItemTable | a.Grouped) else ()
+        is_count = [
+            column.summary is None if isinstance(column, a.GroupColumn) else isinstance(column.measure, a.HowMany)
+            for column in columns
+        ]
+        return frozenset(i for i, counted in enumerate(is_count, 1) if counted)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of all rows, each once."""
+        return tuple(dict.fromkeys(term for row in self.rows for term in row if term is not None))
+
+    @property
     def items(self) -> tuple[Term, ...]:
         """The items of a set, in their order."""
-        if isinstance(self.plan, (*_NUMBERS, *_CONDITIONS, a.ItemTable, a.Grouped)):
+        if isinstance(self.plan, (*_NUMBERS, *_CONDITIONS)) or self.is_table:
             return ()
         return tuple(dict.fromkeys(row[0] for row in self.rows if row[0] is not None))
 

@@ -1,0 +1,118 @@
+"""``kgsparql ask``: tables and values that were computed, for a person and for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer, Text
+from tests.scripted import by_call
+
+NOBEL = FIXTURES / "nobel.ttl"
+SUPPLIERS = "How many products does each supplier have?"
+SUPPLIED = [("Exotic | Liquids", 1209), ("日本の会社", 3), *((f"Firm {i}", 1) for i in range(10))]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Products, and who supplies them."""
+    lines = [
+        "@prefix : <http://e.org/> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
+        ":Product a rdfs:Class ; rdfs:label 'product' .", ":Supplier a rdfs:Class ; rdfs:label 'supplier' .",
+        ":suppliedBy rdfs:label 'supplied by' .",
+    ]  # fmt: skip
+    for s, (name, count) in enumerate(SUPPLIED):
+        lines.append(f":s{s} a :Supplier ; rdfs:label '{name}' .")
+        lines += [f":p{s}_{i} a :Product ; rdfs:label 'Product {s} {i}' ; :suppliedBy :s{s} ." for i in range(count)]
+    file = tmp_path_factory.mktemp("shop") / "shop.ttl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return file
+
+
+def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Run, shop: Path) -> None:
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[:4] == [
+        "  group             number",
+        "  Exotic | Liquids   1,209",
+        "  日本の会社             3",
+        lines[3],
+    ]
+    assert {line.split()[0] for line in lines[3:11]} == {"Firm"}
+    assert lines[11] == "  +2 more: -f csv  [Q1]"
+    assert lines[12].startswith("(computed: for each ")
+    assert done.stdout.count("1,209") == done.stdout.count("日本の会社") == 1
+    assert "Answers" not in lines
+
+
+def test_a_table_is_one_of_markdown(run: Run, shop: Path) -> None:
+    page = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "md").stdout
+    assert "| group | number |\n| --- | --- |\n| Exotic \\| Liquids | 1,209 |\n| 日本の会社 | 3 |\n" in page
+    assert "\n\n+2 more: -f csv  \\[Q1\\]\n" in page
+
+
+@pytest.mark.parametrize(("form", "dialect"), [("csv", "excel"), ("tsv", "excel-tab")])
+def test_a_table_is_a_row_for_each_group_with_values_as_they_are(run: Run, shop: Path, form: str, dialect: str) -> None:
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", form)
+    rows = list(csv.DictReader(io.StringIO(done.stdout), dialect=dialect))
+    assert [*rows[0]] == ["group", "group_iri", "number"]
+    assert len(rows) == len(SUPPLIED)
+    assert sorted((row["group"], int(row["number"])) for row in rows) == sorted(SUPPLIED)
+    assert rows[0] == {"group": "Exotic | Liquids", "group_iri": "http://e.org/s0", "number": "1209"}
+
+
+def test_every_column_of_a_table_is_there(run: Run) -> None:
+    asked = ("ask", "List the symbol and the atomic number of every chemical element.", "-k", NOBEL, "--no-model")
+    done = run(*asked, "-r", "query_plan", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    by_name = {row["item"]: row for row in rows}
+    assert len(rows) == 11
+    assert (by_name["argon"]["chemical symbol"], by_name["argon"]["atomic number"]) == ("Ar", "18")
+    assert by_name["argon"]["item_iri"] == "http://dbpedia.org/resource/Argon"
+    assert "chemical symbol_iri" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "plain"),
+    [
+        ("How many products are there?", "1222"),
+        ("Are there any products?", "true"),
+    ],
+)
+def test_a_value_alone_is_plain_and_one_row(run: Run, shop: Path, question: str, plain: str) -> None:
+    asked = ("ask", question, "-k", shop, "--no-model")
+    assert run(*asked, "-f", "plain").stdout == f"{plain}\n"
+    (row,) = csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout))
+    assert (row["status"], row["value"], row["markers"]) == ("answered", plain, "Q1")
+    lines = run(*asked).stdout.splitlines()
+    assert lines[0] == {"1222": "1,222 [Q1]", "true": "yes [Q1]"}[plain]
+    assert "Answers" not in lines
+
+
+def test_plain_rows_of_a_table_are_lines_and_of_many_questions_they_share_one(run: Run, shop: Path) -> None:
+    asked = ("-k", shop, "--no-model", "-f", "plain")
+    lines = run("ask", SUPPLIERS, *asked).stdout.splitlines()
+    assert (lines[0], lines[1], len(lines)) == ("Exotic | Liquids | 1209", "日本の会社 | 3", len(SUPPLIED))
+    assert run("ask", "-", *asked, stdin=SUPPLIERS).stdout == "\t".join(lines) + "\n"
+
+
+def test_rows_that_a_limit_cut_are_said(run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.plans.running.MOST_ROWS", 5)
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "csv")
+    assert len(done.stdout.splitlines()) == 1 + 5
+    assert done.stderr == "rows: at most 5 taken, there are more\n"
+    assert "rows: at most 5 taken, there are more" in run("ask", SUPPLIERS, "-k", shop, "--no-model").stdout
+
+
+def test_a_table_stands_below_what_a_model_wrote(run: Run, shop: Path) -> None:
+    reply = {"sufficient": True, "answer": "Most are from Exotic Liquids [Q1].", "entities": [1], "claims": []}
+    with ModelServer(by_call(answer=Text(reply))) as server:
+        asked = ("ask", SUPPLIERS, "-k", shop, "-m", "a model", "--base-url", server.url, "-r", "query_plan")
+        lines = run(*asked).stdout.splitlines()
+    assert lines[:3] == ["Most are from Exotic Liquids [Q1].", "", "  group             number"]
