@@ -11,9 +11,10 @@ from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import Source
 from kgsparql.plans import algebra as a
+from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.wording import Label, in_words
+from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.terms import Literal, Term, printable
 
 MARKER = "Q1"
@@ -71,10 +72,10 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
 
     >>> from kgsparql.rdf.terms import IRI
     >>> reading_in_words(a.Count(a.Instances(IRI("http://e.org/City"))), lambda term: "city")
-    'counted: city'
+    'counted: cities'
     """
     done = next((word for forms, word in _READINGS if isinstance(plan, forms)), "found")
-    said = in_words(plan.items if isinstance(plan, a.Count) else plan, label)
+    said = in_words(plan, label).removeprefix("the number of " if isinstance(plan, a.Count) else "")
     return f"{done}: {printable(said, 600)}"
 
 
@@ -120,7 +121,7 @@ def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label
     """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
     if value == "nothing":
-        empty = "" if found.empty_part is None else f"; there is no {in_words(found.empty_part, label)} in this graph"
+        empty = "" if found.empty_part is None else f"; {none_in_words(found.empty_part, label)} in this graph"
         return Draft(f"Nothing in this graph [{MARKER}]\n{reading}{empty}", sufficient=False)
     is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     where = " in this graph" if is_none else ""

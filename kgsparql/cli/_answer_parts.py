@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from kgsparql.answering.answer import Answer, AnswerTerm, InferenceStep
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.rdf.terms import IRI, Literal, local_name, printable
+from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.terms import Literal, printable
 
 LISTED = 10
 """Answers that are listed."""
@@ -28,20 +27,6 @@ _INSTEAD = {
     "answer": "there are ranked candidates instead",
 }
 """What was done instead, where the reply to a call was unusable."""
-
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(
-    f"{_XSD}{name}"
-    for name in (
-        "integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger "
-        "negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"
-    ).split()
-)
-_OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
-_MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
-_DIGITS = 18
-"""Of a number that is written out, at most."""
 
 
 def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
@@ -167,40 +152,3 @@ def _money(cost: float) -> str:
     if cost >= 1 or not cost:
         return f"{cost:.2f}"
     return f"{cost:.12f}".rstrip("0") if cost < 1e-6 else f"{float(f'{cost:.2g}'):.8f}".rstrip("0")
-
-
-def value_text(value: Literal) -> str:
-    """The value of a literal for a person; what is no number and no date is as it was written.
-
-    >>> xsd = "http://www.w3.org/2001/XMLSchema#"
-    >>> [value_text(Literal(text, datatype=IRI(xsd + "integer"))) for text in ("1209", "3005172", "+007")]
-    ['1209', '3,005,172', '7']
-    >>> value_text(Literal("2015-03-01T00:00:00Z", datatype=IRI(xsd + "dateTime")))
-    '2015-03-01'
-    >>> value_text(Literal("1.2E6", datatype=IRI("http://dbpedia.org/datatype/euro"))), value_text(Literal("0012345"))
-    ('1,200,000 euro', '0012345')
-    """
-    kind = value.datatype.value
-    if kind == f"{_XSD}dateTime":
-        return _MIDNIGHT.sub("", value.value)
-    if kind in _NUMBERS:
-        return _number_text(value.value)
-    if value.language is not None or _OF_RDF.match(kind):
-        return value.value
-    number = _number_text(value.value)
-    is_number = number != value.value or value.value.isdecimal()
-    return f"{number} {local_name(IRI(kind))}" if is_number else value.value
-
-
-def _number_text(text: str) -> str:
-    """A number in plain digits, grouped from five before the point on; the same text if it is none, or very long."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return text
-    if not number.is_finite() or len(text) > _DIGITS or not -_DIGITS < number.adjusted() < _DIGITS:
-        return text
-    shown = f"{number:f}"
-    whole = shown.partition(".")[0].lstrip("-")
-    shown = f"{number:,f}" if len(whole) > len("9999") else shown
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown

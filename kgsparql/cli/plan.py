@@ -35,7 +35,7 @@ def plan(
     The value is computed a second time, from the facts it rests on alone, wherever these are all there.
     """
     from kgsparql.plans.reading import read_plan_file
-    from kgsparql.plans.wording import in_words
+    from kgsparql.plans.wording import in_words, none_in_words
     from kgsparql.plans.writing import written_plan
 
     form = c.chosen_format(form, output)
@@ -44,10 +44,11 @@ def plan(
         found = knowledge.run(asked)
         labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *_terms_of(asked)])
     words = in_words(asked, lambda term: labels[term])
-    empty = "" if found.empty_part is None else in_words(found.empty_part, lambda term: labels[term])
     if form == "json":
+        empty = "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__)
         c.write_json({**written_plan(asked), **_json_of(found, words, empty, labels)}, output)
         return
+    empty = "" if found.empty_part is None else none_in_words(found.empty_part, labels.__getitem__)
     shown = ["", found.query.shown] if verbose else []
     c.write("\n".join([*_lines(found, words, empty, labels), *shown]), output)
 
@@ -72,7 +73,7 @@ def _lines(found: Computed, words: str, empty: str, labels: Mapping[Term, str]) 
     lines += [] if found.rows else ["nothing"]
     lines += ["", f"computed: {printable(words, 600)}"]
     if empty:
-        lines.append(f"in this graph there is no {printable(empty, 300)}")
+        lines.append(f"in this graph {printable(empty, 300)}")
     if found.is_cut:
         lines.append(f"only the first {len(found.rows):,} are shown")
     return [*lines, _confirmation(found)]

@@ -1,31 +1,19 @@
-"""Plans in English: what was computed, in the order in which it was."""
+"""Plans in English: what was computed, as a person would say it.
+
+Nothing is left out, and a name that fits no English pattern is quoted. What is said depends on the plan and the names
+in it alone. Open next: ``set_words.py`` for sets, ``measure_words.py`` for what is measured of items.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from kgsparql.plans import algebra as a
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_time
+from kgsparql.plans.phrases import listed
+from kgsparql.plans.set_words import SetWords
+from kgsparql.rdf.literal_text import number_text
 
-Label = Callable[[Term], str]
-
-_COMPARED: dict[a.Comparison, str] = {
-    "=": "is",
-    "!=": "is not",
-    "<": "is less than",
-    "<=": "is at most",
-    ">": "is more than",
-    ">=": "is at least",
-}
-_DATED: dict[a.Comparison, str] = {
-    **_COMPARED,
-    "<": "is before",
-    "<=": "is not after",
-    ">": "is after",
-    ">=": "is not before",
-}
-_SUMMARIES: dict[a.Summary, str] = {"sum": "sum", "avg": "average", "min": "smallest", "max": "largest"}
+_UNNAMED = frozenset({"value", "number"})
+"""Names of columns that say nothing."""
 
 
 def in_words(plan: a.Plan, label: Label) -> str:
@@ -33,148 +21,111 @@ def in_words(plan: a.Plan, label: Label) -> str:
 
     :param label: what a class, a predicate or an item is called.
 
+    >>> from kgsparql.rdf.paths import PropertyPath
+    >>> from kgsparql.rdf.terms import IRI, Literal
     >>> city, size = IRI("http://e.org/City"), PropertyPath.of("http://e.org/size")
-    >>> called = {city: "City", IRI("http://e.org/size"): "size"}.get
-    >>> in_words(a.Top(a.Instances(city), a.Value(size)), lambda term: called(term, ""))
-    'the City with the largest size'
-    >>> in_words(a.Count(a.Where(a.Instances(city), a.Value(size), ">", Literal("5"))), lambda term: called(term, ""))
-    'how many City there are whose size is more than 5'
+    >>> called = {city: "city", IRI("http://e.org/size"): "size"}.__getitem__
+    >>> in_words(a.Top(a.Instances(city), a.Value(size)), called)
+    'the city with the largest size'
+    >>> in_words(a.Count(a.Where(a.Instances(city), a.Value(size), ">", Literal("50000"))), called)
+    'the number of cities whose size is more than 50,000'
     """
-    return _Words(label).plan(plan)
+    sets = SetWords(label)
+    match plan:
+        case a.Count() | a.SummaryOf() | a.Constant() | a.Calculated():
+            return sets.measures.number(plan)
+        case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
+            return f"whether {_condition(plan, sets)}"
+        case a.ItemTable():
+            return _item_table(plan, sets)
+        case a.Grouped():
+            return _groups(plan, sets)
+        case _:
+            return sets.phrase(plan).own_number
 
 
-class _Words:
-    def __init__(self, label: Label) -> None:
-        self.label = label
+def none_in_words(items: a.ItemSet, label: Label) -> str:
+    """That a set has no items.
 
-    def plan(self, plan: a.Plan) -> str:  # noqa: PLR0911 - one arm a form
-        match plan:
-            case a.Count(items):
-                head, tail = self.head_and_tail(items)
-                return f"how many {head} there are{tail}"
-            case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
-                return f"whether {self.condition(plan)}"
-            case a.SummaryOf() | a.Constant() | a.Calculated():
-                return self.number(plan)
-            case a.ItemTable(items, columns):
-                names = _listed([column.name for column in columns])
-                return f"for each of {self.items(items)}: {names}{self.order(plan)}"
-            case a.Grouped(items, key, columns):
-                names = _listed([column.name for column in columns])
-                kept = ""
-                if plan.having is not None:
-                    name, comparison, number = plan.having
-                    kept = f", where {name} {_COMPARED[comparison]} {number}"
-                return f"for each {self.path(key)} of {self.items(items)}: {names}{kept}{self.order(plan)}"
-            case a.Top():
-                return f"the {self.items(plan)}"
-            case _:
-                return self.items(plan)
-
-    def order(self, table: a.ItemTable | a.Grouped) -> str:
-        if not table.order_by:
-            return ""
-        first = "largest" if table.largest_first else "smallest"
-        of = "" if table.limit is None else f" {table.limit}"
-        return f", the {first}{of} {table.order_by} first"
-
-    def items(self, items: a.ItemSet) -> str:
-        head, tail = self.head_and_tail(items)
-        return head + tail
-
-    def head_and_tail(self, items: a.ItemSet) -> tuple[str, str]:  # noqa: PLR0911 - one arm a form
-        """What the items are, and what is true of them."""
-        match items:
-            case a.Instances(of):
-                return self.label(of), ""
-            case a.Items(terms):
-                return _listed([self.label(term) for term in terms]), ""
-            case a.Ends(start, path):
-                return f"{self.path(path)} of {self.items(start)}", ""
-            case a.Where(inner, measure, comparison, value):
-                head, tail = self.head_and_tail(inner)
-                return head, f"{tail}{_and(tail)} whose {self.compared(measure, comparison, value)}"
-            case a.Named(inner, word):
-                head, tail = self.head_and_tail(inner)
-                return head, f'{tail}{_and(tail)} named "{word}"'
-            case a.Has(inner, path, to) | a.Lacks(inner, path, to):
-                head, tail = self.head_and_tail(inner)
-                has = "with" if isinstance(items, a.Has) else "without"
-                that = "" if to is None else f" that is {self.items(to)}"
-                return head, f"{tail}{_and(tail)} {has} {self.path(path)}{that}"
-            case a.Both(sets):
-                return _listed([self.items(one) for one in sets], "that are also"), ""
-            case a.Either(sets):
-                return _listed([self.items(one) for one in sets], "or"), ""
-            case a.Minus(inner, without):
-                head, tail = self.head_and_tail(inner)
-                return head, f"{tail}, without {self.items(without)}"
-            case a.Top(inner, measure, number, largest):
-                head, tail = self.head_and_tail(inner)
-                most = "largest" if largest else "smallest"
-                if isinstance(measure, a.Value) and measure.kind in {"date", "year"}:
-                    most = "latest" if largest else "earliest"
-                several = "" if number == 1 else f"{number} "
-                return f"{several}{head}", f"{tail} with the {most} {self.measure(measure)}"
-
-    def compared(self, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> str:
-        dated = isinstance(measure, a.Value) and measure.kind in {"date", "year"}
-        told = (_DATED if dated else _COMPARED)[comparison]
-        if isinstance(value, IRI):
-            return f"{self.measure(measure)} {told} {self.label(value)}"
-        unit = f" {measure.unit}" if isinstance(measure, a.Value) and measure.unit else ""
-        said = f"{value.value}{unit}" if isinstance(value, Literal) else self.measure(value)
-        return f"{self.measure(measure)} {told} {said}"
-
-    def measure(self, measure: a.Measure | a.Number) -> str:
-        match measure:
-            case a.Value(path, kind, _):
-                return f"year of {self.path(path)}" if kind == "year" else self.path(path)
-            case a.HowMany(path, among):
-                inside = "" if among is None else f" among {self.items(among)}"
-                return f"number of {self.path(path)}{inside}"
-            case a.Summarised(summary, path, _):
-                return f"{_SUMMARIES[summary]} {self.path(path)}"
-            case a.Calculated(operator, left, right):
-                return f"({self.measure(left)} {operator} {self.measure(right)})"
-            case a.Constant(value):
-                return str(value)
-            case _:
-                return self.number(measure)
-
-    def number(self, number: a.Number | a.Measure) -> str:
-        match number:
-            case a.Count(items):
-                return f"the number of {self.items(items)}"
-            case a.SummaryOf(summary, items, measure):
-                return f"the {_SUMMARIES[summary]} {self.measure(measure)} of {self.items(items)}"
-            case a.Calculated(operator, left, right):
-                return f"({self.number(left)} {operator} {self.number(right)})"
-            case _:
-                return self.measure(number)
-
-    def condition(self, condition: a.Condition) -> str:
-        match condition:
-            case a.Exists(items):
-                return f"there is any {self.items(items)}"
-            case a.Compares(left, comparison, right):
-                return f"{self.number(left)} {_COMPARED[comparison]} {self.number(right)}"
-            case a.SameItems(left, right):
-                return f"{self.items(left)} and {self.items(right)} are the same"
-            case a.Not(inner):
-                return f"it is not so that {self.condition(inner)}"
-            case a.AllOf(conditions):
-                return _listed([self.condition(one) for one in conditions])
-            case a.AnyOf(conditions):
-                return _listed([self.condition(one) for one in conditions], "or")
-
-    def path(self, path: PropertyPath) -> str:
-        return " / ".join(f"{'^' if s.direction == 'inverse' else ''}{self.label(s.predicate)}" for s in path)
+    >>> from kgsparql.rdf.terms import IRI
+    >>> none_in_words(a.Instances(IRI("http://e.org/City")), lambda term: "city")
+    'there are no cities'
+    """
+    return _condition(a.Not(a.Exists(items)), SetWords(label))
 
 
-def _listed(some: Sequence[str], word: str = "and") -> str:
-    return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} {word} {some[-1]}"
+def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 - one arm a form
+    match condition:
+        case a.Exists(items):
+            return _exists(items, sets, is_so=True)
+        case a.Not(a.Exists(items)):
+            return _exists(items, sets, is_so=False)
+        case a.Compares(a.Count(items), comparison, a.Constant(value)):
+            phrase, number = sets.phrase(items), how_many(comparison, str(value))
+            be = "is" if value == 1 else "are"
+            return f"there {be} {number} {phrase.single + phrase.tail if value == 1 else phrase.all_of_them}"
+        case a.Compares(left, comparison, right):
+            words = sets.measures
+            compared = DATES_COMPARED if is_time(left, sets.label) else NUMBERS_COMPARED
+            return f"{words.number(left)} {compared[comparison]} {words.number(right)}"
+        case a.SameItems(left, right):
+            return f"{sets.phrase(left).definite} and {sets.phrase(right).definite} are the same"
+        case a.Not(inner):
+            return f"it is not so that {_condition(inner, sets)}"
+        case a.AllOf(conditions):
+            return listed([_condition(own, sets) for own in conditions])
+        case a.AnyOf(conditions):
+            return listed([_condition(own, sets) for own in conditions], "or")
 
 
-def _and(tail: str) -> str:
-    return " and" if tail else ""
+def _exists(items: a.ItemSet, sets: SetWords, *, is_so: bool) -> str:
+    phrase = sets.phrase(items)
+    if phrase.kind == "names" and not phrase.is_plain:
+        be = "is" if phrase.is_one else "any of them is"
+        left = "".join(f", except {text}" for text in phrase.exceptions)
+        among = f" among those{phrase.said}{left}" if phrase.clauses else left
+        return f"{phrase.plural}{'' if phrase.is_one else ':'} {be}{'' if is_so else ' not'}{among}"
+    if phrase.kind in {"names", "best"}:
+        return f"there is {'' if is_so else 'no '}{phrase.all_of_them}"
+    some = "any" if is_so else "no" if phrase.kind != "those" else "none"
+    return f"there are {some}{phrase.tail if phrase.kind == 'those' else ' ' + phrase.all_of_them}"
+
+
+def _item_table(table: a.ItemTable, sets: SetWords) -> str:
+    words = sets.measures
+    columns = [_named(words.measure(column.measure), column.name) for column in table.columns]
+    items = sets.phrase(table.items)
+    of = items.definite if items.is_singular else f"each of {items.definite}"
+    return f"for {of}: {listed(columns)}{_order(table, len(columns))}"
+
+
+def _groups(table: a.Grouped, sets: SetWords) -> str:
+    words = sets.measures
+    columns = []
+    for column in table.columns:
+        text = "how many of them"
+        if column.summary is not None and column.measure is not None:
+            text = words.summary_of_them(column.summary, column.measure)
+        columns.append(_named(text, column.name))
+    key = sets.phrase(a.Ends(table.items, table.key))
+    each = f"each {key.single}{key.tail}" if key.kind == "ends" else f"each of {key.definite}"
+    kept = ""
+    if table.having is not None:
+        name, comparison, number = table.having
+        what = "it" if len(columns) == 1 else name
+        kept = f", where {what} {NUMBERS_COMPARED[comparison]} {number_text(str(number))}"
+    return f"for {each}: {listed(columns)}{kept}{_order(table, len(columns))}"
+
+
+def _named(text: str, name: str) -> str:
+    """A column, with its own name where it has one."""
+    return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
+
+
+def _order(table: a.ItemTable | a.Grouped, columns: int) -> str:
+    if not table.order_by:
+        return ""
+    first = "largest" if table.largest_first else "smallest"
+    of = "" if table.limit is None else f"{table.limit:,} "
+    by = "" if columns == 1 else f" {table.order_by}"
+    return f", the {of}{first}{by} {'only' if table.limit is not None else 'first'}"

@@ -14,7 +14,6 @@ import kgsparql
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, NotFoundError, UnreachableError
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.making.english_forms import Wording, plural, singular, wording
 from kgsparql.evaluation.making.made_dataset import write_dataset
 from kgsparql.evaluation.making.making import MadeQuestions, make
 from kgsparql.evaluation.making.naming import topic_names
@@ -24,6 +23,7 @@ from kgsparql.evaluation.making.rephrasing import rephrased
 from kgsparql.evaluation.validation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.english_forms import Wording, plural, singular, wording
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath, Step

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgsparql.evaluation.making.english_forms import Wording, is_done_by_persons, is_person, wording
 from kgsparql.evaluation.making.patterns import TYPES, Starts
 from kgsparql.evaluation.making.question_wording import can_be_asked
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, wording
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable

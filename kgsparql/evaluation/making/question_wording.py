@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgsparql.evaluation.making.english_forms import (
+from kgsparql.linking.english_forms import (
     Wording,
     is_done_by_persons,
     is_person,
@@ -50,7 +50,7 @@ def question_text(
     :param many: steps that mostly lead to more than one term.
     :param dates: steps that mostly lead to dates or years.
 
-    >>> from kgsparql.evaluation.making.english_forms import wording
+    >>> from kgsparql.linking.english_forms import wording
     >>> at, by = IRI("http://e.org/at"), IRI("http://e.org/by")
     >>> wordings = {at: wording("birth place"), by: wording("directed by")}
     >>> def asked(*steps, kinds):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-_PREPOSITIONS = frozenset(
+PREPOSITIONS = frozenset(
     "about after against as at before by during for from in into near on since than through to under until via with "
     "within".split()
 )
-_ENDS = _PREPOSITIONS | {"of"}
+_ENDS = PREPOSITIONS | {"of"}
 _ARTICLES = frozenset({"a", "an", "the"})
 _PRESENT = dict(
     pair.split("/")
@@ -62,7 +62,8 @@ _PLURALS = {
     "taxon": "taxa", "criterion": "criteria", "phenomenon": "phenomena",
 }  # fmt: skip
 _SAME = frozenset(
-    "series species news people children men women cast hardware software equipment information staff music".split()
+    "series species news people children men women cast hardware software equipment information staff music data "
+    "metadata media research knowledge evidence".split()
 )
 _SINGULARS = {many: one for one, many in _PLURALS.items() if one != "human"}
 
@@ -118,7 +119,7 @@ def _noun(words: Sequence[str]) -> Sequence[str]:
         return _without_article(words[1:])
     if rest and (first in {"member", "kind", "type"} and second == "of"):
         return rest
-    if rest and (_is_past(first) or first in _PARTICIPLES) and (second in _PREPOSITIONS or second in _ARTICLES):
+    if rest and (_is_past(first) or first in _PARTICIPLES) and (second in PREPOSITIONS or second in _ARTICLES):
         return _without_article(words[1:] if second in _ARTICLES else rest)
     if rest and first in _TO_SOMETHING and second in _ENDS:
         return _without_article(rest)
@@ -137,7 +138,7 @@ def _with_end(words: Sequence[str]) -> Wording | None:
     first, text = words[0], " ".join(words)
     if first in _ACTIVE or first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us"))):
         return Wording("verb", text)
-    is_made_of = (_is_past(first) or first in _PARTICIPLES) and (len(words) == 2 or words[1] in _PREPOSITIONS | {"up"})
+    is_made_of = (_is_past(first) or first in _PARTICIPLES) and (len(words) == 2 or words[1] in PREPOSITIONS | {"up"})
     if words[-1] == "of" and not is_made_of:
         return Wording("of", " ".join(words[:-1]))
     is_clause = len(words) > 2 and not (_is_past(first) or first in _PARTICIPLES | _ADJECTIVES)
@@ -152,6 +153,15 @@ def _words(label: str) -> list[str]:
     return [word if word.isupper() and len(word) > 1 else word.lower() for word in words] or [label]
 
 
+def is_past_form(word: str) -> bool:
+    """Whether a word is a past form or a participle.
+
+    >>> [word for word in ("founded", "born", "seed", "won", "wins") if is_past_form(word)]
+    ['founded', 'born', 'won']
+    """
+    return _is_past(word) or word in _ACTIVE | _PARTICIPLES
+
+
 def _is_past(word: str) -> bool:
     return word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
 
@@ -164,7 +174,7 @@ def when_asked(predicate: Wording, of: str, *, are_many: bool) -> str:
     ['when was the shop founded?', 'when was the shop opened?', 'when did the shop die?', '', '']
     """
     words = predicate.text.split()
-    while len(words) > 1 and words[-1] in _PREPOSITIONS:
+    while len(words) > 1 and words[-1] in PREPOSITIONS:
         words.pop()
     if predicate.form not in {"passive", "verb"} or len(words) != 1:
         return ""
@@ -223,9 +233,10 @@ def _head(noun: str) -> tuple[str, str]:
 
 
 def _plural_word(word: str) -> str:
-    if word in _PLURALS:
-        return _PLURALS[word]
-    if word in _SAME or word in _SINGULARS or (word.endswith("s") and _singular_word(word) != word):
+    low = word.lower()
+    if low in _PLURALS:
+        return word[0] + _PLURALS[low][1:]
+    if low in _SAME or low in _SINGULARS or (word.endswith("s") and _singular_word(word) != word):
         return word
     if re.search(r"(?:s|x|z|ch|sh)$", word):
         return f"{word}es"

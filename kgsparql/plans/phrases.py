@@ -1,0 +1,243 @@
+"""Sets of items as noun phrases: a head, what is true of it, and what is left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+
+from kgsparql.plans.relation_words import Relation, many, one
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What is true of items, such as *whose nationality is Germany*.
+
+    :param is_open: it ends with a phrase that has clauses of its own, so that what follows must stand apart.
+    :param is_choice: it holds an *or*.
+    """
+
+    text: str
+    is_open: bool = False
+    is_choice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Some items in words.
+
+    :param single: the head for one of them; ``plural`` for several.
+    :param kind: ``class``: all of a class; ``those``: nothing but the clauses says what they are; ``names``: they are
+        named one by one; ``ends``: what something leads to; ``best``: with its article; ``they``: what the sentence is
+        about, ``theirs``: what that leads to; ``amount``: a number of them.
+    :param is_one: it is one thing, or what one thing leads to: *the capital of France*.
+    :param is_open: the head ends with a phrase that has clauses of its own.
+    :param exceptions: what is left out.
+    """
+
+    single: str
+    plural: str
+    kind: OneOf["class", "those", "names", "ends", "best", "they", "theirs", "amount"]
+    clauses: tuple[Clause, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    is_one: bool = False
+    is_open: bool = False
+
+    def with_clause(self, clause: Clause) -> Phrase:
+        """The same items, of which something more is true."""
+        return replace(self, clauses=(*self.clauses, clause))
+
+    def without(self, text: str) -> Phrase:
+        """The same items but for some."""
+        return replace(self, exceptions=(*self.exceptions, text))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is said of the head."""
+        return not self.clauses and not self.exceptions
+
+    @property
+    def said(self) -> str:
+        """Its clauses, with a space before them: short ones first, those that end with a phrase of their own last."""
+        clauses = sorted(self.clauses, key=lambda clause: (clause.is_open, clause.text.startswith(("whose ", "that "))))
+        either = "either " if len(clauses) > 1 else ""
+        texts = [f"{either if clause.is_choice else ''}{clause.text}" for clause in clauses]
+        texts[1:] = [text if text.startswith(_BEGINNINGS) else f"that are {text}" for text in texts[1:]]
+        return "".join(
+            f"{',' if clauses[i - 1].is_open else ''} and {text}" if i else f" {text}" for i, text in enumerate(texts)
+        )
+
+    @property
+    def tail(self) -> str:
+        """What is said of the head, with a space or a comma before it."""
+        said = self.said
+        if said and (self.is_open or self.kind in {"names", "best"}):
+            said = f", but only {'if one of ' if self.is_one else ''}those{said}"
+        return said + "".join(f", except {text}" for text in self.exceptions)
+
+    @property
+    def all_of_them(self) -> str:
+        """Several of them, without an article: *universities whose …*."""
+        return self.plural + self.tail
+
+    @property
+    def own_number(self) -> str:
+        """The same, in the singular where they are one: *capital of France*."""
+        return self.single if self.is_one and self.is_plain else self.all_of_them
+
+    @property
+    def definite(self) -> str:
+        """With an article where one is needed: *the universities whose …*."""
+        article = {"class": "the ", "ends": "the ", "theirs": "their "}.get(self.kind, "")
+        return article + self.all_of_them
+
+    @property
+    def as_owner(self) -> str:
+        """After *of*."""
+        if self.kind == "names":
+            return self.single + self.tail
+        return (
+            self.definite if self.kind == "theirs" or (self.kind == "class" and not self.is_plain) else self.all_of_them
+        )
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether a verb after it is in the singular."""
+        return self.is_one and self.kind != "ends"
+
+    @property
+    def as_subject(self) -> str:
+        """Before a verb."""
+        return "they" if self.kind == "they" else self.as_owner
+
+    @property
+    def as_one_of(self) -> str:
+        """After *is*: one of these, whichever."""
+        if self.kind in {"names", "amount"} and self.is_plain:
+            return self.single
+        if self.is_singular and self.is_plain:
+            return self.plural
+        return one(self.single) if self.kind == "class" and self.is_plain else f"one of {self.definite}"
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether what follows must stand apart."""
+        return self.is_open or not self.is_plain
+
+
+def names(labels: Sequence[str]) -> Phrase:
+    """Items by their names.
+
+    >>> names(["Ann", "Bob"]).all_of_them, names(["Ann", "Bob"]).as_one_of
+    ('Ann and Bob', 'Ann or Bob')
+    """
+    return Phrase(listed(labels, "or"), listed(labels), "names", is_one=len(labels) == 1)
+
+
+def of_class(label: str) -> Phrase:
+    """All of a class."""
+    return Phrase(label, many(label), "class")
+
+
+_BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
+"""How a clause begins that may stand behind another one."""
+_HEADS = ("names", "class", "ends", "theirs", "best", "they", "amount", "those")
+"""Kinds of phrases, those first that say best what the items of several sets are."""
+THEY = Phrase("them", "them", "they")
+"""What the sentence is about."""
+THOSE = Phrase("one", "those", "those")
+"""Items of which nothing is said yet."""
+
+
+def ends(start: Phrase, step: Relation) -> Phrase:
+    """What a step leads to from items.
+
+    >>> ends(names(["France"]), Relation("noun", "capital")).own_number
+    'capital of France'
+    >>> ends(of_class("person"), Relation("noun", "capital", is_inverse=True)).all_of_them
+    'those whose capital is a person'
+    """
+    if step.is_noun:
+        if start.kind == "they":
+            return Phrase(step.text, many(step.text), "theirs")
+        of = f" of {start.as_owner}"
+        is_open = start.kind != "names" or start.needs_room
+        return Phrase(step.text + of, many(step.text) + of, "ends", is_one=start.is_singular, is_open=is_open)
+    if step.object_noun and not step.is_inverse:
+        said = f" that {start.as_subject} {step.verb(are_many=not start.is_singular)}"
+        noun = step.object_noun
+        return Phrase(noun + said, many(noun) + said, "ends", is_open=True)
+    return THOSE.with_clause(condition(step.reversed, start))
+
+
+def condition(step: Relation, end: Phrase, *, owner: str = "", are_many: bool = True) -> Clause:
+    """What is true of the items that a step leads from to an end.
+
+    :param owner: what comes before the noun of a step, such as *author's*.
+    :param are_many: it is said of several.
+
+    >>> germany = names(["Germany"])
+    >>> condition(Relation("noun", "nationality"), germany).text
+    'whose nationality is Germany'
+    >>> condition(Relation("passive", "located in"), germany).text, condition(Relation("quoted", "x"), germany).text
+    ('located in Germany', "that have Germany as 'x'")
+    >>> condition(Relation("noun", "capital", is_inverse=True), germany).text
+    'that are capitals of Germany'
+    """
+    text = _backward(step, end, are_many) if step.is_inverse else _forward(step, end, owner, are_many)
+    return Clause(text, is_open=end.needs_room)
+
+
+def _forward(step: Relation, end: Phrase, owner: str, are_many: bool) -> str:
+    if step.form == "noun":
+        noun = f"{owner} {step.text}".strip()
+        return f"whose {noun} they are" if end.kind == "they" else f"whose {noun} is {end.as_one_of}"
+    if step.object_noun and end.kind == "those":
+        end = replace(end, single=step.object_noun, plural=many(step.object_noun), kind="ends")
+    target = "them" if end.kind == "they" else end.as_one_of
+    if step.form == "quoted":
+        return f"that {'have' if are_many else 'has'} {target} as '{step.text}'"
+    noun = f"the {step.object_noun} " if step.object_noun and end.kind == "names" and end.is_plain else ""
+    verb = step.text if step.form == "passive" else f"that {step.verb(are_many=are_many)}"
+    return f"{verb} {noun}{target}"
+
+
+def _backward(step: Relation, end: Phrase, are_many: bool) -> str:
+    if step.form == "noun" and end.kind == "they":
+        return f"that are their {many(step.text)}"
+    if step.form == "noun" or (step.object_noun and end.kind != "amount"):
+        found = ends(end, step.reversed)
+        return f"that are {found.all_of_them}" if are_many else f"that is {one(found.single)}{found.tail}"
+    if step.form == "quoted":
+        return f"that {end.as_subject} {'has' if end.is_singular else 'have'} as '{step.text}'"
+    return f"that {end.as_subject} {step.verb(are_many=not end.is_singular)}"
+
+
+def both(phrases: Sequence[Phrase]) -> Phrase:
+    """The items that are in all of some sets: one head, with the clauses of all.
+
+    >>> person, german = of_class("person"), THOSE.with_clause(Clause("whose nationality is Germany"))
+    >>> both([german, person]).all_of_them, both([person, of_class("saint")]).all_of_them
+    ('people whose nationality is Germany', 'people that are also saints')
+    """
+    head = min(phrases, key=lambda phrase: _HEADS.index(phrase.kind))
+    others = list(phrases)
+    others.remove(head)
+    for other in others:
+        if other.kind == "those" or (other.kind == "class" and other.single == head.single):
+            head = replace(
+                head, clauses=(*head.clauses, *other.clauses), exceptions=(*head.exceptions, *other.exceptions)
+            )
+        else:
+            also = "" if head.kind == "names" else "also "
+            head = head.with_clause(Clause(f"that are {also}{other.all_of_them}", is_open=other.needs_room))
+    return head
+
+
+def listed(some: Sequence[str], word: str = "and") -> str:
+    """Texts in a row, with a word before the last.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} {word} {some[-1]}"
