@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.computed_answers import MARKER, cell_text, rows_text
-from kgsparql.cli._answer_parts import LISTED, value_text
+from kgsparql.cli._answer_parts import LISTED
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.plans.running import Computed
+from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 _CELL = 4_000
