@@ -16,6 +16,7 @@ from kgsparql.rdf.terms import Term
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer_schema import AnsweredObject
+    from kgsparql.answering.value_types import AnswerType
     from kgsparql.errors import KgsparqlError
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
@@ -171,6 +172,27 @@ class Answer:
     def value(self) -> Term | None:
         """The number, or the yes or no, that was computed; ``None`` for an answer that names things."""
         return None if self.computed is None else self.computed.value
+
+    @property
+    def type(self) -> AnswerType | None:
+        """What kind of value the answer is, or its best candidates are; ``None`` where nothing answers."""
+        from kgsparql.answering.value_types import computed_type, type_of_terms  # not needed to answer
+
+        rests_on = self.cited
+        if self.computed is not None and any(self.evidence[marker].kind == "computed" for marker in rests_on):
+            computed = computed_type(self.computed)
+        else:
+            computed = None
+        if computed is not None or self.best:
+            return computed or type_of_terms([one.term for one in self.best])
+        return "text" if self.status in {"answered", "partial"} and (rests_on or self.grounding == "model") else None
+
+    @property
+    def unit(self) -> str:
+        """The unit of the number that was computed, as the graph names it; empty where none is known for sure."""
+        from kgsparql.answering.value_types import unit_of  # not needed to answer
+
+        return "" if self.computed is None or self.type != "number" else unit_of(self.computed)
 
     @property
     def cited(self) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from typing import Literal as OneOf
 
 from typing_extensions import TypedDict
 
+from kgsparql.answering.value_types import AnswerType
+
 SCHEMA_VERSION = 1
 """Of the JSON of an answer: grows when a member goes away or means something else."""
 
@@ -179,7 +181,10 @@ class AnsweredObject(TypedDict):
 
     `graphs` are those that were asked. `is_ranked`: nobody chose among the answers, they are candidates in order.
     `more_answers` counts those that are not listed. `cited` are the markers of what the answer rests on. `error` is
-    what kept a model from writing the answer. `value` is a number, or a yes or no, that was computed.
+    what kept a model from writing the answer. `type` says what kind of value the answer is, null where nothing answers:
+    that of what was `computed`, else of the `answers` that are best; a date may be a year, text is also what a model
+    wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
+    empty where the graph does not name it.
     """
 
     schema_version: int
@@ -191,7 +196,9 @@ class AnsweredObject(TypedDict):
     retriever: str
     model: str
     text: str
+    type: AnswerType | None
     value: TermObject | None
+    unit: str
     is_ranked: bool
     answers: list[AnswerObject]
     more_answers: int

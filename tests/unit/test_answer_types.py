@@ -1,0 +1,121 @@
+"""What kind of value an answer is, and in which unit: as a Python value and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.value_types import computed_type
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.plans import algebra as a
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer, Text
+from tests.scripted import by_call, wrote
+
+CHILDREN = "How many children did Marie Curie have?"
+PARCELS = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Parcel a rdfs:Class ; rdfs:label "parcel" .
+:weight_g rdfs:label "weight" .
+:depth rdfs:label "depth mm" .
+:a a :Parcel ; rdfs:label "first" ; :weight_g 1500 ; :depth 20 .
+:b a :Parcel ; rdfs:label "second" ; :weight_g 500 ; :depth 30 .
+"""
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture(scope="module")
+def parcels(tmp_path_factory: pytest.TempPathFactory) -> kgsparql.KnowledgeBase:
+    file = tmp_path_factory.mktemp("parcels") / "parcels.ttl"
+    file.write_text(PARCELS)
+    return kgsparql.open(file, embedder="none")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        (CHILDREN, "number"),
+        ("What is the mean atomic number of the chemical elements?", "number"),
+        ("Was Linus Pauling born in Germany?", "boolean"),
+        ("Name the three oldest universities.", "entities"),
+        ("Which elements have an atomic number above 100?", "entities"),
+        ("For each author, the number of books.", "table"),
+        ("Where was Marie Curie born?", "entities"),
+        ("When was Niels Bohr born?", "date"),
+        ("What is the chemical symbol of radium?", "text"),
+        ("What is the atomic number of radium?", "number"),
+        ("Who painted Xyzzyplugh?", None),
+    ],
+)
+def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase, question: str, kind: str | None) -> None:
+    answer = nobel.ask(question)
+    shown = answer.to_json()
+    assert (answer.type, answer.unit) == (shown["type"], shown["unit"]) == (kind, "")
+
+
+def written(nobel: kgsparql.KnowledgeBase, question: str, reply: object, **options: object) -> Answer:
+    script = by_call(answer=reply, **{"closed book": {"answer": "It was somebody else."}})
+    with ModelServer(script) as server, LanguageModel("a model", OpenAIClient(server.url)) as model:
+        return nobel.ask(question, model=model, **options)  # type: ignore[arg-type]
+
+
+def test_what_a_model_wrote_is_of_the_kind_that_it_chose_or_text(nobel: kgsparql.KnowledgeBase) -> None:
+    nothing = Text({"sufficient": False, "answer": ""})
+    feynman = "Which scientists worked at the same institution as Richard Feynman?"
+    assert written(nobel, feynman, wrote("Hans Bethe did [P1].", entities=[1])).type == "entities"
+    assert written(nobel, feynman, wrote("They met at work [P1].", entities=[])).type == "text"
+    memory = written(nobel, feynman, nothing, allow_model_knowledge=True)
+    assert (memory.grounding, memory.type) == ("model", "text")
+    two = written(nobel, CHILDREN, wrote("She had two [Q1].", entities=[]), retriever="query_plan")
+    assert (two.answers, two.type) == ((), "number")
+    refused = written(nobel, CHILDREN, nothing, retriever="query_plan")
+    assert (refused.computed is not None, refused.type, refused.unit) == (True, None, "")
+
+
+def test_years_are_dates(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Which universities were established after 1900?")
+    founded = nobel.ask("When was the University of Pisa founded?")
+    assert (answer.type, founded.type) == ("entities", "date")
+
+
+def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgsparql.KnowledgeBase) -> None:
+    born = a.Value(PropertyPath.of("http://dbpedia.org/ontology/birthDate"), "year")
+    laureates = a.Instances(IRI("https://kgsparql.example/nobel/Laureate"))
+    found = nobel.run(a.SummaryOf("min", laureates, born))
+    assert str(found.value).startswith('"1842"')
+    assert computed_type(found) == "date"
+    assert computed_type(nobel.run(laureates)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "unit"),
+    [
+        ("What is the total weight of all parcels?", "2000", "g"),
+        ("What is the average weight of the parcels?", "1000", "g"),
+        ("What is the average depth of the parcels?", "25", ""),
+        ("How many parcels have a weight above 600?", "1", ""),
+    ],
+)
+def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
+    parcels: kgsparql.KnowledgeBase, question: str, value: str, unit: str
+) -> None:
+    answer = parcels.ask(question)
+    assert answer.value is not None
+    assert (answer.type, answer.value.value, answer.unit) == ("number", value, unit)  # type: ignore[union-attr]
+    assert answer.to_json()["unit"] == unit
+
+
+def test_an_answer_without_a_term_or_a_citation_has_no_kind(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask(CHILDREN)
+    assert replace(answer, answers=(), claims=(), status="not_in_graph").type is None
