@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Retrieval
 from kgsparql.answering.session import Session
+from kgsparql.answering.value_types import type_of_terms, unit_of
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.graphs.cut import Cut
@@ -15,6 +17,7 @@ from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.rdf.literal_text import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 MARKER = "Q1"
@@ -23,6 +26,8 @@ _CITED = 100
 _SAMPLE = 20
 _NAMED = 10
 """Items, or rows of a table, that the text of an answer names."""
+_PLACES = 6
+"""Of a number behind the point, where it is shown."""
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
     ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
@@ -88,7 +93,8 @@ def _value_text(found: Computed, label: Label) -> str:
     """What a plan came to, on one line."""
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return "yes" if getattr(found.value, "value", "") == "true" else "no"
-    return rows_text(found, label) or "nothing"
+    unit = "" if found.value is None else unit_of(found)
+    return f"{rows_text(found, label)} {unit}".strip() or "nothing"
 
 
 def rows_text(found: Computed, label: Label) -> str:
@@ -100,12 +106,27 @@ def rows_text(found: Computed, label: Label) -> str:
 
 
 def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
-    """A term of a row for a person: what was counted in groups of three digits, which are no year."""
+    """A term of a row for a person: counts, which are no years, in groups of three digits, long fractions rounded.
+
+    >>> from types import SimpleNamespace
+    >>> from kgsparql.rdf.terms import IRI
+    >>> decimal = IRI("http://www.w3.org/2001/XMLSchema#decimal")
+    >>> texts = "1209", "91.5454545454545", "0.0000000001"
+    >>> found = SimpleNamespace(counts={0})
+    >>> [cell_text(Literal(text, datatype=decimal), 0, found, str) for text in texts]
+    ['1,209', '91.545455', '0.0000000001']
+    """
     if term is None:
         return "–"
-    if column in found.counts and isinstance(term, Literal) and term.value.isdecimal():
+    if not isinstance(term, Literal):
+        return printable(label(term), 120)
+    if column in found.counts and term.value.isdecimal():
         return f"{int(term.value):,}"
-    return printable(label(term), 120)
+    fraction = term.value.partition(".")[2]
+    if type_of_terms([term]) == "number" and fraction.isdecimal() and len(fraction) > _PLACES:
+        rounded = number_text(f"{Decimal(term.value):.{_PLACES}f}")
+        return rounded if rounded.strip("-0") else term.value  # what is small is not nothing
+    return printable(value_text(term), 120)
 
 
 def _basis(found: Computed, shown: int) -> str:

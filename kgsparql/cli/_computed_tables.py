@@ -53,11 +53,9 @@ def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
 
 def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
     """The names of the columns, and the first rows, for a person."""
-
-    def label(term: Term) -> str:
-        return value_text(term) if isinstance(term, Literal) else labels[term]
-
-    rows = [[cell_text(term, i, found, label) for i, term in enumerate(row)] for row in found.rows[:LISTED]]
+    rows = [
+        [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
+    ]
     return [[*found.columns], *rows]
 
 

@@ -27,6 +27,7 @@ PARCELS = """
 :depth rdfs:label "depth mm" .
 :a a :Parcel ; rdfs:label "first" ; :weight_g 1500 ; :depth 20 .
 :b a :Parcel ; rdfs:label "second" ; :weight_g 500 ; :depth 30 .
+:c a :Parcel ; rdfs:label "third" ; :weight_g 10000 ; :depth 20 .
 """
 
 
@@ -99,21 +100,22 @@ def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgspar
 
 
 @pytest.mark.parametrize(
-    ("question", "value", "unit"),
+    ("question", "value", "unit", "shown"),
     [
-        ("What is the total weight of all parcels?", "2000", "g"),
-        ("What is the average weight of the parcels?", "1000", "g"),
-        ("What is the average depth of the parcels?", "25", ""),
-        ("How many parcels have a weight above 600?", "1", ""),
+        ("What is the total weight of all parcels?", "12000", "g", "12,000 g"),
+        ("What is the average weight of the parcels?", "4000", "g", "4000 g"),
+        ("What is the average depth of the parcels?", "23.333333333333333333", "", "23.333333"),
+        ("How many parcels have a weight above 600?", "2", "", "2"),
     ],
 )
 def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
-    parcels: kgsparql.KnowledgeBase, question: str, value: str, unit: str
+    parcels: kgsparql.KnowledgeBase, question: str, value: str, unit: str, shown: str
 ) -> None:
     answer = parcels.ask(question)
     assert answer.value is not None
     assert (answer.type, answer.value.value, answer.unit) == ("number", value, unit)  # type: ignore[union-attr]
     assert answer.to_json()["unit"] == unit
+    assert answer.text.startswith(f"{shown} [Q1]\n")
 
 
 def test_an_answer_without_a_term_or_a_citation_has_no_kind(nobel: kgsparql.KnowledgeBase) -> None:
