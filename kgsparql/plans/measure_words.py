@@ -155,7 +155,7 @@ class MeasureWords:
         if len(steps) == 1 and not steps[0].is_noun and measure.among is None:
             noun = "" if steps[0].is_inverse else steps[0].object_noun
             counted = f"{amount} {noun if is_one else many(noun)}".strip()
-            return condition(steps[0], Phrase(counted, counted, "amount"), are_many=are_many).text
+            return condition(steps[0], Phrase(counted, counted, "amount", is_one=is_one), are_many=are_many).text
         found = self.counted(measure)
         noun = "" if found.kind == "those" else f" {found.single if is_one else found.plural}"
         return f"with {amount}{noun}{found.tail}"
@@ -187,6 +187,8 @@ def how_many(comparison: a.Comparison, number: str) -> str:
     >>> how_many(">=", "12000"), how_many(">", "5")
     ('12,000 or more', 'more than 5')
     """
+    if comparison == "=" and number == "0":
+        return "no"
     before, after = _HOW_MANY[comparison]
     return f"{before}{number_text(number)}{after}"
 

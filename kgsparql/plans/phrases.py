@@ -62,9 +62,9 @@ class Phrase:
         clauses = sorted(self.clauses, key=lambda clause: (clause.is_open, clause.text.startswith(("whose ", "that "))))
         either = "either " if len(clauses) > 1 else ""
         texts = [f"{either if clause.is_choice else ''}{clause.text}" for clause in clauses]
-        texts[1:] = [text if text.startswith(_BEGINNINGS) else f"that are {text}" for text in texts[1:]]
         return "".join(
-            f"{',' if clauses[i - 1].is_open else ''} and {text}" if i else f" {text}" for i, text in enumerate(texts)
+            f"{',' if clauses[i - 1].is_open else ''} and {behind(text)}" if i else f" {text}"
+            for i, text in enumerate(texts)
         )
 
     @property
@@ -141,7 +141,7 @@ def of_class(label: str) -> Phrase:
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
-_HEADS = ("names", "class", "ends", "theirs", "best", "they", "amount", "those")
+_HEADS = ("names", "theirs", "class", "ends", "best", "they", "amount", "those")
 """Kinds of phrases, those first that say best what the items of several sets are."""
 THEY = Phrase("them", "them", "they")
 """What the sentence is about."""
@@ -191,7 +191,8 @@ def condition(step: Relation, end: Phrase, *, owner: str = "", are_many: bool = 
 def _forward(step: Relation, end: Phrase, owner: str, are_many: bool) -> str:
     if step.form == "noun":
         noun = f"{owner} {step.text}".strip()
-        return f"whose {noun} they are" if end.kind == "they" else f"whose {noun} is {end.as_one_of}"
+        verb = "include" if noun.endswith("s") and many(noun) == noun else "is"
+        return f"whose {noun} they are" if end.kind == "they" else f"whose {noun} {verb} {end.as_one_of}"
     if step.object_noun and end.kind == "those":
         end = replace(end, single=step.object_noun, plural=many(step.object_noun), kind="ends")
     target = "them" if end.kind == "they" else end.as_one_of
@@ -205,6 +206,8 @@ def _forward(step: Relation, end: Phrase, owner: str, are_many: bool) -> str:
 def _backward(step: Relation, end: Phrase, are_many: bool) -> str:
     if step.form == "noun" and end.kind == "they":
         return f"that are their {many(step.text)}"
+    if step.form == "noun" and end.kind == "amount":
+        return f"that {end.plural} {'has' if end.is_singular else 'have'} as {step.text}"
     if step.form == "noun" or (step.object_noun and end.kind != "amount"):
         found = ends(end, step.reversed)
         return f"that are {found.all_of_them}" if are_many else f"that is {one(found.single)}{found.tail}"
@@ -232,6 +235,15 @@ def both(phrases: Sequence[Phrase]) -> Phrase:
             also = "" if head.kind == "names" else "also "
             head = head.with_clause(Clause(f"that are {also}{other.all_of_them}", is_open=other.needs_room))
     return head
+
+
+def behind(text: str) -> str:
+    """A clause behind another one.
+
+    >>> behind("directed by Ann"), behind("whose author is Ann")
+    ('that are directed by Ann', 'whose author is Ann')
+    """
+    return text if text.startswith(_BEGINNINGS) else f"that are {text}"
 
 
 def listed(some: Sequence[str], word: str = "and") -> str:

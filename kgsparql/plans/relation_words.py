@@ -57,6 +57,8 @@ def relation(label: str) -> Relation:
     ['noun', 'passive', 'verb', 'quoted']
     >>> relation("has manager").text, relation("received the award"), relation("member of").is_inverse
     ('manager', Relation(form='verb', text='received', object_noun='award', is_inverse=False), True)
+    >>> [relation(name).form for name in ("founded", "Uses Tool Support", "is located in", "cites", "has been paid")]
+    ['quoted', 'quoted', 'passive', 'verb', 'quoted']
     """
     name = label.strip()
     words = name.split()
@@ -73,11 +75,20 @@ def relation(label: str) -> Relation:
     if rest and words[0].lower() == "has":
         return Relation("noun", rest) if _is_plain_noun(rest) else Relation("quoted", label)
     said = wording(name) if name else None
-    if said is not None and said.form == "of" and name.casefold() == f"{said.text} of".casefold():
+    if said is not None and said.form == "of" and _squashed(name) == _squashed(f"{said.text} of"):
         return Relation("noun", name[: -len(" of")], is_inverse=True)
-    if said is not None and said.form in {"passive", "verb"} and name.casefold() == said.text.casefold():
-        return Relation("passive" if said.form == "passive" else "verb", name)
-    return Relation("noun", name) if _is_plain_noun(name) else Relation("quoted", label)
+    if said is not None and said.form in {"passive", "verb"} and _squashed(name) == _squashed(said.text):
+        is_said_of_both = len(words) == 1 and is_past_form(name.lower())  # "founded": by whom, or when?
+        lower = name if words[0].isupper() else name[0].lower() + name[1:]
+        if is_said_of_both:
+            return Relation("quoted", label)
+        return Relation("passive" if said.form == "passive" else "verb", lower)
+    is_noun = said is not None and _squashed(name).startswith(_squashed(said.text)) and _is_plain_noun(name)
+    return Relation("noun", name) if is_noun else Relation("quoted", label)
+
+
+def _squashed(name: str) -> str:
+    return re.sub("[ _]", "", name).casefold()
 
 
 def _is_plain_noun(name: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import is_past_form
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import NUMBERS_COMPARED, Label, MeasureWords
-from kgsparql.plans.phrases import THOSE, Clause, Phrase, both, condition, names, of_class
+from kgsparql.plans.phrases import THOSE, Clause, Phrase, behind, both, condition, names, of_class
 from kgsparql.plans.relation_words import Relation, one
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
@@ -35,7 +35,8 @@ class SetWords:
             case a.Items(terms):
                 return names([self.label(term) for term in terms])
             case a.Ends(start, path):
-                return self.measures.along(self.phrase(start), self.measures.relations(path))
+                found = self.measures.along(self.phrase(start), self.measures.relations(path))
+                return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
             case a.Where():
                 return self._where(items)
             case a.Named(inner, word):
@@ -73,9 +74,12 @@ class SetWords:
         steps = self.measures.relations(path)
         end = None if to is None else self.phrase(to)
         if len(steps) == 1 and steps[0].is_noun:
-            that = "" if end is None else f" that is {end.as_one_of}"
-            is_open = end is not None and end.needs_room
-            return phrase.with_clause(Clause(f"without {one(steps[0].text)}{that}", is_open))
+            noun = steps[0].text
+            if end is None:
+                return phrase.with_clause(Clause(f"without {one(noun)}"))
+            if end.kind == "names" and end.is_plain:
+                return phrase.with_clause(Clause(f"without {end.as_one_of} as {noun}"))
+            return phrase.with_clause(Clause(f"without {one(noun)} that is {end.as_one_of}", end.needs_room))
         end = end or names(["anything"])
         is_passive = len(steps) == 1 and steps[0].form == "passive" and not steps[0].is_inverse
         if is_passive and end.kind == "names" and end.is_plain and not steps[0].object_noun:
@@ -168,7 +172,8 @@ def _either(phrases: list[Phrase]) -> Phrase:
     first = phrases[0]
     if len(heads) == 1 and all(len(p.clauses) == 1 and not p.exceptions and not p.is_open for p in phrases):
         clauses = [phrase.clauses[0] for phrase in phrases]
-        said = " or ".join(clause.text for clause in clauses)
+        said = " or ".join(behind(clause.text) if i else clause.text for i, clause in enumerate(clauses))
         return replace(first, clauses=(Clause(said, any(clause.is_open for clause in clauses), is_choice=True),))
-    text = ", or ".join(phrase.own_number for phrase in phrases)
+    comma = "" if all(phrase.is_plain for phrase in phrases) else ","
+    text = f"{comma} or ".join(phrase.own_number for phrase in phrases)
     return Phrase(text, text, "best")

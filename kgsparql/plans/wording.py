@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_time
-from kgsparql.plans.phrases import listed
+from kgsparql.plans.phrases import Phrase, listed
 from kgsparql.plans.set_words import SetWords
 from kgsparql.rdf.literal_text import number_text
 
@@ -81,14 +81,27 @@ def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 
 def _exists(items: a.ItemSet, sets: SetWords, *, is_so: bool) -> str:
     phrase = sets.phrase(items)
     if phrase.kind == "names" and not phrase.is_plain:
-        be = "is" if phrase.is_one else "any of them is"
-        left = "".join(f", except {text}" for text in phrase.exceptions)
-        among = f" among those{phrase.said}{left}" if phrase.clauses else left
-        return f"{phrase.plural}{'' if phrase.is_one else ':'} {be}{'' if is_so else ' not'}{among}"
-    if phrase.kind in {"names", "best"}:
-        return f"there is {'' if is_so else 'no '}{phrase.all_of_them}"
-    some = "any" if is_so else "no" if phrase.kind != "those" else "none"
-    return f"there are {some}{phrase.tail if phrase.kind == 'those' else ' ' + phrase.all_of_them}"
+        return _is_among(phrase, is_so=is_so)
+    if phrase.kind == "best":
+        return f"there is {phrase.plural}{phrase.tail}" if is_so else f"nothing is {phrase.plural}{phrase.tail}"
+    if phrase.kind == "names":
+        return f"there is {'' if is_so else 'no '}{phrase.plural}"
+    if phrase.kind == "those":
+        return f"there are {'any' if is_so else 'none'}{phrase.tail}"
+    return f"there are {'any' if is_so else 'no'} {phrase.all_of_them}"
+
+
+def _is_among(named: Phrase, *, is_so: bool) -> str:
+    """Whether what is named is what is said of it: *Ann is among those whose …*."""
+    who, be = (named.plural, "is" if is_so else "is not")
+    if not named.is_one:
+        who, be = f"{'any' if is_so else 'none'} of {named.plural}", "is"
+    left = listed(named.exceptions, "or") if named.exceptions else ""
+    if named.clauses:
+        return f"{who} {be} among those{named.said}{left and f', except {left}'}"
+    if named.is_one:
+        return f"{who} {'is not' if is_so else 'is'} among {left}"
+    return f"{who} {be} among all but {left}"
 
 
 def _item_table(table: a.ItemTable, sets: SetWords) -> str:
@@ -96,7 +109,7 @@ def _item_table(table: a.ItemTable, sets: SetWords) -> str:
     columns = [_named(words.measure(column.measure), column.name) for column in table.columns]
     items = sets.phrase(table.items)
     of = items.definite if items.is_singular else f"each of {items.definite}"
-    return f"for {of}: {listed(columns)}{_order(table, len(columns))}"
+    return f"for {of}: {listed(columns)}{_order(table, sets)}"
 
 
 def _groups(table: a.Grouped, sets: SetWords) -> str:
@@ -114,7 +127,7 @@ def _groups(table: a.Grouped, sets: SetWords) -> str:
         name, comparison, number = table.having
         what = "it" if len(columns) == 1 else name
         kept = f", where {what} {NUMBERS_COMPARED[comparison]} {number_text(str(number))}"
-    return f"for {each}: {listed(columns)}{kept}{_order(table, len(columns))}"
+    return f"for {each}: {listed(columns)}{kept}{_order(table, sets)}"
 
 
 def _named(text: str, name: str) -> str:
@@ -122,10 +135,14 @@ def _named(text: str, name: str) -> str:
     return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
 
 
-def _order(table: a.ItemTable | a.Grouped, columns: int) -> str:
+def _order(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
     if not table.order_by:
         return ""
-    first = "largest" if table.largest_first else "smallest"
-    of = "" if table.limit is None else f"{table.limit:,} "
-    by = "" if columns == 1 else f" {table.order_by}"
-    return f", the {of}{first}{by} {'only' if table.limit is not None else 'first'}"
+    measures = [column.measure for column in table.columns if column.name == table.order_by]
+    in_time = any(measure is not None and is_time(measure, sets.label) for measure in measures)
+    first, last = ("latest", "earliest") if in_time else ("largest", "smallest")
+    best = first if table.largest_first else last
+    by = "" if len(table.columns) == 1 else f" {table.order_by}"
+    if table.limit is None:
+        return f", the {best}{by} first"
+    return f", the {table.limit:,} with the {best}{by}" if by else f", the {table.limit:,} {best}"

@@ -1,0 +1,234 @@
+"""Plans as a person would say them: every operator, and what must not read alike."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term
+
+_E = "http://e.org/"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def the(name: str) -> IRI:
+    """A term of this name."""
+    return IRI(_E + name.replace(" ", "_"))
+
+
+def label(term: Term) -> str:
+    return str(getattr(term, "value", term)).removeprefix(_E).replace("_", " ")
+
+
+def path(*names: str) -> PropertyPath:
+    return PropertyPath.of(*(f"{'^' * n.startswith('^')}{the(n.lstrip('^')).value}" for n in names))
+
+
+def number(text: str) -> Literal:
+    return Literal(text, datatype=IRI(_XSD + "integer"))
+
+
+def some(*names: str) -> a.Items:
+    return a.Items(tuple(the(name) for name in names))
+
+
+MOVIES, PRODUCTS, PEOPLE = (a.Instances(the(name)) for name in ("movie", "product", "person"))
+COUNTRIES = a.Instances(the("country"))
+ANN, FRANCE, BOTH = some("Ann"), some("France"), some("France", "Germany")
+BY_ANN, HORROR = a.Has(MOVIES, path("directed by"), ANN), a.Has(MOVIES, path("genre"), some("Horror"))
+PRICE, RELEASED = a.Value(path("price")), a.Value(path("release date"), "date")
+YEAR = a.Value(path("release date"), "year")
+YES, NO = (Literal(text, datatype=IRI(_XSD + "boolean")) for text in ("true", "false"))
+
+
+def boolean(name: str, value: Literal) -> a.Where:
+    return a.Where(PRODUCTS, a.Value(path(name), "text"), "=", value)
+
+
+SETS: list[tuple[Any, str]] = [
+    (MOVIES, "movies"),
+    (BOTH, "France and Germany"),
+    (a.Ends(FRANCE, path("capital")), "capital of France"),
+    (a.Ends(BOTH, path("capital")), "capitals of France or Germany"),
+    (a.Ends(ANN, path("child", "child")), "children of children of Ann"),
+    (a.Ends(ANN, path("^directed by")), "those directed by Ann"),
+    (a.Ends(MOVIES, path("directed by")), "those that movies are directed by"),
+    (a.Ends(ANN, path("received the award")), "awards that Ann received"),
+    (a.Ends(ANN, path("^author")), "those whose author is Ann"),
+    (a.Ends(some("Marketing"), path("^member of")), "members of Marketing"),
+    (a.Ends(ANN, path("prize awarded in")), "those that Ann has as 'prize awarded in'"),
+    (a.Has(MOVIES, path("sequel")), "movies with a sequel"),
+    (a.Has(MOVIES, path("^sequel")), "movies that are sequels of something"),
+    (a.Has(MOVIES, path("based on"), a.Instances(the("book"))), "movies based on a book"),
+    (a.Has(MOVIES, path("author", "nationality"), BOTH), "movies whose author's nationality is France or Germany"),
+    (a.Has(MOVIES, path("author", "nationality")), "movies whose author has a nationality"),
+    (a.Has(PEOPLE, path("received the award"), some("Oscar")), "people that received the award Oscar"),
+    (a.Lacks(MOVIES, path("sequel")), "movies without a sequel"),
+    (a.Lacks(MOVIES, path("director"), ANN), "movies without Ann as director"),
+    (a.Lacks(MOVIES, path("directed by"), ANN), "movies not directed by Ann"),
+    (a.Lacks(PEOPLE, path("worked at")), "people, except those that worked at something"),
+    (a.Named(MOVIES, "blue"), 'movies with the word "blue" in their name'),
+    (a.Minus(MOVIES, HORROR), "movies, except those whose genre is Horror"),
+    (a.Both((MOVIES, HORROR, a.Ends(ANN, path("^author")))), "movies whose genre is Horror and whose author is Ann"),
+    (a.Either((HORROR, BY_ANN)), "movies whose genre is Horror or that are directed by Ann"),
+    (a.Either((MOVIES, a.Instances(the("book")))), "movies or books"),
+]
+
+COMPARISONS: list[tuple[Any, str]] = [
+    (a.Where(MOVIES, YEAR, "<", number("1966")), "movies whose release date is before 1966"),
+    (a.Where(MOVIES, YEAR, "=", number("1966")), "movies whose release date is in 1966"),
+    (a.Where(MOVIES, a.Value(path("release year")), "<", number("1966")), "movies whose release year is before 1966"),
+    (
+        a.Where(a.Where(MOVIES, YEAR, ">=", number("1930")), YEAR, "<=", number("1950")),
+        "movies whose release date is from 1930 to 1950",
+    ),
+    (
+        a.Where(PRODUCTS, a.Value(path("price"), unit="EUR"), ">", number("3005172")),
+        "products whose price is more than 3,005,172 EUR",
+    ),
+    (
+        a.Where(PRODUCTS, a.Value(path("width")), ">", a.Value(path("height"))),
+        "products whose width is more than their height",
+    ),
+    (a.Where(COUNTRIES, a.HowMany(path("city")), ">", number("5")), "countries with more than 5 cities"),
+    (a.Where(COUNTRIES, a.HowMany(path("city")), "=", number("0")), "countries with no cities"),
+    (a.Where(PEOPLE, a.HowMany(path("worked at")), ">=", number("5")), "people that worked at 5 or more"),
+    (a.Where(COUNTRIES, a.HowMany(path("^origin")), ">=", number("2")), "countries that 2 or more have as origin"),
+    (
+        a.Where(PRODUCTS, a.Value(path("maker"), "item"), "!=", the("Acme")),
+        "products whose maker is not Acme",
+    ),
+    (boolean("is radioactive", YES), "products that are radioactive"),
+    (boolean("is radioactive", NO), "products that are not radioactive"),
+    (boolean("has been paid", NO), "products that have not been paid"),
+    (boolean("open access", YES), "products where 'open access' is yes"),
+]
+
+EXTREMES: list[tuple[Any, str]] = [
+    (a.Top(PRODUCTS, PRICE), "the product with the largest price"),
+    (a.Top(PRODUCTS, PRICE, 3, largest=False), "the 3 products with the smallest price"),
+    (a.Top(BY_ANN, RELEASED), "the movie with the latest release date among those directed by Ann"),
+    (
+        a.Top(a.Ends(ANN, path("^directed by")), RELEASED, largest=False),
+        "the one with the earliest release date among those directed by Ann",
+    ),
+    (a.Top(PEOPLE, a.HowMany(path("received the award"))), "the person that received the most awards"),
+    (a.Top(COUNTRIES, a.HowMany(path("city")), 2), "the 2 countries with the most cities"),
+    (
+        a.Where(a.Top(PRODUCTS, PRICE, 3), a.Value(path("color"), "text"), "=", Literal("red")),
+        "the 3 products with the largest price, but only those whose color is red",
+    ),
+]
+
+COUNT_OF_ANN = a.Count(BY_ANN)
+NUMBERS: list[tuple[Any, str]] = [
+    (COUNT_OF_ANN, "the number of movies directed by Ann"),
+    (a.SummaryOf("avg", PRODUCTS, PRICE), "the average price of products"),
+    (a.SummaryOf("sum", BY_ANN, PRICE), "the sum of the prices of the movies directed by Ann"),
+    (a.SummaryOf("max", MOVIES, RELEASED), "the latest release date of movies"),
+    (
+        a.SummaryOf("avg", PEOPLE, a.HowMany(path("received the award"))),
+        "the average, over people, of the number of awards that they received",
+    ),
+    (
+        a.Calculated("*", a.Calculated("/", COUNT_OF_ANN, a.Count(MOVIES)), a.Constant(Decimal(100))),
+        "the number of movies directed by Ann as a percentage of the number of movies",
+    ),
+    (
+        a.Calculated("-", a.Count(MOVIES), a.Calculated("/", a.Count(PEOPLE), a.Constant(Decimal(2)))),
+        "the number of movies minus (the number of people divided by 2)",
+    ),
+]
+
+OLD = a.Where(ANN, a.Value(path("age")), ">", number("50"))
+CONDITIONS: list[tuple[Any, str]] = [
+    (a.Exists(BY_ANN), "whether there are any movies directed by Ann"),
+    (a.Not(a.Exists(MOVIES)), "whether there are no movies"),
+    (a.Exists(OLD), "whether Ann is among those whose age is more than 50"),
+    (a.Not(a.Exists(OLD)), "whether Ann is not among those whose age is more than 50"),
+    (a.Exists(a.Lacks(ANN, path("worked at"))), "whether Ann is not among those that worked at something"),
+    (
+        a.Exists(a.Both((a.Ends(ANN, path("worked at")), FRANCE))),
+        "whether France is among those that Ann worked at",
+    ),
+    (a.Compares(a.Count(MOVIES), ">", a.Constant(Decimal(12000))), "whether there are more than 12,000 movies"),
+    (
+        a.Compares(a.SummaryOf("max", ANN, RELEASED), "<", a.SummaryOf("max", FRANCE, RELEASED)),
+        "whether the latest release date of Ann is before the latest release date of France",
+    ),
+    (a.SameItems(a.Ends(ANN, path("child")), PEOPLE), "whether the children of Ann and the people are the same"),
+    (a.AnyOf((a.Exists(MOVIES), a.Exists(PEOPLE))), "whether there are any movies or there are any people"),
+]
+
+TABLES: list[tuple[Any, str]] = [
+    (
+        a.ItemTable(MOVIES, (a.Column("release date", RELEASED), a.Column("stars", a.HowMany(path("star"))))),
+        "for each of the movies: release date and number of stars (stars)",
+    ),
+    (
+        a.ItemTable(MOVIES, (a.Column("value", RELEASED),), "value", largest_first=False, limit=10),
+        "for each of the movies: release date, the 10 earliest",
+    ),
+    (
+        a.Grouped(MOVIES, path("genre"), (a.GroupColumn("number"),), ("number", ">", Decimal(3)), "number"),
+        "for each genre of movies: how many of them, where it is more than 3, the largest first",
+    ),
+    (
+        a.Grouped(PRODUCTS, path("maker", "country"), (a.GroupColumn("value", "avg", PRICE),)),
+        "for each country of makers of products: their average price",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"), [*SETS, *COMPARISONS, *EXTREMES, *NUMBERS, *CONDITIONS, *TABLES], ids=lambda one: str(one)[:60]
+)
+def test_a_plan_is_said_as_a_person_would(plan: Any, words: str) -> None:
+    assert in_words(plan, label) == words
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (BY_ANN, "there are no movies directed by Ann"),
+        (a.Ends(ANN, path("^directed by")), "there are none directed by Ann"),
+        (OLD, "Ann is not among those whose age is more than 50"),
+        (a.Top(MOVIES, PRICE), "nothing is the movie with the largest price"),
+    ],
+)
+def test_what_has_no_items_is_said_not_to_be(items: Any, words: str) -> None:
+    assert none_in_words(items, label) == words
+
+
+def test_what_is_nested_elsewhere_does_not_read_alike() -> None:
+    """What is said of a set, of what it leads to, and of the best of it, each before or after."""
+
+    def old(items: a.ItemSet) -> a.Where:
+        return a.Where(items, a.Value(path("age")), ">", number("50"))
+
+    child, best = path("child"), a.Value(path("price"))
+    plans: list[Any] = [
+        a.Ends(old(PEOPLE), child),
+        old(a.Ends(PEOPLE, child)),
+        a.Has(PEOPLE, child, old(PEOPLE)),
+        old(a.Has(PEOPLE, child, PEOPLE)),
+        old(a.Ends(PEOPLE, path("^child"))),
+        a.Ends(old(PEOPLE), path("^child")),
+        a.Top(old(PEOPLE), best),
+        old(a.Top(PEOPLE, best)),
+        a.Top(a.Ends(PEOPLE, child), best),
+        a.Ends(a.Top(PEOPLE, best), child),
+        a.Minus(old(PEOPLE), a.Ends(PEOPLE, child)),
+        a.Where(PEOPLE, a.HowMany(child, old(PEOPLE)), ">", number("1")),
+        old(a.Where(PEOPLE, a.HowMany(child, PEOPLE), ">", number("1"))),
+        a.Both((a.Either((a.Has(PEOPLE, child), old(PEOPLE))), a.Named(PEOPLE, "x"))),
+        a.Either((a.Has(PEOPLE, child), a.Both((old(PEOPLE), a.Named(PEOPLE, "x"))))),
+    ]
+    said = [in_words(plan, label) for plan in plans]
+    assert len(set(said)) == len(plans), said
+    assert not [text for text in said if "^" in text or " / " in text]
