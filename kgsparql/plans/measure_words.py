@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.phrases import THEY, Phrase, both, condition, ends
-from kgsparql.plans.relation_words import Relation, many, relation
+from kgsparql.plans.relation_words import Relation, many, owned, relation
 from kgsparql.rdf.literal_text import number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term
@@ -56,7 +56,7 @@ class MeasureWords:
         """What stands at the end of a path from an item, as a noun: *author's date of birth*."""
         steps = self.relations(path)
         if all(step.is_noun for step in steps):
-            return "'s ".join(step.text for step in steps)
+            return owned([step.text for step in steps])
         last = steps[-1]
         if path.steps[-1].direction == "inverse" and not last.is_noun:
             return self.along(THEY, steps).all_of_them
@@ -147,7 +147,9 @@ class MeasureWords:
 
     def has_as_many(self, measure: a.HowMany, comparison: a.Comparison, value: Literal) -> str:
         """What is true of the items of which a number is counted: *with more than 5 employees*."""
-        return self._with_so_many(measure, how_many(comparison, value.value), is_one=value.value == "1")
+        return self._with_so_many(
+            measure, how_many(comparison, value.value), is_one=is_for_one(comparison, value.value)
+        )
 
     def _with_so_many(self, measure: a.HowMany, amount: str, *, is_one: bool = False, are_many: bool = True) -> str:
         """What is true of items with so many of something: *with 5 or more employees*, *that worked at the most*."""
@@ -191,6 +193,11 @@ def how_many(comparison: a.Comparison, number: str) -> str:
         return "no"
     before, after = _HOW_MANY[comparison]
     return f"{before}{number_text(number)}{after}"
+
+
+def is_for_one(comparison: a.Comparison, number: str) -> bool:
+    """Whether a noun after a comparison with a number of things is in the singular: *more than 1 city*."""
+    return number == "1" and comparison not in {">=", "<="}
 
 
 def is_time(measure: a.Measure | a.Number, label: Label, value: object = None) -> bool:

@@ -170,10 +170,9 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     return THOSE.with_clause(condition(step.reversed, start))
 
 
-def condition(step: Relation, end: Phrase, *, owner: str = "", are_many: bool = True) -> Clause:
+def condition(step: Relation, end: Phrase, *, are_many: bool = True) -> Clause:
     """What is true of the items that a step leads from to an end.
 
-    :param owner: what comes before the noun of a step, such as *author's*.
     :param are_many: it is said of several.
 
     >>> germany = names(["Germany"])
@@ -184,15 +183,14 @@ def condition(step: Relation, end: Phrase, *, owner: str = "", are_many: bool = 
     >>> condition(Relation("noun", "capital", is_inverse=True), germany).text
     'that are capitals of Germany'
     """
-    text = _backward(step, end, are_many) if step.is_inverse else _forward(step, end, owner, are_many)
+    text = _backward(step, end, are_many) if step.is_inverse else _forward(step, end, are_many)
     return Clause(text, is_open=end.needs_room)
 
 
-def _forward(step: Relation, end: Phrase, owner: str, are_many: bool) -> str:
+def _forward(step: Relation, end: Phrase, are_many: bool) -> str:
     if step.form == "noun":
-        noun = f"{owner} {step.text}".strip()
-        verb = "include" if noun.endswith("s") and many(noun) == noun else "is"
-        return f"whose {noun} they are" if end.kind == "they" else f"whose {noun} {verb} {end.as_one_of}"
+        verb = "include" if step.text.endswith("s") and many(step.text) == step.text else "is"
+        return f"whose {step.text} they are" if end.kind == "they" else f"whose {step.text} {verb} {end.as_one_of}"
     if step.object_noun and end.kind == "those":
         end = replace(end, single=step.object_noun, plural=many(step.object_noun), kind="ends")
     target = "them" if end.kind == "they" else end.as_one_of

@@ -6,12 +6,14 @@ A name that fits no pattern is quoted and said of both ends in one neutral form,
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from kgsparql.linking.english_forms import PREPOSITIONS, is_past_form, plural, singular, wording
 
 _NO_NOUN = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|does|do|did|can|not)\b")
+_PLACES = frozenset({"in", "on", "at", "by", "from", "into"})
 _WITH_OBJECT = re.compile(r"(\w+)(?: (\w+))? (?:the|an?) (.+)")
 
 
@@ -60,31 +62,42 @@ def relation(label: str) -> Relation:
     >>> [relation(name).form for name in ("founded", "Uses Tool Support", "is located in", "cites", "has been paid")]
     ['quoted', 'quoted', 'passive', 'verb', 'quoted']
     """
-    name = label.strip()
-    words = name.split()
-    if with_object := _WITH_OBJECT.fullmatch(name):
-        first, second, noun = with_object.groups()
-        if is_past_form(first) and (second is None or second in PREPOSITIONS) and _is_plain_noun(noun):
-            form = wording(f"{first} {second}") if second else None
-            is_passive = form is not None and form.form == "passive"
-            return Relation("passive" if is_passive else "verb", " ".join(filter(None, (first, second))), noun)
-    rest = " ".join(words[1:])
-    if rest and words[0].lower() in {"is", "was", "are"}:
+    name = label.strip().replace("(s)", "")
+    first, _, rest = name.partition(" ")
+    if rest and first.lower() in {"is", "was", "are"}:
         own = relation(rest)
         return own if own.form == "passive" or own.is_inverse else Relation("quoted", label)
-    if rest and words[0].lower() == "has":
+    if rest and first.lower() == "has":
         return Relation("noun", rest) if _is_plain_noun(rest) else Relation("quoted", label)
+    return _with_object(name) or _by_form(name) or Relation("quoted", label)
+
+
+def _with_object(name: str) -> Relation | None:
+    """What a name with a verb and its object says: *received the award*, *located in the city*."""
+    found = _WITH_OBJECT.fullmatch(name)
+    if found is None:
+        return None
+    verb, preposition, noun = found.groups()
+    if not is_past_form(verb) or not (preposition is None or preposition in PREPOSITIONS) or not _is_plain_noun(noun):
+        return None
+    said = wording(f"{verb} {preposition}") if preposition else None
+    form: OneOf["passive", "verb"] = "passive" if said is not None and said.form == "passive" else "verb"
+    return Relation(form, f"{verb} {preposition or ''}".strip(), noun)
+
+
+def _by_form(name: str) -> Relation | None:
+    """What a name says whose words are all in its English form."""
     said = wording(name) if name else None
-    if said is not None and said.form == "of" and _squashed(name) == _squashed(f"{said.text} of"):
+    if said is None:
+        return None
+    if said.form == "of" and _squashed(name) == _squashed(f"{said.text} of"):
         return Relation("noun", name[: -len(" of")], is_inverse=True)
-    if said is not None and said.form in {"passive", "verb"} and _squashed(name) == _squashed(said.text):
-        is_said_of_both = len(words) == 1 and is_past_form(name.lower())  # "founded": by whom, or when?
-        lower = name if words[0].isupper() else name[0].lower() + name[1:]
-        if is_said_of_both:
-            return Relation("quoted", label)
+    if said.form in {"passive", "verb"} and _squashed(name) == _squashed(said.text):
+        if " " not in name and is_past_form(name.lower()):
+            return None  # "founded": by whom, or when?
+        lower = name if name.split(maxsplit=1)[0].isupper() else name[0].lower() + name[1:]
         return Relation("passive" if said.form == "passive" else "verb", lower)
-    is_noun = said is not None and _squashed(name).startswith(_squashed(said.text)) and _is_plain_noun(name)
-    return Relation("noun", name) if is_noun else Relation("quoted", label)
+    return Relation("noun", name) if _squashed(name).startswith(_squashed(said.text)) and _is_plain_noun(name) else None
 
 
 def _squashed(name: str) -> str:
@@ -96,6 +109,8 @@ def _is_plain_noun(name: str) -> bool:
     words = re.sub(r"\s*\([^()]*\)$", "", name).lower().split()
     if not words or _NO_NOUN.search(" ".join(words)):
         return False
+    if len(words) > 1 and words[1].partition("/")[0] in _PLACES:  # "present in work": no present
+        return False
     inner = words[1:-1] if len(words) > 1 and words[1] not in PREPOSITIONS else words[:-1]
     return PREPOSITIONS.isdisjoint((words[0], words[-1])) and not any(is_past_form(word) for word in inner)
 
@@ -105,7 +120,11 @@ def many(noun: str) -> str:
 
     >>> many("chemical element"), many("width (mm)"), many("award received"), many("Q42"), many("Städt")
     ('chemical elements', 'widths (mm)', 'awards received', 'Q42', 'Städt')
+    >>> many("sex or gender")
+    'sexes or genders'
     """
+    if choice := re.fullmatch(r"(\w+) (or|and) (\w+)", noun):
+        return f"{many(choice[1])} {choice[2]} {many(choice[3])}"
     bare = re.sub(r"\s*\([^()]*\)$", "", noun) or noun
     rest = noun[len(bare) :]
     words = bare.split()
@@ -114,6 +133,15 @@ def many(noun: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z' -]*[A-Za-z]", bare):
         return noun
     return plural(bare) + rest
+
+
+def owned(nouns: Sequence[str]) -> str:
+    """Nouns of which each belongs to the one before it.
+
+    >>> owned(["author", "date of birth"]), owned(["authors", "name"])
+    ("author's date of birth", "authors' name")
+    """
+    return " ".join([*(f"{noun}'" if noun.endswith("s") else f"{noun}'s" for noun in nouns[:-1]), nouns[-1]])
 
 
 def one(noun: str) -> str:

@@ -9,7 +9,7 @@ from kgsparql.linking.english_forms import is_past_form
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import NUMBERS_COMPARED, Label, MeasureWords
 from kgsparql.plans.phrases import THOSE, Clause, Phrase, behind, both, condition, names, of_class
-from kgsparql.plans.relation_words import Relation, one
+from kgsparql.plans.relation_words import Relation, one, owned
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 
@@ -154,16 +154,15 @@ def leads(steps: list[Relation], end: Phrase) -> Clause:
     """What is true of the items from which some steps lead to an end; nouns in a row are owned by each other."""
     nouns = len(steps) - max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
     before = steps[: len(steps) - max(nouns, 1)]
-    owner = "".join(f"{step.text}'s " for step in steps[len(before) : -1]).strip()
-    clause = condition(steps[-1], end, owner=owner)
+    last = replace(steps[-1], text=owned([step.text for step in steps[len(before) :]]))
+    clause = condition(last, end)
     return leads(before, THOSE.with_clause(clause)) if before else clause
 
 
 def says(steps: list[Relation], said: str) -> Clause:
     """What is said of that to which some steps lead: *whose author's date of birth is before 1950*."""
     last = max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
-    noun = "'s ".join(step.text for step in steps[last:])
-    clause = Clause(f"whose {noun} {said}")
+    clause = Clause(f"whose {owned([step.text for step in steps[last:]])} {said}")
     return leads(steps[:last], THOSE.with_clause(clause)) if last else clause
 
 

@@ -7,7 +7,7 @@ in it alone. Open next: ``set_words.py`` for sets, ``measure_words.py`` for what
 from __future__ import annotations
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_time
+from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_for_one, is_time
 from kgsparql.plans.phrases import Phrase, listed
 from kgsparql.plans.set_words import SetWords
 from kgsparql.rdf.literal_text import number_text
@@ -62,8 +62,9 @@ def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 
             return _exists(items, sets, is_so=False)
         case a.Compares(a.Count(items), comparison, a.Constant(value)):
             phrase, number = sets.phrase(items), how_many(comparison, str(value))
-            be = "is" if value == 1 else "are"
-            return f"there {be} {number} {phrase.single + phrase.tail if value == 1 else phrase.all_of_them}"
+            if is_for_one(comparison, str(value)):
+                return f"there is {number} {phrase.single}{phrase.tail}"
+            return f"there are {number} {phrase.all_of_them}"
         case a.Compares(left, comparison, right):
             words = sets.measures
             compared = DATES_COMPARED if is_time(left, sets.label) else NUMBERS_COMPARED

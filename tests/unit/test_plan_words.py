@@ -97,6 +97,8 @@ COMPARISONS: list[tuple[Any, str]] = [
     ),
     (a.Where(COUNTRIES, a.HowMany(path("city")), ">", number("5")), "countries with more than 5 cities"),
     (a.Where(COUNTRIES, a.HowMany(path("city")), "=", number("0")), "countries with no cities"),
+    (a.Where(COUNTRIES, a.HowMany(path("city")), ">", number("1")), "countries with more than 1 city"),
+    (a.Where(COUNTRIES, a.HowMany(path("city")), ">=", number("1")), "countries with 1 or more cities"),
     (a.Where(PEOPLE, a.HowMany(path("worked at")), ">=", number("5")), "people that worked at 5 or more"),
     (a.Where(COUNTRIES, a.HowMany(path("^origin")), ">=", number("2")), "countries that 2 or more have as origin"),
     (
