@@ -26,6 +26,7 @@ _CITED = 100
 _SAMPLE = 20
 _NAMED = 10
 """Items, or rows of a table, that the text of an answer names."""
+_NOTHING = "nothing"
 _PLACES = 6
 """Of a number behind the point, where it is shown."""
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -94,11 +95,13 @@ def _value_text(found: Computed, label: Label) -> str:
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return "yes" if getattr(found.value, "value", "") == "true" else "no"
     unit = "" if found.value is None else unit_of(found)
-    return f"{rows_text(found, label)} {unit}".strip() or "nothing"
+    return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
 
 
 def rows_text(found: Computed, label: Label) -> str:
-    """The first rows of what a plan came to, on one line; empty where there are none."""
+    """The first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
+    if found.rows == ((None,),):
+        return ""
     shown = found.rows[:_NAMED]
     rows = [" | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in shown]
     more = f"; and {len(found.rows) - _NAMED:,} more" if len(found.rows) > _NAMED else ""
@@ -141,7 +144,7 @@ def _basis(found: Computed, shown: int) -> str:
 def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
     """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
-    if value == "nothing":
+    if value == _NOTHING:
         empty = "" if found.empty_part is None else f"; {none_in_words(found.empty_part, label)} in this graph"
         return Draft(f"Nothing in this graph [{MARKER}]\n{reading}{empty}", sufficient=False)
     is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None

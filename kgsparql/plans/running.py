@@ -100,7 +100,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     own = vocabulary or GraphVocabulary()
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
     found = graph.select(query)
-    names = _names(plan, query)
+    names = _names(plan)
     rows = tuple(tuple(solution.get(name) for name in names) for solution in found)
     if not isinstance(plan, a.Top | a.ItemTable | a.Grouped):
         rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
@@ -120,7 +120,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     )
 
 
-def _names(plan: a.Plan, query: Query) -> list[str]:
+def _names(plan: a.Plan) -> list[str]:
+    """The variables of the columns."""
     match plan:
         case a.ItemTable(_, columns):
             return [ITEM.name, *(f"column{i}" for i in range(len(columns)))]
@@ -128,7 +129,7 @@ def _names(plan: a.Plan, query: Query) -> list[str]:
             return ["key", *(f"column{i}" for i in range(len(columns)))]
         case a.Top():
             return [ITEM.name, VALUE.name]
-    return [next(iter(query.variables))]
+    return [VALUE.name if isinstance(plan, _NUMBERS + _CONDITIONS) else ITEM.name]
 
 
 def _columns(plan: a.Plan) -> tuple[str, ...]:

@@ -78,6 +78,14 @@ def test_where_the_plan_ran_dry_is_part_of_a_zero(nobel: kgsparql.KnowledgeBase)
     assert (found.value.value, found.is_confirmed, found.empty_part) == ("0", True, young)  # type: ignore[union-attr]
 
 
+def test_a_calculation_of_many_numbers_is_the_value_itself_and_not_one_of_them(nobel: kgsparql.KnowledgeBase) -> None:
+    number: a.Number = a.Count(LAUREATES)
+    for _ in range(9):
+        number = a.Calculated("+", number, a.Count(LAUREATES))
+    found = nobel.run(number)
+    assert (str(found.value), found.is_confirmed) == (str(Literal(10 * 74)), True)
+
+
 def test_an_absence_is_not_said_to_be_computed_again(nobel: kgsparql.KnowledgeBase) -> None:
     alive = a.Lacks(LAUREATES, PropertyPath.of(DBO + "deathDate"))
     found = nobel.run(alive)

@@ -118,6 +118,12 @@ def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
     assert answer.text.startswith(f"{shown} [Q1]\n")
 
 
+def test_the_average_of_nothing_is_no_answer(parcels: kgsparql.KnowledgeBase) -> None:
+    average = parcels.ask("What is the average weight of the parcels with a depth above 500?", retriever="query_plan")
+    assert (average.value, average.status, average.type) == (None, "not_in_graph", None)
+    assert average.text.startswith("Nothing in this graph [Q1]\n")
+
+
 def test_an_answer_without_a_term_or_a_citation_has_no_kind(nobel: kgsparql.KnowledgeBase) -> None:
     answer = nobel.ask(CHILDREN)
     assert replace(answer, answers=(), claims=(), status="not_in_graph").type is None
