@@ -189,7 +189,7 @@ class Answer:
 
     @property
     def unit(self) -> str:
-        """The unit of the number that was computed, as the graph names it; empty where none is known for sure."""
+        """The unit of the number that was computed: ``%``, or as the graph names it; empty where none is sure."""
         from kgsparql.answering.value_types import unit_of  # not needed to answer
 
         return "" if self.computed is None or self.type != "number" else unit_of(self.computed)

@@ -44,8 +44,8 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
     ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
     are what it is derived from. What a model says from memory is derived from nothing. What was computed is the
-    ``schema:value`` of its item, and of the answer where that cites it. ``ontologies/shapes.ttl`` says what is always
-    there. The same answer gives the same IRIs.
+    ``schema:value`` of its item, and of the answer where that cites it, with its unit. ``ontologies/shapes.ttl`` says
+    what is always there. The same answer gives the same IRIs.
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
@@ -83,6 +83,8 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
         if item.kind == "computed" and answer.computed is not None:
             nodes = (node, given) if item.marker in cited else (node,)
             yield from _value_quads(nodes, answer.computed)
+            for of in nodes if answer.unit else ():
+                yield from _about(of, ("schema:unitText", answer.unit))
     for part in ("evidence", "retrieved"):  # each graph in one piece
         graph = IRI(f"{run}#{part}")
         items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]

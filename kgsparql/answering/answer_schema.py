@@ -184,7 +184,7 @@ class AnsweredObject(TypedDict):
     what kept a model from writing the answer. `type` says what kind of value the answer is, null where nothing answers:
     that of what was `computed`, else of the `answers` that are best; a date may be a year, text is also what a model
     wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
-    empty where the graph does not name it.
+    empty where the graph names none and it is no percentage.
     """
 
     schema_version: int

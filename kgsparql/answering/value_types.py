@@ -57,12 +57,14 @@ def computed_type(found: Computed) -> AnswerType | None:
 
 
 def unit_of(found: Computed) -> str:
-    """The unit of a number that sums up the values of one measure, as the graph names it; empty where it names none.
+    """The unit of a computed number: ``%``, or that of the measure it sums up, as the graph names it; empty for none.
 
     A sum, an average, the least and the most keep the unit of their measure. Nothing is said of what was calculated by
     other means, and of a unit that stands in a label (``depth mm``) or at the value: neither is sure.
     """
     match found.plan:
+        case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
+            return "%"
         case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)):
             return unit
     return ""

@@ -8,6 +8,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_rdf import answer_to_trig
 from kgsparql.answering.value_types import computed_type
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
@@ -116,6 +117,13 @@ def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
     assert (answer.type, answer.value.value, answer.unit) == ("number", value, unit)  # type: ignore[union-attr]
     assert answer.to_json()["unit"] == unit
     assert answer.text.startswith(f"{shown} [Q1]\n")
+    assert answer_to_trig(answer).count(f'schema:unitText "{unit}"') == (2 if unit else 0)
+
+
+def test_a_percentage_has_its_sign(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("What percentage of the elements are radioactive?")
+    assert (answer.type, answer.unit) == ("number", "%")
+    assert answer.text.startswith("90.909091 % [Q1]\n")
 
 
 def test_the_average_of_nothing_is_no_answer(parcels: kgsparql.KnowledgeBase) -> None:
