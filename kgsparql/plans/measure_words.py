@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.phrases import THEY, Phrase, both, condition, ends
@@ -43,8 +43,12 @@ class MeasureWords:
 
     def relations(self, path: PropertyPath) -> list[Relation]:
         """How each step of a path is said."""
-        said = [(relation(self.label(step.predicate)), step.direction) for step in path]
-        return [own.reversed if direction == "inverse" else own for own, direction in said]
+        found: list[Relation] = []
+        for i, step in enumerate(path):
+            own = relation(self.label(step.predicate))
+            own = own.reversed if step.direction == "inverse" else own
+            found.append(replace(own, is_back=i > 0 and step.inverts(path.steps[i - 1])))
+        return found
 
     def along(self, start: Phrase, steps: list[Relation]) -> Phrase:
         """What some steps lead to from items."""
@@ -71,8 +75,9 @@ class MeasureWords:
     def measure(self, measure: a.Measure | a.Number) -> str:
         """What is measured of an item, as a noun without an article."""
         match measure:
-            case a.Value(path):
-                return self.value(path)
+            case a.Value(path, kind):
+                noun = self.value(path)
+                return f"{noun} (year)" if kind == "year" and not _YEAR.search(noun) else noun
             case a.HowMany():
                 return f"number of {self.counted(measure).all_of_them}"
             case a.Summarised(summary, path):
@@ -171,7 +176,7 @@ class MeasureWords:
             return f"{NUMBERS_COMPARED[comparison]} {self.quantity(measure, value)}"
         if comparison in {">=", "<="}:
             return f"is {value_text(value)} or {'later' if comparison == '>=' else 'earlier'}"
-        is_year = isinstance(measure, a.Value) and measure.kind == "year" and not _YEAR.search(self.measure(measure))
+        is_year = isinstance(measure, a.Value) and measure.kind == "year" and not _YEAR.search(self.value(measure.path))
         in_it = " in" if is_year and comparison in {"=", "!="} else ""
         return f"{DATES_COMPARED[comparison]}{in_it} {value_text(value)}"
 

@@ -139,6 +139,7 @@ def of_class(label: str) -> Phrase:
     return Phrase(label, many(label), "class")
 
 
+NOT_BACK = " (not counting themselves)"
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
 _HEADS = ("names", "theirs", "class", "ends", "best", "they", "amount", "those")
@@ -156,7 +157,14 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     'capital of France'
     >>> ends(of_class("person"), Relation("noun", "capital", is_inverse=True)).all_of_them
     'those whose capital is a person'
+    >>> ends(names(["Ann"]), Relation("verb", "worked at", is_inverse=True, is_back=True)).all_of_them
+    'others that worked at Ann'
     """
+    if step.is_back:
+        found = ends(start, replace(step, is_back=False))
+        if found.kind == "those":
+            return replace(found, single="other one", plural="others", kind="ends")
+        return replace(found, single=f"other {found.single}", plural=f"other {found.plural}")
     if step.is_noun:
         if start.kind == "they":
             return Phrase(step.text, many(step.text), "theirs")
@@ -183,8 +191,9 @@ def condition(step: Relation, end: Phrase, *, are_many: bool = True) -> Clause:
     >>> condition(Relation("noun", "capital", is_inverse=True), germany).text
     'that are capitals of Germany'
     """
-    text = _backward(step, end, are_many) if step.is_inverse else _forward(step, end, are_many)
-    return Clause(text, is_open=end.needs_room)
+    own = replace(step, is_back=False)
+    text = _backward(own, end, are_many) if step.is_inverse else _forward(own, end, are_many)
+    return Clause(f"{text}{NOT_BACK}" if step.is_back else text, is_open=end.needs_room)
 
 
 def _forward(step: Relation, end: Phrase, are_many: bool) -> str:

@@ -25,12 +25,14 @@ class Relation:
         start ``text`` the end; ``quoted``: the start has the end as ``text``.
     :param object_noun: what the end is, where the name says so behind a verb: the award of *received the award*.
     :param is_inverse: the two ends change places.
+    :param is_back: it walks the step before it back, and never to the same thing.
     """
 
     form: OneOf["noun", "passive", "verb", "quoted"]
     text: str
     object_noun: str = ""
     is_inverse: bool = False
+    is_back: bool = False
 
     @property
     def reversed(self) -> Relation:
@@ -58,7 +60,7 @@ def relation(label: str) -> Relation:
     >>> [relation(name).form for name in ("date of birth", "directed by", "worked at", "prize awarded in")]
     ['noun', 'passive', 'verb', 'quoted']
     >>> relation("has manager").text, relation("received the award"), relation("member of").is_inverse
-    ('manager', Relation(form='verb', text='received', object_noun='award', is_inverse=False), True)
+    ('manager', Relation(form='verb', text='received', object_noun='award', is_inverse=False, is_back=False), True)
     >>> [relation(name).form for name in ("founded", "Uses Tool Support", "is located in", "cites", "has been paid")]
     ['quoted', 'quoted', 'passive', 'verb', 'quoted']
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import is_past_form
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import NUMBERS_COMPARED, Label, MeasureWords
-from kgsparql.plans.phrases import THOSE, Clause, Phrase, behind, both, condition, names, of_class
+from kgsparql.plans.phrases import NOT_BACK, THOSE, Clause, Phrase, behind, both, condition, ends, names, of_class
 from kgsparql.plans.relation_words import Relation, one, owned
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
@@ -67,7 +67,7 @@ class SetWords:
         has = one(last.text)
         if len(steps) > 1 and steps[-2].is_noun:
             return phrase.with_clause(says(steps[:-1], f"has {has}"))
-        clause = Clause(f"with {has}")
+        clause = Clause(f"with another {last.text}" if last.is_back else f"with {has}")
         return phrase.with_clause(leads(steps[:-1], THOSE.with_clause(clause)) if len(steps) > 1 else clause)
 
     def _lacks(self, phrase: Phrase, path: PropertyPath, to: a.ItemSet | None) -> Phrase:
@@ -154,15 +154,19 @@ def leads(steps: list[Relation], end: Phrase) -> Clause:
     """What is true of the items from which some steps lead to an end; nouns in a row are owned by each other."""
     nouns = len(steps) - max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
     before = steps[: len(steps) - max(nouns, 1)]
-    last = replace(steps[-1], text=owned([step.text for step in steps[len(before) :]]))
-    clause = condition(last, end)
-    return leads(before, THOSE.with_clause(clause)) if before else clause
+    run = steps[len(before) :]
+    last = replace(steps[-1], text=owned([step.text for step in run]), is_back=any(step.is_back for step in run))
+    if not before:
+        return condition(last, end)
+    is_end = last.is_inverse and not last.is_back
+    return leads(before, ends(end, last.reversed) if is_end else THOSE.with_clause(condition(last, end)))
 
 
 def says(steps: list[Relation], said: str) -> Clause:
     """What is said of that to which some steps lead: *whose author's date of birth is before 1950*."""
     last = max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
-    clause = Clause(f"whose {owned([step.text for step in steps[last:]])} {said}")
+    back = NOT_BACK if any(step.is_back for step in steps[last:]) else ""
+    clause = Clause(f"whose {owned([step.text for step in steps[last:]])} {said}{back}")
     return leads(steps[:last], THOSE.with_clause(clause)) if last else clause
 
 

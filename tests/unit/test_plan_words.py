@@ -114,6 +114,7 @@ COMPARISONS: list[tuple[Any, str]] = [
 EXTREMES: list[tuple[Any, str]] = [
     (a.Top(PRODUCTS, PRICE), "the product with the largest price"),
     (a.Top(PRODUCTS, PRICE, 3, largest=False), "the 3 products with the smallest price"),
+    (a.Top(MOVIES, YEAR), "the movie with the latest release date (year)"),
     (a.Top(BY_ANN, RELEASED), "the movie with the latest release date among those directed by Ann"),
     (
         a.Top(a.Ends(ANN, path("^directed by")), RELEASED, largest=False),
@@ -205,6 +206,26 @@ def test_a_plan_is_said_as_a_person_would(plan: Any, words: str) -> None:
 )
 def test_what_has_no_items_is_said_not_to_be(items: Any, words: str) -> None:
     assert none_in_words(items, label) == words
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (a.Ends(ANN, path("author", "^author")), "others whose author is one of the authors of Ann"),
+        (a.Ends(ANN, path("member of", "^member of")), "other members of those whose member is Ann"),
+        (
+            a.Has(PEOPLE, path("worked at", "^worked at"), ANN),
+            "people that worked at one of those that Ann worked at (not counting themselves)",
+        ),
+        (a.Has(PEOPLE, path("member of", "^member of")), "people that are members of those with another member"),
+        (
+            a.Top(PEOPLE, a.HowMany(path("author", "^author"))),
+            "the person with the most others whose author is one of their authors",
+        ),
+    ],
+)
+def test_a_step_back_never_leads_to_the_same_thing(plan: Any, words: str) -> None:
+    assert in_words(plan, label) == words
 
 
 def test_what_is_nested_elsewhere_does_not_read_alike() -> None:
