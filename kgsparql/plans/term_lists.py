@@ -1,0 +1,276 @@
+"""Numbered terms for a model that writes a plan: entities, classes, predicates and values, with what it must know.
+
+A plan can only be as good as these lists. Of a graph with few predicates they hold all; of another, those that fit the
+question best among what is near its entities and classes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import words
+from kgsparql.plans import algebra as a
+from kgsparql.plans.question_words import QuestionWords
+from kgsparql.plans.reading import ListedName
+from kgsparql.plans.readings import NamedTerm
+from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
+
+MOST_CLASSES = 30
+MOST_PREDICATES = 60
+_CLASSES_OF_MANY = 16
+_PREDICATES_OF_MANY = 40
+_CLASSES_READ = 200
+_FOLLOWED = 6
+"""Predicates of an entity that are followed once more, where the graph has many."""
+_ALTERNATIVES = 2
+_EXAMPLES = 2
+_QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
+_NAME = re.compile(r"\b[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)*")
+_CHARACTERS = 28
+"""Of an example."""
+_OF_SCHEMA = (
+    "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+)  # fmt: skip
+_NEAR_ENTITY = 0.3
+"""What counts for a predicate beside the words of the question: that an entity of the question has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermLists:
+    """The terms that a plan may be made of.
+
+    :param names: what each name stands for, such as ``R5``.
+    :param lines: a line for each name, in the order of the names.
+    :param left_out: what there are more of than are listed: `predicates`.
+    """
+
+    names: Mapping[str, ListedName]
+    lines: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Predicate:
+    """What is known of a predicate from the sets that use it."""
+
+    term: IRI
+    starts: Counter[IRI] = field(default_factory=Counter)
+    ends: Counter[IRI] = field(default_factory=Counter)
+    kinds: Counter[a.Kind] = field(default_factory=Counter)
+    examples: dict[Term, None] = field(default_factory=dict)
+    most: int = 0
+    least_share: float = 1.0
+    unit: str = ""
+    bonus: float = 0.0
+
+    def add(self, use: PredicateUse, classes: Sequence[IRI]) -> None:
+        """Take in how one set uses it."""
+        is_forward = use.step.direction == "forward"
+        subjects, objects = (classes, use.classes) if is_forward else (use.classes, classes)
+        self.starts.update(subjects)
+        self.ends.update(objects)
+        if is_forward:
+            self.kinds[use.kind] += 1
+            self.examples.update(dict.fromkeys(use.ends[:_EXAMPLES]))
+            self.most = max(self.most, use.most)
+            self.least_share = min(self.least_share, use.share)
+            self.unit = self.unit or use.unit
+
+    @property
+    def kind(self) -> a.Kind:
+        """What it leads to; an item, where only the items it leads to were looked at."""
+        return self.kinds.most_common(1)[0][0] if self.kinds else "item"
+
+
+def term_lists(
+    question: str,
+    named: Sequence[NamedTerm],
+    links: Sequence[LinkedEntity],
+    asked: QuestionWords,
+    profiler: Profiler,
+    labels: TermLabels,
+    *,
+    most: int,
+) -> TermLists:
+    """The terms that a plan for a question may be made of, the likeliest where there are many.
+
+    :param named: what the question names.
+    :param links: its entities, with what else each name may mean.
+    :param most: sets that are looked at: three queries each.
+    """
+    lister = _Lister(asked, profiler, labels, most)
+    counts = lister.class_counts()
+    linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
+    things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
+    entities = lister.of_no_schema([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
+    classes = lister.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
+    found = lister.predicates(entities, classes)
+    kept = found if len(found) <= MOST_PREDICATES else lister.likeliest(found)
+    lines = _Lines(labels([*entities, *classes, *(t for one in kept for t in _terms_of(one))], in_grace=True))
+    lines.add_entities(entities, profiler, asked)
+    lines.add_classes(classes, counts)
+    lines.add_predicates(kept)
+    lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, asked))
+    cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
+    return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
+
+
+def texts_of(question: str, asked: QuestionWords) -> list[str]:
+    """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
+
+    >>> from kgsparql.linking.ranking import BM25Ranker
+    >>> question = 'Which US firms in New Delhi make "tea bags"?'
+    >>> texts_of(question, QuestionWords(question, BM25Ranker()))
+    ['tea bags', 'US', 'New Delhi', 'firms', 'New', 'Delhi', 'make', 'tea', 'bags']
+    """
+    quoted = [found[1] for found in _QUOTED.finditer(question)]
+    names = [found[0] for found in _NAME.finditer(question, question.find(" "))]
+    own = [question[asked.tokens[i].start : asked.tokens[i].end] for i in asked.content]
+    return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
+
+
+@dataclass(slots=True)
+class _Lister:
+    """Finds classes and predicates, the likeliest where there are many."""
+
+    asked: QuestionWords
+    profiler: Profiler
+    labels: TermLabels
+    most: int
+
+    def class_counts(self) -> dict[IRI, int]:
+        """How many items the commonest classes have; classes of schemas are none."""
+        found = self.profiler.graph.select(Query.load("info_classes").limit(_CLASSES_READ))
+        counted = [(s["term"], s["count"]) for s in found]
+        return {
+            term: int(number.value)
+            for term, number in counted
+            if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
+        }
+
+    def of_no_schema(self, entities: Sequence[IRI]) -> list[IRI]:
+        """The entities that are no classes or predicates themselves."""
+        kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[: self.most]}
+        return [term for term, own in kinds.items() if not (own and all(k.value.startswith(_OF_SCHEMA) for k in own))]
+
+    def classes(self, wanted: Sequence[IRI], counts: Mapping[IRI, int]) -> list[IRI]:
+        """All classes of few; of many, those that are named, then those whose names fit the question best."""
+        if len(counts) <= MOST_CLASSES:
+            return list(dict.fromkeys([*counts, *wanted]))
+        fits = self.fits(list(counts))
+        ranked = sorted(counts, key=lambda term: (-fits[term], -counts[term], term.value))
+        return list(dict.fromkeys([*wanted, *ranked]))[:_CLASSES_OF_MANY]
+
+    def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[_Predicate]:
+        """The predicates near the entities and at the classes; with many, or no classes, those two steps away."""
+        found: dict[IRI, _Predicate] = {}
+
+        def look(items: a.ItemSet, known: Sequence[IRI], bonus: float) -> None:
+            if items not in self.profiler.profiles and len(self.profiler.profiles) >= self.most:
+                return
+            profile = self.profiler(items)
+            for use in profile.uses:
+                own = found.setdefault(use.step.predicate, _Predicate(use.step.predicate))
+                own.add(use, known or profile.classes)
+                own.bonus = max(own.bonus, bonus)
+
+        for kind in classes:  # first, so that the list begins alike for all questions about a graph
+            look(a.Instances(kind), (kind,), 0.0)
+        for term in entities:
+            look(a.Items((term,)), (), _NEAR_ENTITY)
+        if len(found) > MOST_PREDICATES or not classes:
+            for term in entities:
+                for use in self.onward(a.Items((term,))):
+                    look(a.Ends(a.Items((term,)), use.path), (), _NEAR_ENTITY / 2)
+        return list(found.values())
+
+    def onward(self, items: a.ItemSet) -> list[PredicateUse]:
+        """The predicates of a set that lead to items and fit the question best."""
+        profile = self.profiler.profiles.get(items)
+        uses = [] if profile is None else [use for use in profile.uses if use.kind == "item"]
+        fits = self.fits([use.step.predicate for use in uses])
+        return sorted(uses, key=lambda use: (-fits[use.step.predicate], str(use.step)))[:_FOLLOWED]
+
+    def likeliest(self, found: Sequence[_Predicate]) -> list[_Predicate]:
+        """The predicates whose names, or the classes they lead to, fit the question best; near an entity, better."""
+        fits = self.fits([term for one in found for term in (one.term, *one.ends)])
+        scores = {
+            one.term: fits[one.term] + max((fits[t] for t in one.ends), default=0.0) / 2 + one.bonus for one in found
+        }
+        kept = {one.term for one in sorted(found, key=lambda o: (-scores[o.term], o.term.value))[:_PREDICATES_OF_MANY]}
+        return [one for one in found if one.term in kept]
+
+    def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
+        """How many words of the question the names of terms account for."""
+        names = self.labels(terms, in_grace=True)
+        fits = self.asked.fits([names[term] for term in terms])
+        return {term: sum(fit.values()) for term, fit in zip(terms, fits, strict=True)}
+
+
+def _terms_of(one: _Predicate) -> Iterator[Term]:
+    yield from (one.term, *one.starts, *one.ends, *one.examples)
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Names and lines, as they are added."""
+
+    labels: Mapping[Term, str]
+    names: dict[str, ListedName] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, letter: str, name: ListedName, line: str) -> None:
+        called = f"{letter}{1 + sum(known.startswith(letter) for known in self.names)}"
+        self.names[called] = name
+        self.lines.append(f"{called} {line}")
+
+    def add_entities(self, entities: Sequence[IRI], profiler: Profiler, asked: QuestionWords) -> None:
+        for term in entities:
+            label, name = self.labels[term], local_name(term)
+            kinds = ", ".join(self.labels.get(kind, "") for kind in profiler(a.Items((term,))).classes[:2])
+            says_more = set(words(normalised(name))) & set(asked.texts) - set(words(normalised(label)))
+            self.add(
+                "E",
+                ListedName(term),
+                f"{label}{f', {name}' if says_more else ''}{f' ({kinds})' if kinds.strip(', ') else ''}",
+            )
+
+    def add_classes(self, classes: Sequence[IRI], counts: Mapping[IRI, int]) -> None:
+        for term in classes:
+            self.add(
+                "C", ListedName(term), f"{self.labels[term]}, {counts[term]:,}" if term in counts else self.labels[term]
+            )
+
+    def add_predicates(self, found: Sequence[_Predicate]) -> None:
+        for one in found:
+            starts = self._classes(one.starts, 3) or "item"
+            ends = (self._classes(one.ends, 2) or "item") if one.kind == "item" else one.kind
+            unit = f" in {one.unit}" if one.unit else ""
+            line = f"{self.labels[one.term]}: {starts} → {ends}{unit}"
+            shown = [printable(self.labels.get(t, str(t)), _CHARACTERS) for t in one.examples][:_EXAMPLES]
+            line += f", such as {' / '.join(shown)}" if shown else ""
+            line += f"; up to {one.most} each" if one.most > 1 else ""
+            line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
+            self.add("R", ListedName(one.term, one.kind, one.unit), line)
+
+    def add_texts(self, values: Sequence[Literal], texts: Sequence[str]) -> None:
+        for value in values:
+            self.add("L", ListedName(value, kind_of_literal(value)), printable(value.value, 60))
+        said = {value.value.casefold() for value in values}
+        for text in texts:
+            if text.casefold() not in said:
+                self.add("L", ListedName(Literal(text), "text"), text)
+
+    def _classes(self, counts: Counter[IRI], most: int) -> str:
+        shown = [self.labels[term] for term, _ in counts.most_common(most)]
+        more = len(counts) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
