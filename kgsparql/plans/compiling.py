@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import AGGREGATES, decimal, each_of
+from kgsparql.plans.expressions import AGGREGATES, decimal, distinct_values, each_of
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
@@ -100,5 +100,5 @@ def _group_column(
     if column.summary is None or column.measure is None:
         return each_of(key, into, g.Aggregate("COUNT", x), keys)
     found, value = compiler.measured(column.measure, x, table.items), compiler.new("v")
-    rows = g.Select(((key, None), (x, None), (value, found.key)), (*keys, *found.group), distinct=True)
+    rows = distinct_values((key, x, *found.holders), value, found.key, (*keys, *found.group))
     return each_of(key, into, g.Aggregate(AGGREGATES[column.summary], value), (rows,))

@@ -110,14 +110,18 @@ class Facts:
         order = sorted(best, key=lambda x: (-best[x] if top.largest else best[x], _text(x)))
         return set(order[: top.number])
 
-    def _along(self, start: Term, path: PropertyPath) -> set[Term]:
-        """The ends of a path: no step that goes back returns to the term just left."""
+    def _ways(self, start: Term, path: PropertyPath) -> set[tuple[Term, ...]]:
+        """The ways along a path: no step that goes back returns to the term just left."""
         ways: set[tuple[Term, ...]] = {(start,)}
         for i, step in enumerate(path):
             table = self._forward if step.direction == "forward" else self._inverse
             back = i > 0 and step.inverts(path.steps[i - 1])
             ways = {(*w, n) for w in ways for n in table[w[-1], step.predicate] if not (back and n == w[-2])}
-        return {way[-1] for way in ways}
+        return ways
+
+    def _along(self, start: Term, path: PropertyPath) -> set[Term]:
+        """The ends of a path."""
+        return {way[-1] for way in self._ways(start, path)}
 
     def _onward(self, x: Term, path: PropertyPath, to: a.ItemSet | None) -> set[Term]:
         ends = self._along(x, path)
@@ -136,14 +140,21 @@ class Facts:
             case a.HowMany(path, among):
                 return {Fraction(len(self._onward(x, path, among)))}
             case a.Summarised(summary, path, _):
-                keys = self._keys(a.Value(path), x)
-                return {_SUMMARIES[summary](list(keys))} if keys else set()
+                keys = self._each(a.Value(path), x)
+                return {_SUMMARIES[summary](keys)} if keys else set()
             case a.Calculated(sign, left, right):
                 pairs = [(one, two) for one in self._keys(left, x) for two in self._keys(right, x)]
                 return {_CALCULATED[sign](one, two) for one, two in pairs if sign != "/" or two}
             case _:
                 number = self.number(measure)
                 return set() if number is None else {number}
+
+    def _each(self, measure: a.Measure, x: Term) -> list[Key]:
+        """The values that are summarised: those of different things count each, though they be the same."""
+        if not isinstance(measure, a.Value):
+            return list(self._keys(measure, x))
+        ends = {(way[-2], _key(way[-1], measure.kind)) for way in self._ways(x, measure.path)}
+        return [key for _, key in ends if key is not None]
 
     def _holds(self, x: Term, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> bool:
         compare, keys = _COMPARED[comparison], self._keys(measure, x)
@@ -168,7 +179,7 @@ class Facts:
             case a.Count(items):
                 return Fraction(len(self.items(items)))
             case a.SummaryOf(summary, items, measure):
-                keys = [key for x in self.items(items) for key in self._keys(measure, x)]
+                keys = [key for x in self.items(items) for key in self._each(measure, x)]
                 return _SUMMARIES[summary](keys) if keys or summary == "sum" else None
             case a.Constant(value):
                 return Fraction(value)
@@ -217,7 +228,7 @@ class Facts:
     def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
         if column.summary is None or column.measure is None:
             return Fraction(len(inside))
-        keys = [key for x in inside for key in self._keys(column.measure, x)]
+        keys = [key for x in inside for key in self._each(column.measure, x)]
         return _SUMMARIES[column.summary](keys) if keys else None
 
 

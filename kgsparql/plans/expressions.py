@@ -17,11 +17,15 @@ _INTEGER, _DECIMAL = IRI(_XSD + "integer"), IRI(_XSD + "decimal")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Patterns that bind a measure, the value itself, and the number or text that it is compared by."""
+    """Patterns that bind a measure, the value itself, and the number or text that it is compared by.
+
+    :param holders: what has the value, where that is not the item itself: equal values of two of these are two.
+    """
 
     group: Group
     value: Expression
     key: Expression
+    holders: tuple[Variable, ...] = ()
 
 
 def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measured:
@@ -35,6 +39,11 @@ def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) ->
     """A sub-select with a row for each term of a variable. rdflib gives an empty row where there is none."""
     some = Apply(">", (g.Aggregate("COUNT", summary.of), integer(0)))
     return g.Select(((by, None), (into, summary)), group, group_by=(by,), having=some)
+
+
+def distinct_values(by: tuple[Variable, ...], value: Variable, key: Expression, group: Group) -> g.Select:
+    """A sub-select with a row for each value of each of these terms."""
+    return g.Select((*((one, None) for one in by), (value, key)), group, distinct=True)
 
 
 AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX"}

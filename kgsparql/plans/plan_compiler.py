@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import precision_of
-from kgsparql.plans.expressions import AGGREGATES, Measured, calculated, date_key, decimal, each_of, integer, key_of
+from kgsparql.plans.expressions import (
+    AGGREGATES,
+    Measured,
+    calculated,
+    date_key,
+    decimal,
+    distinct_values,
+    each_of,
+    integer,
+    key_of,
+)
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
@@ -120,9 +130,12 @@ class PlanCompiler:
         far = far or self.new("i")
         return (*self.along(x, path, far), *(() if to is None else self.members(to, far)))
 
-    def along(self, start: Variable, path: PropertyPath, end: Variable) -> Group:
-        """A path; a step that goes back does not return to the item just left."""
-        nodes = [start, *(self.new("i") for _ in path.steps[1:]), end]
+    def along(self, start: Variable, path: PropertyPath, end: Variable, holders: tuple[Variable, ...] = ()) -> Group:
+        """A path; a step that goes back does not return to the item just left.
+
+        :param holders: of a longer path, the variable of what the last step leaves from.
+        """
+        nodes = [start, *(self.new("i") for _ in path.steps[1 + len(holders) :]), *holders, end]
         group: list[g.Pattern] = []
         for i, step in enumerate(path):
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
@@ -150,10 +163,11 @@ class PlanCompiler:
         """What is measured of the items of a set, which are bound to ``x``."""
         match measure:
             case a.Value(path, kind, _):
-                value = self.new("v")
+                value, holders = self.new("v"), (self.new("i"),) if len(path) > 1 else ()
                 key = key_of(value, kind)
                 read = () if kind in {"text", "item"} else (g.Filter(Apply("isNumeric", (key,))),)
-                return Measured((*self.along(x, path, value), *read), key if kind == "year" else value, key)
+                shown = key if kind == "year" else value
+                return Measured((*self.along(x, path, value, holders), *read), shown, key, holders)
             case a.HowMany(path, among):
                 number, far = self.new("n"), self.new("i")
                 with self._unseen():
@@ -166,7 +180,7 @@ class PlanCompiler:
                 with self._unseen():
                     found = self.measured(a.Value(path), x, items)
                     members = (*self.members(items, x), *found.group)
-                rows = g.Select(((x, None), (value, found.key)), members, distinct=True)
+                rows = distinct_values((x, *found.holders), value, found.key, members)
                 of = g.Aggregate(AGGREGATES[summary], value)
                 return Measured((each_of(x, number, of, (rows,)), *self._shown(x, path, None)), number, number)
             case a.Calculated(operator, left, right):
@@ -222,7 +236,7 @@ class PlanCompiler:
             order = ((found.key, summary == "max"),)
             best = g.Select(((value, found.value), (key, found.key)), members, order=order, limit=1)
             return Measured((best,), value, key)
-        rows = g.Select(((x, None), (value, found.key)), members, distinct=True)
+        rows = distinct_values((x, *found.holders), value, found.key, members)
         number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
         of_any = Apply(">", (g.Aggregate("COUNT", value), integer(0))) if summary == "avg" else None
         return Measured((g.Select(((number, of),), (rows,), having=of_any),), number, number)

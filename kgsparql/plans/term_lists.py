@@ -91,39 +91,6 @@ class _Predicate:
         return self.kinds.most_common(1)[0][0] if self.kinds else "item"
 
 
-def term_lists(
-    question: str,
-    named: Sequence[NamedTerm],
-    links: Sequence[LinkedEntity],
-    asked: QuestionWords,
-    profiler: Profiler,
-    labels: TermLabels,
-    *,
-    most: int,
-) -> TermLists:
-    """The terms that a plan for a question may be made of, the likeliest where there are many.
-
-    :param named: what the question names.
-    :param links: its entities, with what else each name may mean.
-    :param most: sets that are looked at: three queries each.
-    """
-    lister = _Lister(asked, profiler, labels, most)
-    counts = lister.class_counts()
-    linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
-    things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
-    entities = lister.of_no_schema([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
-    classes = lister.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
-    found = lister.predicates(entities, classes)
-    kept = found if len(found) <= MOST_PREDICATES else lister.likeliest(found)
-    lines = _Lines(labels([*entities, *classes, *(t for one in kept for t in _terms_of(one))], in_grace=True))
-    lines.add_entities(entities, profiler, asked)
-    lines.add_classes(classes, counts)
-    lines.add_predicates(kept)
-    lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, asked))
-    cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
-    return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
-
-
 def texts_of(question: str, asked: QuestionWords) -> list[str]:
     """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
 
@@ -139,13 +106,39 @@ def texts_of(question: str, asked: QuestionWords) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Lister:
-    """Finds classes and predicates, the likeliest where there are many."""
+class TermLister:
+    """Makes the lists for one question.
+
+    :param asked: the words of the question.
+    :param most: sets that are looked at, with those that the profiler knows: three queries each.
+    """
 
     asked: QuestionWords
     profiler: Profiler
     labels: TermLabels
-    most: int
+    most: int = 60
+
+    def lists(self, question: str, named: Sequence[NamedTerm], links: Sequence[LinkedEntity]) -> TermLists:
+        """The terms that a plan for a question may be made of, the likeliest where there are many.
+
+        :param named: what the question names.
+        :param links: its entities, with what else each name may mean.
+        """
+        counts = self.class_counts()
+        linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
+        things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
+        entities = self.of_no_schema([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
+        classes = self.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
+        found = self.predicates(entities, classes)
+        kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
+        shown = [*entities, *classes, *(t for one in kept for t in _terms_of(one))]
+        lines = _Lines(self.labels(shown, in_grace=True))
+        lines.add_entities(entities, self.profiler, self.asked)
+        lines.add_classes(classes, counts)
+        lines.add_predicates(kept)
+        lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, self.asked))
+        cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
+        return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
 
     def class_counts(self) -> dict[IRI, int]:
         """How many items the commonest classes have; classes of schemas are none."""

@@ -32,7 +32,7 @@ from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm, Reader
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.term_lists import TermLists, term_lists
+from kgsparql.plans.term_lists import TermLister, TermLists
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
@@ -173,8 +173,8 @@ class QueryPlan(Retriever):
 
 
 def _listed(session: Session, asked: _Asked, found: Sequence[LinkedEntity], most: int) -> TermLists:
-    links = [*session.links, *found]
-    return term_lists(session.question, asked.named, links, asked.words, asked.profiler, session.labels, most=most)
+    lister = TermLister(asked.words, asked.profiler, session.labels, most)
+    return lister.lists(session.question, asked.named, [*session.links, *found])
 
 
 @dataclass(frozen=True, slots=True)

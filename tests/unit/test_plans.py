@@ -74,7 +74,12 @@ def _measures(sets: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.just(_SIZE),
         st.just(a.Value(_path("born"), "year")),
         st.builds(a.HowMany, _PATHS, st.one_of(st.none(), sets)),
-        st.builds(a.Summarised, st.sampled_from(["sum", "avg", "min", "max"]), st.just(_path("size"))),
+        st.just(a.Value(_path("by", "size"))),
+        st.builds(
+            a.Summarised,
+            st.sampled_from(["sum", "avg", "min", "max"]),
+            st.sampled_from([_path("size"), _path("by", "size"), _path("^near", "by", "size")]),
+        ),
     )
     constants = st.builds(a.Constant, st.sampled_from([Decimal(2), Decimal("0.5"), Decimal(0)]))
     return st.one_of(
