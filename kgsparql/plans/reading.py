@@ -7,7 +7,7 @@ looked up in the list it was made with, so that nothing a model wrote gets furth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, cast, get_args
 
@@ -32,11 +32,20 @@ class ListedName:
 
     :param kind: of a predicate, what it leads to.
     :param unit: of a predicate, of its numbers.
+    :param also: of an item, others of its name that nothing tells apart from it.
+    :param read_by: of a predicate that leads to items named by numbers: the predicate of these names.
     """
 
     term: IRI | Literal
     kind: a.Kind = "item"
     unit: str = ""
+    also: tuple[IRI, ...] = ()
+    read_by: IRI | None = None
+
+    @property
+    def items(self) -> a.Items:
+        """The item, with the others of its name."""
+        return a.Items((self.term, *self.also))
 
 
 Names = Mapping[str, ListedName]
@@ -114,12 +123,16 @@ class _Reader:
     def _items(self, written: Any) -> a.ItemSet:  # noqa: PLR0911 - one arm an operator
         match written:
             case str() as name:
-                term = self.named(name).term
-                return a.Instances(term) if name.startswith("C") and isinstance(term, IRI) else a.Items((term,))
+                own = self.named(name)
+                is_class = name.startswith("C") and isinstance(own.term, IRI)
+                return a.Instances(own.term) if is_class else own.items  # type: ignore[arg-type]
             case ["items", *terms] if terms:
-                return a.Items(tuple(self.named(name).term for name in terms))
+                return a.Items(tuple(term for name in terms for term in self.named(name).items.terms))
             case ["ends", start, path]:
                 return a.Ends(self.items(start), self.path(path))
+            case ["where", inner, path, "=" | "!=" as comparison, str() as name] if self.is_several(name):
+                made = a.Has if comparison == "=" else a.Lacks
+                return made(self.items(inner), self.path(path), self.items(name))
             case ["where", inner, measure, str() as comparison, value] if comparison in _COMPARISONS:
                 return a.Where(self.items(inner), self.measure(measure), cast("Any", comparison), self.value(value))
             case ["named", inner, str() as word]:
@@ -147,14 +160,14 @@ class _Reader:
             case ["n", path, *among] if len(among) <= 1:
                 return a.HowMany(self.path(path), self.items(among[0]) if among else None)
             case ["year", path]:
-                return a.Value(self.path(path), "year")
+                return replace(self.values(path), kind="year", unit="")
             case [str() as word, path] if word in _SUMMARIES:
-                return a.Summarised(cast("Any", word), self.path(path), self.last(path).unit)
+                values = self.values(path)
+                return a.Summarised(cast("Any", word), values.path, values.unit)
             case [str() as word, left, right] if word in _ARITHMETIC:
                 return a.Calculated(cast("Any", word), self.measure(left), self.measure(right))
             case str() | [str(), *_]:
-                last = self.last(written)
-                return a.Value(self.path(written), last.kind, last.unit)
+                return self.values(written)
         raise _unlike("a measure", written)
 
     def number(self, written: Any) -> a.Number:
@@ -194,13 +207,13 @@ class _Reader:
     def table(self, written: Any) -> a.ItemTable | a.Grouped:
         match written:
             case ["table", items, list() as columns, *rest] if len(rest) <= 1:
-                options = self.options(rest, columns)
+                options = self.options(rest)
                 made = tuple(map(self.column, columns))
                 return a.ItemTable(
                     self.items(items), made, options["order"], options["largest_first"], options["limit"]
                 )
             case ["group", items, key, list() as columns, *rest] if len(rest) <= 1:
-                options = self.options(rest, columns)
+                options = self.options(rest)
                 return a.Grouped(
                     self.items(items),
                     self.path(key),
@@ -226,7 +239,7 @@ class _Reader:
                 return a.GroupColumn(printable(name, 60), cast("Any", word), self.measure(measure))
         raise _unlike("a column of a group", written)
 
-    def options(self, rest: Sequence[Any], columns: Sequence[Any]) -> dict[str, Any]:
+    def options(self, rest: Sequence[Any]) -> dict[str, Any]:
         given = rest[0] if rest else {}
         if not isinstance(given, dict) or not given.keys() <= _OPTIONS:
             raise _unlike(f"an object with {', '.join(sorted(_OPTIONS))}", given)
@@ -245,7 +258,6 @@ class _Reader:
                 if type(given[name]) is not kind:
                     raise _unlike(f"{name} as {kind.__name__}", given[name])
                 found[name] = given[name]
-        del columns
         return found
 
     def value(self, written: Any) -> IRI | Literal | a.Measure:
@@ -261,6 +273,17 @@ class _Reader:
         if not (isinstance(steps, list) and steps and all(isinstance(step, str) for step in steps)):
             raise _unlike("a path of predicates", written)
         return PropertyPath(tuple(map(self.step, steps)))
+
+    def values(self, written: Any) -> a.Value:
+        """What is measured at the end of a path: of items named by numbers, the names."""
+        path, last = self.path(written), self.last(written)
+        if last.read_by is not None:
+            path = PropertyPath((*path.steps, Step(last.read_by, "forward")))
+        return a.Value(path, last.kind, last.unit)
+
+    def is_several(self, name: str) -> bool:
+        """Whether a name stands for several items."""
+        return name in self.names and bool(self.names[name].also)
 
     def step(self, written: str) -> Step:
         predicate = self.named(written.rstrip("<>")).term

@@ -12,14 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.exploration import descriptions
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.reading import ListedName
 from kgsparql.plans.readings import NamedTerm
-from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
 
@@ -31,6 +34,7 @@ _CLASSES_READ = 200
 _FOLLOWED = 6
 """Predicates of an entity that are followed once more, where the graph has many."""
 _ALTERNATIVES = 2
+_NAMESAKES = 300
 _EXAMPLES = 2
 _QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
 _NAME = re.compile(r"\b[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)*")
@@ -71,6 +75,7 @@ class _Predicate:
     least_share: float = 1.0
     unit: str = ""
     bonus: float = 0.0
+    read_by: IRI | None = None
 
     def add(self, use: PredicateUse, classes: Sequence[IRI]) -> None:
         """Take in how one set uses it."""
@@ -88,6 +93,8 @@ class _Predicate:
     @property
     def kind(self) -> a.Kind:
         """What it leads to; an item, where only the items it leads to were looked at."""
+        if self.read_by is not None:
+            return "number"
         return self.kinds.most_common(1)[0][0] if self.kinds else "item"
 
 
@@ -116,6 +123,7 @@ class TermLister:
     asked: QuestionWords
     profiler: Profiler
     labels: TermLabels
+    linker: Linker | None = None
     most: int = 60
 
     def lists(self, question: str, named: Sequence[NamedTerm], links: Sequence[LinkedEntity]) -> TermLists:
@@ -127,18 +135,40 @@ class TermLister:
         counts = self.class_counts()
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
         things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
-        entities = self.of_no_schema([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
+        alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
+        entities = self.of_no_schema(list(alike))
         classes = self.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
         found = self.predicates(entities, classes)
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
+        self.names_of_numbers(kept)
         shown = [*entities, *classes, *(t for one in kept for t in _terms_of(one))]
         lines = _Lines(self.labels(shown, in_grace=True))
-        lines.add_entities(entities, self.profiler, self.asked)
+        lines.add_entities({term: alike[term] for term in entities}, self.profiler, self.asked)
         lines.add_classes(classes, counts)
         lines.add_predicates(kept)
         lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, self.asked))
         cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
         return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
+
+    def of_one_name(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
+        """Each entity with the others of its name, kind and description: for a plan they are one; two queries."""
+        labels = self.labels(entities, in_grace=True)
+        keys = {normalised(labels[term]) for term in entities}
+        rows = [] if self.linker is None else self.linker.index.search.offline().exact(keys)
+        named: dict[str, dict[IRI, None]] = {key: {} for key in keys}
+        for term in entities:
+            named[normalised(labels[term])][term] = None
+        for row in rows:
+            if row.kind == "entity" and row.key in named and len(named[row.key]) < _NAMESAKES:
+                named[row.key][IRI(row.iri)] = None
+        several = [term for own in named.values() if len(own) > 1 for term in own]
+        known = descriptions(self.profiler.graph, several, languages=self.labels.languages) if several else {}
+        found: dict[IRI, tuple[IRI, ...]] = {}
+        for term in entities:
+            if not any(term in others for others in found.values()):
+                own = named[normalised(labels[term])]
+                found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
+        return found
 
     def class_counts(self) -> dict[IRI, int]:
         """How many items the commonest classes have; classes of schemas are none."""
@@ -186,6 +216,21 @@ class TermLister:
                     look(a.Ends(a.Items((term,)), use.path), (), _NEAR_ENTITY / 2)
         return list(found.values())
 
+    def names_of_numbers(self, found: Sequence[_Predicate]) -> None:
+        """Find the predicates that lead to items named by numbers, such as a year, and by which they are named."""
+        ends = {t: one for one in found if one.kind == "item" and not one.ends for t in one.examples}
+        labels = self.labels(ends, in_grace=True)
+        numbers = tuple(t for t in ends if isinstance(t, IRI) and kind_at_end([Literal(labels[t])]) == "number")
+        if not numbers:
+            return
+        x, p, y = g.Variable("x"), g.Variable("p"), g.Variable("y")
+        group = (g.Values(x, numbers), g.Values(p, self.profiler.vocabulary.labels), g.Fact(x, p, y))
+        query = g.select_query("names_of", g.Select(((x, None), (p, None)), group, distinct=True))
+        for solution in self.profiler.graph.select(query):
+            one = ends[solution["x"]]
+            if isinstance(solution["p"], IRI) and set(one.examples) <= set(numbers):
+                one.read_by = solution["p"]
+
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""
         profile = self.profiler.profiles.get(items)
@@ -226,16 +271,14 @@ class _Lines:
         self.names[called] = name
         self.lines.append(f"{called} {line}")
 
-    def add_entities(self, entities: Sequence[IRI], profiler: Profiler, asked: QuestionWords) -> None:
-        for term in entities:
+    def add_entities(self, entities: Mapping[IRI, tuple[IRI, ...]], profiler: Profiler, asked: QuestionWords) -> None:
+        for term, others in entities.items():
             label, name = self.labels[term], local_name(term)
             kinds = ", ".join(self.labels.get(kind, "") for kind in profiler(a.Items((term,))).classes[:2])
             says_more = set(words(normalised(name))) & set(asked.texts) - set(words(normalised(label)))
-            self.add(
-                "E",
-                ListedName(term),
-                f"{label}{f', {name}' if says_more else ''}{f' ({kinds})' if kinds.strip(', ') else ''}",
-            )
+            more = [f", {1 + len(others)} nodes"] if others else [f", {name}"] if says_more else []
+            more += [f" ({kinds})"] if kinds.strip(", ") else []
+            self.add("E", ListedName(term, also=others), "".join([label, *more]))
 
     def add_classes(self, classes: Sequence[IRI], counts: Mapping[IRI, int]) -> None:
         for term in classes:
@@ -253,7 +296,7 @@ class _Lines:
             line += f", such as {' / '.join(shown)}" if shown else ""
             line += f"; up to {one.most} each" if one.most > 1 else ""
             line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
-            self.add("R", ListedName(one.term, one.kind, one.unit), line)
+            self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)
 
     def add_texts(self, values: Sequence[Literal], texts: Sequence[str]) -> None:
         for value in values:

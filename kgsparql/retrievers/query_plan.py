@@ -173,7 +173,7 @@ class QueryPlan(Retriever):
 
 
 def _listed(session: Session, asked: _Asked, found: Sequence[LinkedEntity], most: int) -> TermLists:
-    lister = TermLister(asked.words, asked.profiler, session.labels, most)
+    lister = TermLister(asked.words, asked.profiler, session.labels, session.linker, most)
     return lister.lists(session.question, asked.named, [*session.links, *found])
 
 
