@@ -33,6 +33,8 @@ _PREDICATES_OF_MANY = 40
 _CLASSES_READ = 200
 _FOLLOWED = 6
 """Predicates of an entity that are followed once more, where the graph has many."""
+_BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
+_YES_OR_NO = {"yes": Literal("true", datatype=_BOOLEAN), "no": Literal("false", datatype=_BOOLEAN)}
 _ALTERNATIVES = 2
 _NAMESAKES = 300
 _EXAMPLES = 2
@@ -289,11 +291,15 @@ class _Lines:
     def add_predicates(self, found: Sequence[_Predicate]) -> None:
         for one in found:
             starts = self._classes(one.starts, 3) or "item"
+            is_yes_or_no = bool(one.examples) and all(t in _YES_OR_NO.values() for t in one.examples)
             ends = (self._classes(one.ends, 2) or "item") if one.kind == "item" else one.kind
+            if is_yes_or_no:
+                ends = "yes or no"
+                self.names.update({name: ListedName(value, "text") for name, value in _YES_OR_NO.items()})
             unit = f" in {one.unit}" if one.unit else ""
             line = f"{self.labels[one.term]}: {starts} → {ends}{unit}"
-            shown = [printable(self.labels.get(t, str(t)), _CHARACTERS) for t in one.examples][:_EXAMPLES]
-            line += f", such as {' / '.join(shown)}" if shown else ""
+            shown = [printable(self.labels.get(t, str(t)), _CHARACTERS) for t in one.examples if not is_yes_or_no]
+            line += f", such as {' / '.join(shown[:_EXAMPLES])}" if shown else ""
             line += f"; up to {one.most} each" if one.most > 1 else ""
             line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
             self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)

@@ -25,7 +25,7 @@ PATH: R5 from an item to what the predicate leads to, ^R5 back from there, (R5 ^
 SET: E1, or C2 (all items of a class), or one of
  (items E1 E2)  (and SET SET)  (or SET SET)  (minus SET SET)
  (ends SET PATH)  what a path leads to from the items of a set
- (where SET MEASURE < VALUE)  also = != <= > >=; VALUE is a number, an E, an L, or another MEASURE of the same item
+ (where SET MEASURE < VALUE)  also = != <= > >=; VALUE is a number, yes, no, E1, L1 or another MEASURE of the item
  (has SET PATH)  (has SET PATH SET)  the items from which a path leads anywhere, or into a set; (lacks …) the others
  (named SET L1)  the items with this text in their name
  (top SET MEASURE 1 desc)  the items with the largest values; asc for the smallest
