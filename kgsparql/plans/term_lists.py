@@ -25,6 +25,7 @@ from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
 
 MOST_CLASSES = 30
 MOST_PREDICATES = 60
@@ -204,6 +205,8 @@ class TermLister:
                 return
             profile = self.profiler(items)
             for use in profile.uses:
+                if use.step.predicate in PICTURES_AND_PAGES:
+                    continue
                 own = found.setdefault(use.step.predicate, _Predicate(use.step.predicate))
                 own.add(use, known or profile.classes)
                 own.bonus = max(own.bonus, bonus)
