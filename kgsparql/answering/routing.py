@@ -29,7 +29,7 @@ class Routed(Retriever):
     name: ClassVar[str] = AUTO
     summary: ClassVar[str] = "computed where something is to be computed, else looked up along paths"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="6", rounds="6", queries="1000")
+    cost: ClassVar[Cost] = Cost(calls="7", rounds="7", queries="1000")
 
     computing: Retriever = field(repr=False)
     walking: Retriever = field(repr=False)

@@ -6,13 +6,14 @@ looked up in the list it was made with, so that nothing a model wrote gets furth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, cast, get_args
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
+from kgsparql.plans.listed_names import ListedName, Names
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
 
@@ -24,31 +25,6 @@ _ARITHMETIC = frozenset(get_args(a.Arithmetic))
 _SUMMARIES = frozenset(get_args(a.Summary))
 _CONDITIONS = frozenset({"exists", "compare", "same", "not", "all", "any"})
 _OPTIONS = frozenset({"order", "largest_first", "limit", "having"})
-
-
-@dataclass(frozen=True, slots=True)
-class ListedName:
-    """What a name of a list stands for: an item (E), a class (C), a predicate (R) or a value of the question (L).
-
-    :param kind: of a predicate, what it leads to.
-    :param unit: of a predicate, of its numbers.
-    :param also: of an item, others of its name that nothing tells apart from it.
-    :param read_by: of a predicate that leads to items named by numbers: the predicate of these names.
-    """
-
-    term: IRI | Literal
-    kind: a.Kind = "item"
-    unit: str = ""
-    also: tuple[IRI, ...] = ()
-    read_by: IRI | None = None
-
-    @property
-    def items(self) -> a.Items:
-        """The item, with the others of its name."""
-        return a.Items((self.term, *self.also))
-
-
-Names = Mapping[str, ListedName]
 
 
 def read_plan(written: Any, names: Names) -> a.Plan:

@@ -7,24 +7,22 @@ question best among what is near its entities and classes.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration import descriptions
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.listed_names import ListedName
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.reading import ListedName
 from kgsparql.plans.readings import NamedTerm
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
-from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.plans.term_lines import ListedPredicate, TermLines
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, normalised
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
 
 MOST_CLASSES = 30
@@ -34,15 +32,10 @@ _PREDICATES_OF_MANY = 40
 _CLASSES_READ = 200
 _FOLLOWED = 6
 """Predicates of an entity that are followed once more, where the graph has many."""
-_BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
-_YES_OR_NO = {"yes": Literal("true", datatype=_BOOLEAN), "no": Literal("false", datatype=_BOOLEAN)}
 _ALTERNATIVES = 2
 _NAMESAKES = 300
-_EXAMPLES = 2
 _QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
 _NAME = re.compile(r"\b[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)*")
-_CHARACTERS = 28
-"""Of an example."""
 _OF_SCHEMA = (
     "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -63,42 +56,6 @@ class TermLists:
     names: Mapping[str, ListedName]
     lines: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Predicate:
-    """What is known of a predicate from the sets that use it."""
-
-    term: IRI
-    starts: Counter[IRI] = field(default_factory=Counter)
-    ends: Counter[IRI] = field(default_factory=Counter)
-    kinds: Counter[a.Kind] = field(default_factory=Counter)
-    examples: dict[Term, None] = field(default_factory=dict)
-    most: int = 0
-    least_share: float = 1.0
-    unit: str = ""
-    bonus: float = 0.0
-    read_by: IRI | None = None
-
-    def add(self, use: PredicateUse, classes: Sequence[IRI]) -> None:
-        """Take in how one set uses it."""
-        is_forward = use.step.direction == "forward"
-        subjects, objects = (classes, use.classes) if is_forward else (use.classes, classes)
-        self.starts.update(subjects)
-        self.ends.update(objects)
-        if is_forward:
-            self.kinds[use.kind] += 1
-            self.examples.update(dict.fromkeys(use.ends[:_EXAMPLES]))
-            self.most = max(self.most, use.most)
-            self.least_share = min(self.least_share, use.share)
-            self.unit = self.unit or use.unit
-
-    @property
-    def kind(self) -> a.Kind:
-        """What it leads to; an item, where only the items it leads to were looked at."""
-        if self.read_by is not None:
-            return "number"
-        return self.kinds.most_common(1)[0][0] if self.kinds else "item"
 
 
 def texts_of(question: str, asked: QuestionWords) -> list[str]:
@@ -144,9 +101,15 @@ class TermLister:
         found = self.predicates(entities, classes)
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
         self.names_of_numbers(kept)
-        shown = [*entities, *classes, *(t for one in kept for t in _terms_of(one))]
-        lines = _Lines(self.labels(shown, in_grace=True))
-        lines.add_entities({term: alike[term] for term in entities}, self.profiler, self.asked)
+        kinds_of = {term: self.profiler(a.Items((term,))).classes[:2] for term in entities}
+        shown = [
+            *entities,
+            *classes,
+            *(kind for own in kinds_of.values() for kind in own),
+            *(t for one in kept for t in one.terms),
+        ]
+        lines = TermLines(self.labels(shown, in_grace=True))
+        lines.add_entities({term: alike[term] for term in entities}, kinds_of, self.asked.texts)
         lines.add_classes(classes, counts)
         lines.add_predicates(kept)
         lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, self.asked))
@@ -196,23 +159,26 @@ class TermLister:
         ranked = sorted(counts, key=lambda term: (-fits[term], -counts[term], term.value))
         return list(dict.fromkeys([*wanted, *ranked]))[:_CLASSES_OF_MANY]
 
-    def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[_Predicate]:
+    def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[ListedPredicate]:
         """The predicates near the entities and at the classes; with many, or no classes, those two steps away."""
-        found: dict[IRI, _Predicate] = {}
+        found: dict[IRI, ListedPredicate] = {}
 
-        def look(items: a.ItemSet, known: Sequence[IRI], bonus: float) -> None:
+        def look(items: a.ItemSet, known: Sequence[IRI], bonus: float, after: IRI | None = None) -> None:
             if items not in self.profiler.profiles and len(self.profiler.profiles) >= self.most:
                 return
             profile = self.profiler(items)
             for use in profile.uses:
                 if use.step.predicate in PICTURES_AND_PAGES:
                     continue
-                own = found.setdefault(use.step.predicate, _Predicate(use.step.predicate))
+                own = found.setdefault(use.step.predicate, ListedPredicate(use.step.predicate))
                 own.add(use, known or profile.classes)
                 own.bonus = max(own.bonus, bonus)
+                own.after = own.after or after
 
         for kind in classes:  # first, so that the list begins alike for all questions about a graph
             look(a.Instances(kind), (kind,), 0.0)
+            for use in self.to_nameless(a.Instances(kind)):
+                look(a.Ends(a.Instances(kind), use.path), (), 0.0, after=use.step.predicate)
         for term in entities:
             look(a.Items((term,)), (), _NEAR_ENTITY)
         if len(found) > MOST_PREDICATES or not classes:
@@ -221,7 +187,7 @@ class TermLister:
                     look(a.Ends(a.Items((term,)), use.path), (), _NEAR_ENTITY / 2)
         return list(found.values())
 
-    def names_of_numbers(self, found: Sequence[_Predicate]) -> None:
+    def names_of_numbers(self, found: Sequence[ListedPredicate]) -> None:
         """Find the predicates that lead to items named by numbers, such as a year, and by which they are named."""
         ends = {t: one for one in found if one.kind == "item" and not one.ends for t in one.examples}
         labels = self.labels(ends, in_grace=True)
@@ -236,6 +202,12 @@ class TermLister:
             if isinstance(solution["p"], IRI) and set(one.examples) <= set(numbers):
                 one.read_by = solution["p"]
 
+    def to_nameless(self, items: a.ItemSet) -> list[PredicateUse]:
+        """The predicates of a set that lead to nodes without a name, such as an amount with its currency."""
+        profile = self.profiler.profiles.get(items)
+        uses = () if profile is None else profile.uses
+        return [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]
+
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""
         profile = self.profiler.profiles.get(items)
@@ -243,7 +215,7 @@ class TermLister:
         fits = self.fits([use.step.predicate for use in uses])
         return sorted(uses, key=lambda use: (-fits[use.step.predicate], str(use.step)))[:_FOLLOWED]
 
-    def likeliest(self, found: Sequence[_Predicate]) -> list[_Predicate]:
+    def likeliest(self, found: Sequence[ListedPredicate]) -> list[ListedPredicate]:
         """The predicates whose names, or the classes they lead to, fit the question best; near an entity, better."""
         fits = self.fits([term for one in found for term in (one.term, *one.ends)])
         scores = {
@@ -257,65 +229,3 @@ class TermLister:
         names = self.labels(terms, in_grace=True)
         fits = self.asked.fits([names[term] for term in terms])
         return {term: sum(fit.values()) for term, fit in zip(terms, fits, strict=True)}
-
-
-def _terms_of(one: _Predicate) -> Iterator[Term]:
-    yield from (one.term, *one.starts, *one.ends, *one.examples)
-
-
-@dataclass(slots=True)
-class _Lines:
-    """Names and lines, as they are added."""
-
-    labels: Mapping[Term, str]
-    names: dict[str, ListedName] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, letter: str, name: ListedName, line: str) -> None:
-        called = f"{letter}{1 + sum(known.startswith(letter) for known in self.names)}"
-        self.names[called] = name
-        self.lines.append(f"{called} {line}")
-
-    def add_entities(self, entities: Mapping[IRI, tuple[IRI, ...]], profiler: Profiler, asked: QuestionWords) -> None:
-        for term, others in entities.items():
-            label, name = self.labels[term], local_name(term)
-            kinds = ", ".join(self.labels.get(kind, "") for kind in profiler(a.Items((term,))).classes[:2])
-            says_more = set(words(normalised(name))) & set(asked.texts) - set(words(normalised(label)))
-            more = [f", {1 + len(others)} nodes"] if others else [f", {name}"] if says_more else []
-            more += [f" ({kinds})"] if kinds.strip(", ") else []
-            self.add("E", ListedName(term, also=others), "".join([label, *more]))
-
-    def add_classes(self, classes: Sequence[IRI], counts: Mapping[IRI, int]) -> None:
-        for term in classes:
-            self.add(
-                "C", ListedName(term), f"{self.labels[term]}, {counts[term]:,}" if term in counts else self.labels[term]
-            )
-
-    def add_predicates(self, found: Sequence[_Predicate]) -> None:
-        for one in found:
-            starts = self._classes(one.starts, 3) or "item"
-            is_yes_or_no = bool(one.examples) and all(t in _YES_OR_NO.values() for t in one.examples)
-            ends = (self._classes(one.ends, 2) or "item") if one.kind == "item" else one.kind
-            if is_yes_or_no:
-                ends = "yes or no"
-                self.names.update({name: ListedName(value, "text") for name, value in _YES_OR_NO.items()})
-            unit = f" in {one.unit}" if one.unit else ""
-            line = f"{self.labels[one.term]}: {starts} → {ends}{unit}"
-            shown = [printable(self.labels.get(t, str(t)), _CHARACTERS) for t in one.examples if not is_yes_or_no]
-            line += f", such as {' / '.join(shown[:_EXAMPLES])}" if shown else ""
-            line += f"; up to {one.most} each" if one.most > 1 else ""
-            line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
-            self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)
-
-    def add_texts(self, values: Sequence[Literal], texts: Sequence[str]) -> None:
-        for value in values:
-            self.add("L", ListedName(value, kind_of_literal(value)), printable(value.value, 60))
-        said = {value.value.casefold() for value in values}
-        for text in texts:
-            if text.casefold() not in said:
-                self.add("L", ListedName(Literal(text), "text"), text)
-
-    def _classes(self, counts: Counter[IRI], most: int) -> str:
-        shown = [self.labels[term] for term, _ in counts.most_common(most)]
-        more = len(counts) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

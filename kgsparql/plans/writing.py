@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.reading import ListedName
+from kgsparql.plans.listed_names import ListedName
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 

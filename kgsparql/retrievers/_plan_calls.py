@@ -67,15 +67,15 @@ class WrittenPlan:
     fault: str = ""
 
 
-def ask_for_plan(session: Session, terms: TermLists, *, why: str = "") -> WrittenPlan | None:
+def ask_for_plan(session: Session, terms: TermLists, *, remark: str = "") -> WrittenPlan | None:
     """The plan that a model writes; ``None`` where its reply is of no use.
 
-    :param why: what is said of its reply before this one.
+    :param remark: what is said of its reply before this one.
     """
     asked = [f"Question: {plain(session.question, 4000)}", fenced("terms", terms.lines)]
     if terms.left_out:
         asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
-    asked += [plain(why, 1000)] if why else []
+    asked += [plain(remark, 1000)] if remark else []
     return session.ask_model(
         Call(
             purpose=_PURPOSE,

@@ -10,38 +10,26 @@ Source: ours; plans are enumerated and ranked in place of written after Gu et al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.choosing import is_read
 from kgsparql.answering.computed_answers import computed_retrieval, reading_in_words
-from kgsparql.answering.link_mending import looked_up, mend_links
 from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import PlanError, QueryError
-from kgsparql.graphs.protocols import naming_of
-from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.errors import QueryError
 from kgsparql.plans import algebra as a
-from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
-from kgsparql.plans.naming import named_in
+from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import NamedTerm, Reader
 from kgsparql.plans.running import Computed, run
-from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.term_lists import TermLister, TermLists
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import printable
-from kgsparql.retrievers._plan_calls import WrittenPlan, ask_for_plan
+from kgsparql.retrievers._plan_question import PlanQuestion
+from kgsparql.retrievers._written_plans import PlanWriting
 
-_ASKED = 3
-"""Times that a model is asked for a plan, at most: to look up a name, and to mend what is none or comes to nothing."""
-_LOOKED_UP = 3
 _NEARLY = 0.05
 """How much less well than the best a plan may fit that is run because the best comes to nothing."""
 _SAME = 0.005
@@ -61,59 +49,30 @@ class QueryPlan(Retriever):
     name: ClassVar[str] = "query_plan"
     summary: ClassVar[str] = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="3", rounds="3", queries="8 * sets + 6 * plans_run + entities + 20")
+    cost: ClassVar[Cost] = Cost(calls="4", rounds="4", queries="8 * sets + 6 * plans_run + entities + 20")
 
     sets: Annotated[int, Within(1, 500)] = 60
     plans_run: Annotated[int, Within(1, 20)] = 8
 
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the plan that a model wrote, or the likeliest, comes to, with the facts it rests on."""
-        asked = _asked(session)
+        asked = PlanQuestion.of(session, sets=self.sets)
         if is_read(session.choose):
-            found: Retrieval | None = None
+            writing = PlanWriting(asked)
             with session.within_budget():
-                found = self._by_model(session, asked)
-            if found is not None:
-                return found
+                writing.run()
+            if writing.best is not None:
+                return computed_retrieval(writing.best.computed, session, gaps=_left_out(writing.best.left_out))
+            if writing.refused:
+                return Retrieval()
         return self._by_rank(session, asked)
 
-    def _by_model(self, session: Session, asked: _Asked) -> Retrieval | None:
-        """What the plan that a model writes comes to; ``None`` where it writes none that can be run."""
-        found: tuple[LinkedEntity, ...] = ()
-        best: tuple[WrittenPlan, Computed] | None = None
-        before, why = None, ""
-        for _ in range(_ASKED):
-            if why and session.usage.calls_left == 0:
-                break
-            written = ask_for_plan(session, _listed(session, asked, found, self.sets), why=why)
-            if written is None or (not written.line and (found or not written.search)):
-                break
-            if not written.line:
-                found = looked_up(written.search, session, at_most=_LOOKED_UP)
-                told = "what was found is among the entities" if found else "nothing in the graph is called so"
-                why = f"You looked for {written.search}: {told}."
-                continue
-            computed, fault = _run_or_why(written, session, asked.vocabulary)
-            if computed is not None:
-                best = (written, computed)
-            if not fault or (before is not None and before == written.plan):
-                break
-            before = written.plan
-            why = f"You wrote {written.line} before. {fault} Mend it, or reply with the same plan."
-        if best is not None:
-            mend_links(session, [one for one in found if one.term in terms_in(best[1].plan)])
-            return _of_written(best, session)
-        if why:
-            session.fall_back("plan", f"no plan that can be run: {printable(why, 160)}")
-            return None
-        return Retrieval() if written is not None else None
-
-    def _by_rank(self, session: Session, asked: _Asked) -> Retrieval:
+    def _by_rank(self, session: Session, asked: PlanQuestion) -> Retrieval:
         """What the likeliest of the plans comes to that can be made of what the question names."""
         words, vocabulary = asked.words, asked.vocabulary
         plans: list[RankedPlan] = []
         with session.within_budget():
-            plans = self.plans(session, asked)
+            plans = asked.ranked_plans(self.plans_run)
         found: tuple[RankedPlan, Computed] | None = None
         with session.within_budget():
             found = self._first_with_a_value(plans, session, vocabulary)
@@ -129,13 +88,6 @@ class QueryPlan(Retriever):
         with session.within_budget():
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
         return computed_retrieval(computed, session, score=ranked.score, gaps=gaps)
-
-    def plans(self, session: Session, asked: _Asked) -> list[RankedPlan]:
-        """The likeliest plans, the best first."""
-        cues, words = read_cues(session.question), asked.words
-        asks_whether, after = cues.wanted == "yes or no", words.nouns_after(cues.following(words.texts))
-        reader = Reader(words, asked.profiler, session.labels, asked.named, asks_whether, after, self.sets)
-        return enumerated_plans(reader, cues, most=self.plans_run)
 
     def _first_with_a_value(
         self, plans: list[RankedPlan], session: Session, vocabulary: GraphVocabulary
@@ -172,50 +124,9 @@ class QueryPlan(Retriever):
         return ()
 
 
-def _listed(session: Session, asked: _Asked, found: Sequence[LinkedEntity], most: int) -> TermLists:
-    lister = TermLister(asked.words, asked.profiler, session.labels, session.linker, most)
-    return lister.lists(session.question, asked.named, [*session.links, *found])
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a question says and names, and the graph looked at for it."""
-
-    words: QuestionWords
-    named: list[NamedTerm]
-    profiler: Profiler
-    vocabulary: GraphVocabulary
-
-
-def _asked(session: Session) -> _Asked:
-    vocabulary = GraphVocabulary(labels=naming_of(session.graph).labels)
-    words = QuestionWords(session.question, session.ranker, session.linker)
-    named: list[NamedTerm] = []
-    with session.within_budget():
-        named = named_in(session.question, words, session.links, session.linker, session.labels)
-    return _Asked(words, named, Profiler(session.graph, vocabulary, direction=session.direction), vocabulary)
-
-
-def _run_or_why(written: WrittenPlan, session: Session, vocabulary: GraphVocabulary) -> tuple[Computed | None, str]:
-    """What a plan comes to; where it is none, cannot be run or comes to nothing, why, for a model."""
-    if written.plan is None:
-        return None, f"It is no plan: {written.fault}."
-    try:
-        computed = run(written.plan, session.graph, vocabulary=vocabulary)
-    except (PlanError, QueryError) as error:
-        return None, f"It could not be run: {error.message}."
-    if computed.rows and computed.empty_part is None:
-        return computed, ""
-    part = computed.empty_part or written.plan
-    labels = session.labels(terms_in(part), in_grace=True)
-    return computed, f"It comes to nothing, for there is no {in_words(part, labels.__getitem__)} in this graph."
-
-
-def _of_written(found: tuple[WrittenPlan, Computed], session: Session) -> Retrieval:
-    written, computed = found
-    left = written.left_out
-    gaps = (Gap("word", left, f"what was computed leaves out {left!r}"),) if left else ()
-    return computed_retrieval(computed, session, gaps=gaps)
+def _left_out(words: str) -> tuple[Gap, ...]:
+    """What a model says that its plan leaves out."""
+    return (Gap("word", words, f"what was computed leaves out {words!r}"),) if words else ()
 
 
 def _firsts(computed: Computed) -> set[object]:

@@ -1,0 +1,63 @@
+"""A question as plans are made for it: its words, what it names, and the graph looked at for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgsparql.answering.session import Session
+from kgsparql.graphs.protocols import naming_of
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
+from kgsparql.plans.naming import named_in
+from kgsparql.plans.question_words import QuestionWords
+from kgsparql.plans.readings import NamedTerm, Reader
+from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.term_lists import TermLister, TermLists
+from kgsparql.plans.vocabulary import GraphVocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQuestion:
+    """One question.
+
+    :param named: what it names: entities, classes, texts.
+    :param profiler: looks at sets of the graph, each once.
+    :param sets: that are looked at, at most.
+    """
+
+    session: Session
+    words: QuestionWords
+    named: Sequence[NamedTerm]
+    profiler: Profiler
+    vocabulary: GraphVocabulary
+    sets: int
+
+    @classmethod
+    def of(cls, session: Session, *, sets: int) -> PlanQuestion:
+        """The question of a session, whose entities are linked."""
+        vocabulary = GraphVocabulary(labels=naming_of(session.graph).labels)
+        words = QuestionWords(session.question, session.ranker, session.linker)
+        named: list[NamedTerm] = []
+        with session.within_budget():
+            named = named_in(session.question, words, session.links, session.linker, session.labels)
+        profiler = Profiler(session.graph, vocabulary, direction=session.direction)
+        return cls(session, words, named, profiler, vocabulary, sets)
+
+    def ranked_plans(self, most: int) -> list[RankedPlan]:
+        """The likeliest plans, the best first."""
+        cues = read_cues(self.session.question)
+        asks_whether = cues.wanted == "yes or no"
+        after = self.words.nouns_after(cues.following(self.words.texts))
+        reader = Reader(self.words, self.profiler, self.session.labels, self.named, asks_whether, after, self.sets)
+        return enumerated_plans(reader, cues, most=most)
+
+    def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
+        """The terms that a model may write a plan over.
+
+        :param found: entities that were looked up besides.
+        """
+        session = self.session
+        lister = TermLister(self.words, self.profiler, session.labels, session.linker, self.sets)
+        return lister.lists(session.question, self.named, [*session.links, *found])
