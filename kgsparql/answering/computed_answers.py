@@ -145,7 +145,8 @@ def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label
     """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
     if value == _NOTHING:
-        empty = "" if found.empty_part is None else f"; {none_in_words(found.empty_part, label)} in this graph"
+        part = found.empty_part if found.empty_part != found.plan else None
+        empty = "" if part is None else f"; {none_in_words(part, label)} in this graph"
         return Draft(f"Nothing in this graph [{MARKER}]\n{reading}{empty}", sufficient=False)
     is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     where = " in this graph" if is_none else ""
