@@ -16,7 +16,8 @@ class ListedName:
     :param kind: of a predicate, what it leads to.
     :param unit: of a predicate, of its numbers.
     :param also: of an item, others of its name that nothing tells apart from it.
-    :param read_by: of a predicate that leads to items named by numbers: the predicate of these names.
+    :param read_by: of a predicate that leads to items named by numbers, or to several of one name: the predicate of
+        the names, by which these are compared and grouped.
     """
 
     term: IRI | Literal

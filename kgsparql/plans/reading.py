@@ -192,7 +192,7 @@ class _Reader:
                 options = self.options(rest)
                 return a.Grouped(
                     self.items(items),
-                    self.path(key),
+                    self.values(key).path,
                     tuple(map(self.group_column, columns)),
                     options["having"],
                     options["order"],

@@ -28,7 +28,9 @@ class ListedPredicate:
     :param most: values that one item has, at most.
     :param least_share: of the items of a set, how many have it at least.
     :param bonus: what counts for it beside the words of the question.
-    :param read_by: the predicate of the names of what it leads to, where these are numbers.
+    :param items: some of what it leads to.
+    :param name_kind: what the items it leads to are read as: themselves, or their names.
+    :param read_by: the predicate of these names.
     :param after: the predicate that leads to what has it, where that has no class.
     """
 
@@ -41,6 +43,8 @@ class ListedPredicate:
     least_share: float = 1.0
     unit: str = ""
     bonus: float = 0.0
+    items: dict[Term, None] = field(default_factory=dict)
+    name_kind: a.Kind = "item"
     read_by: IRI | None = None
     after: IRI | None = None
 
@@ -53,6 +57,7 @@ class ListedPredicate:
         if is_forward:
             self.kinds[use.kind] += 1
             self.examples.update(dict.fromkeys(use.ends[:_EXAMPLES]))
+            self.items.update(dict.fromkeys(end for end in use.ends if isinstance(end, IRI)))
             self.most = max(self.most, use.most)
             self.least_share = min(self.least_share, use.share)
             self.unit = self.unit or use.unit
@@ -61,7 +66,7 @@ class ListedPredicate:
     def kind(self) -> a.Kind:
         """What it leads to; an item, where only the items it leads to were looked at."""
         if self.read_by is not None:
-            return "number"
+            return self.name_kind
         return self.kinds.most_common(1)[0][0] if self.kinds else "item"
 
     @property
@@ -112,7 +117,8 @@ class TermLines:
             after = f"what {self.labels[one.after]} leads to" if one.after is not None else "item"
             starts = self._classes(one.starts, 3) or after
             is_yes_or_no = bool(one.examples) and all(t in _YES_OR_NO.values() for t in one.examples)
-            ends = (self._classes(one.ends, 2) or "item") if one.kind == "item" else one.kind
+            is_item = one.kind == "item" or (one.read_by is not None and one.kind == "text")
+            ends = (self._classes(one.ends, 2) or "item") if is_item else one.kind
             if is_yes_or_no:
                 ends = "yes or no"
                 self.names.update({name: ListedName(value, "text") for name, value in _YES_OR_NO.items()})

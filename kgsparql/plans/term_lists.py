@@ -100,7 +100,7 @@ class TermLister:
         classes = self.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
         found = self.predicates(entities, classes)
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
-        self.names_of_numbers(kept)
+        self.find_names(kept)
         kinds_of = {term: self.profiler(a.Items((term,))).classes[:2] for term in entities}
         shown = [
             *entities,
@@ -187,20 +187,23 @@ class TermLister:
                     look(a.Ends(a.Items((term,)), use.path), (), _NEAR_ENTITY / 2)
         return list(found.values())
 
-    def names_of_numbers(self, found: Sequence[ListedPredicate]) -> None:
-        """Find the predicates that lead to items named by numbers, such as a year, and by which they are named."""
-        ends = {t: one for one in found if one.kind == "item" and not one.ends for t in one.examples}
+    def find_names(self, found: Sequence[ListedPredicate]) -> None:
+        """Find the predicates whose ends are read by their names: numbers, such as a year, or several of one name."""
+        ends = {t: one for one in found if not one.ends for t in one.items}
         labels = self.labels(ends, in_grace=True)
-        numbers = tuple(t for t in ends if isinstance(t, IRI) and kind_at_end([Literal(labels[t])]) == "number")
-        if not numbers:
+        for one in found:
+            names = [labels[t] for t in one.items if ends.get(t) is one]
+            numbers = bool(names) and kind_at_end([Literal(name) for name in names]) == "number"
+            one.name_kind = "number" if numbers else "text" if len(set(names)) < len(names) else "item"
+        asked = tuple(t for t, one in ends.items() if one.name_kind != "item" and isinstance(t, IRI))
+        if not asked:
             return
         x, p, y = g.Variable("x"), g.Variable("p"), g.Variable("y")
-        group = (g.Values(x, numbers), g.Values(p, self.profiler.vocabulary.labels), g.Fact(x, p, y))
+        group = (g.Values(x, asked), g.Values(p, self.profiler.vocabulary.labels), g.Fact(x, p, y))
         query = g.select_query("names_of", g.Select(((x, None), (p, None)), group, distinct=True))
         for solution in self.profiler.graph.select(query):
-            one = ends[solution["x"]]
-            if isinstance(solution["p"], IRI) and set(one.examples) <= set(numbers):
-                one.read_by = solution["p"]
+            if isinstance(solution["p"], IRI):
+                ends[solution["x"]].read_by = solution["p"]
 
     def to_nameless(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to nodes without a name, such as an amount with its currency."""
