@@ -33,7 +33,7 @@ _CLASSES_READ = 200
 _FOLLOWED = 6
 """Predicates of an entity that are followed once more, where the graph has many."""
 _ALTERNATIVES = 2
-_NAMESAKES = 300
+_NAMESAKES = 1_000
 _QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
 _NAME = re.compile(r"\b[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)*")
 _OF_SCHEMA = (
