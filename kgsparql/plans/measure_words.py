@@ -12,6 +12,7 @@ from kgsparql.plans.relation_words import Relation, many, owned, relation
 from kgsparql.rdf.literal_text import number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term
+from kgsparql.rdf.vocabulary import LABELS
 
 Label = Callable[[Term], str]
 
@@ -42,9 +43,11 @@ class MeasureWords:
     phrase: Callable[[a.ItemSet], Phrase]
 
     def relations(self, path: PropertyPath) -> list[Relation]:
-        """How each step of a path is said."""
+        """How each step of a path is said; that the ends are read by their names is not."""
         found: list[Relation] = []
         for i, step in enumerate(path):
+            if step.predicate in LABELS and step.direction == "forward" and found and i == len(path) - 1:
+                break
             own = relation(self.label(step.predicate))
             own = own.reversed if step.direction == "inverse" else own
             found.append(replace(own, is_back=i > 0 and step.inverts(path.steps[i - 1])))

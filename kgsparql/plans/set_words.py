@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from kgsparql.linking.english_forms import is_past_form
@@ -33,7 +34,8 @@ class SetWords:
             case a.Instances(of):
                 return of_class(self.label(of))
             case a.Items(terms):
-                return names([self.label(term) for term in terms])
+                nodes = Counter(map(self.label, terms))
+                return names([name if n == 1 else f"{name} ({n} nodes)" for name, n in nodes.items()])
             case a.Ends(start, path):
                 found = self.measures.along(self.phrase(start), self.measures.relations(path))
                 return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")

@@ -29,7 +29,7 @@ HOSTILE = """
 :twin1 a :Town ; rdfs:label "Springfield" . :twin2 a :Town ; rdfs:label "Springfield" .
 :Town rdfs:label "town" . :saw :soldIn :twin1 . :nail :soldIn :twin2 . :soldIn rdfs:label "sold in" .
 :saw :madeIn :y1 . :nail :madeIn :y2 . :madeIn rdfs:label "made in" .
-:y1 rdfs:label "1998" . :y2 rdfs:label "2004" . :saw :isSharp true . :nail :isSharp false .
+:y1 rdfs:label "1998" . :y2 rdfs:label "2004" . :hammer :madeIn :y3 . :y3 rdfs:label "2004" . :saw :isSharp true . :nail :isSharp false .
 :isSharp rdfs:label "is sharp" .
 """
 
@@ -88,7 +88,7 @@ def names(shop: KnowledgeBase) -> dict[str, str]:
         ("Is there a supplier founded before 1910?", "(exists (where {supplier} (year {founded}) < 1910))", "true"),
         ("What do all products cost together?", "(sum {product} ({price} {amount}))", "32.6"),
         ("How many products are sharp?", "(count (where {product} {sharp} = yes))", "1"),
-        ("How many were made after 2000?", "(count (where {product} {made} > 2000))", "1"),
+        ("How many were made after 2000?", "(count (where {product} {made} > 2000))", "2"),
     ],
 )
 def test_a_plan_in_one_line_is_computed_with_one_call(
@@ -110,7 +110,17 @@ def test_nodes_of_one_name_are_one_entity(shop: KnowledgeBase, names: dict[str, 
     plan = "(count (has {product} {sold} E1))".format(**names)
     with asked(shop, "How many products are sold in Springfield?", plan) as (answer, (prompt,)):
         assert "E1 Springfield, 2 nodes (town)" in prompt.split("\n")
+        assert "Springfield (2 nodes)" in answer.text
         assert value_of(answer) == "2"
+
+
+def test_what_is_read_by_its_name_is_grouped_by_it(shop: KnowledgeBase, names: dict[str, str]) -> None:
+    plan = "(group {product} {made} ((products)) order=products asc)".format(**names)
+    with asked(shop, "How many products were made in each year?", plan) as (answer, _):
+        assert answer.computed is not None
+        rows = [[getattr(term, "value", None) for term in row] for row in answer.computed.rows]
+        assert rows == [["1998", "1"], ["2004", "2"]]
+        assert "label" not in answer.text
 
 
 def test_what_is_no_plan_is_mended_once(shop: KnowledgeBase, names: dict[str, str]) -> None:
