@@ -29,7 +29,8 @@ HOSTILE = """
 :twin1 a :Town ; rdfs:label "Springfield" . :twin2 a :Town ; rdfs:label "Springfield" .
 :Town rdfs:label "town" . :saw :soldIn :twin1 . :nail :soldIn :twin2 . :soldIn rdfs:label "sold in" .
 :saw :madeIn :y1 . :nail :madeIn :y2 . :madeIn rdfs:label "made in" .
-:y1 rdfs:label "1998" . :y2 rdfs:label "2004" . :hammer :madeIn :y3 . :y3 rdfs:label "2004" . :saw :isSharp true . :nail :isSharp false .
+:y1 rdfs:label "1998" . :y2 rdfs:label "2004" .
+:hammer :madeIn :y3 . :y3 rdfs:label "2004" . :saw :isSharp true . :nail :isSharp false .
 :isSharp rdfs:label "is sharp" .
 """
 
