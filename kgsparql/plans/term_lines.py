@@ -100,7 +100,7 @@ class TermLines:
         for term, others in entities.items():
             label, name = self.labels[term], local_name(term)
             kinds = ", ".join(self.labels.get(kind, "") for kind in kinds_of[term][:2])
-            says_more = set(words(normalised(name))) & set(asked) - set(words(normalised(label)))
+            says_more = said_besides(term, label, asked)
             more = [f", {1 + len(others)} nodes"] if others else [f", {name}"] if says_more else []
             more += [f" ({kinds})"] if kinds.strip(", ") else []
             self.add("E", ListedName(term, also=others), "".join([label, *more]))
@@ -147,3 +147,12 @@ class TermLines:
         shown = [self.labels[term] for term, _ in counts.most_common(most)]
         more = len(counts) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
+    """Whether words of a question are in an IRI and not in its label.
+
+    >>> said_besides(IRI("http://e.org/part-K367"), "Strain Encoder", ["the", "k367", "strain", "encoder"])
+    True
+    """
+    return bool(set(words(normalised(local_name(term)))) & set(asked) - set(words(normalised(label))))

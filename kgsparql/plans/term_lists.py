@@ -7,6 +7,7 @@ question best among what is near its entities and classes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from kgsparql.plans.listed_names import ListedName
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
-from kgsparql.plans.term_lines import ListedPredicate, TermLines
+from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, normalised
@@ -117,22 +118,25 @@ class TermLister:
         return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
 
     def of_one_name(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
-        """Each entity with the others of its name, kind and description: for a plan they are one; two queries."""
+        """Each entity with the others of its name, kind and description: for a plan they are one; two queries.
+
+        One that the question tells apart by its IRI, such as the number of a part, is meant alone.
+        """
         labels = self.labels(entities, in_grace=True)
         keys = {normalised(labels[term]) for term in entities}
         rows = [] if self.linker is None else self.linker.index.search.offline().exact(keys)
-        named: dict[str, dict[IRI, None]] = {key: {} for key in keys}
-        for term in entities:
-            named[normalised(labels[term])][term] = None
-        for row in rows:
-            if row.kind == "entity" and row.key in named and len(named[row.key]) < _NAMESAKES:
-                named[row.key][IRI(row.iri)] = None
+        others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
+        labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]], in_grace=True)
+        named: dict[str, list[IRI]] = defaultdict(list)
+        for term in dict.fromkeys([*entities, *others]):
+            if term in labels and len(named[normalised(labels[term])]) < _NAMESAKES:
+                named[normalised(labels[term])].append(term)
         several = [term for own in named.values() if len(own) > 1 for term in own]
         known = descriptions(self.profiler.graph, several, languages=self.labels.languages) if several else {}
         found: dict[IRI, tuple[IRI, ...]] = {}
         for term in entities:
-            if not any(term in others for others in found.values()):
-                own = named[normalised(labels[term])]
+            if not any(term in also for also in found.values()):
+                own = [] if said_besides(term, labels[term], self.asked.texts) else named[normalised(labels[term])]
                 found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
         return found
 
