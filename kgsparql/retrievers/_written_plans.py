@@ -66,7 +66,9 @@ class PlanWriting:
         """Take in a reply; whether nothing more is asked."""
         if not written.line:
             self.refused = bool(self.found) or not written.search
-            if not self.refused:
+            if self.refused:
+                self.best = None
+            else:
                 self._look_up(written.search)
             return self.refused
         computed, fault = self._run(written)

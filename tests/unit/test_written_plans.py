@@ -148,6 +148,13 @@ def test_what_comes_to_nothing_is_asked_about_and_may_stay(shop: KnowledgeBase, 
         assert value_of(answer) == "false"
 
 
+def test_a_model_may_take_back_what_comes_to_nothing(shop: KnowledgeBase, names: dict[str, str]) -> None:
+    plan = "(exists (where {supplier} (year {founded}) < 1800))".format(**names)
+    with asked(shop, "Is any supplier older than 1800?", plan, "") as (answer, prompts):
+        assert (answer.computed, len(prompts)) == (None, 2)
+        assert answer.status != "answered"
+
+
 def test_a_name_that_is_not_listed_is_looked_up(shop: KnowledgeBase, names: dict[str, str]) -> None:
     plan = "(count (has {product} {supplied} E1))".format(**names)
     replies: list[str | dict[str, str]] = [{"search": "Ironworks"}, plan]
