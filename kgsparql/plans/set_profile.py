@@ -157,14 +157,12 @@ class Profiler:
     def _classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones."""
         wanted = tuple(dict.fromkeys(terms))
-        x, kind, predicate = Variable("x"), Variable("c"), Variable("p")
+        x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
         for at in range(0, len(wanted), 400):
-            group = (
-                g.Values(x, wanted[at : at + 400]),
-                g.Values(predicate, self.vocabulary.types),
-                g.Fact(x, predicate, kind),
-            )
+            facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.types]
+            either = facts[0] if len(facts) == 1 else g.Union(tuple((fact,) for fact in facts))
+            group = (g.Values(x, wanted[at : at + 400]), either)
             select = g.Select(((x, None), (kind, None)), group, distinct=True, limit=10_000)
             for solution in self.graph.select(g.select_query("classes", select)):
                 if isinstance(solution["c"], IRI):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration import descriptions
+from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
@@ -73,11 +74,22 @@ def texts_of(question: str, asked: QuestionWords) -> list[str]:
     return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
 
 
+def class_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
+    """How many items the commonest classes of a graph have, schemas left out; one query that reads all of them."""
+    counted = [(s["term"], s["count"]) for s in graph.select(Query.load("info_classes").limit(_CLASSES_READ))]
+    return {
+        term: int(number.value)
+        for term, number in counted
+        if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
+    }
+
+
 @dataclass(slots=True)
 class TermLister:
     """Makes the lists for one question.
 
     :param asked: the words of the question.
+    :param class_counts: how many items the commonest classes have, as far as that is known.
     :param most: sets that are looked at, with those that the profiler knows: three queries each.
     """
 
@@ -85,6 +97,7 @@ class TermLister:
     profiler: Profiler
     labels: TermLabels
     linker: Linker | None = None
+    class_counts: Mapping[IRI, int] = field(default_factory=dict)
     most: int = 60
 
     def lists(self, question: str, named: Sequence[NamedTerm], links: Sequence[LinkedEntity]) -> TermLists:
@@ -93,7 +106,7 @@ class TermLister:
         :param named: what the question names.
         :param links: its entities, with what else each name may mean.
         """
-        counts = self.class_counts()
+        counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
         things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
         alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
@@ -139,16 +152,6 @@ class TermLister:
                 own = [] if said_besides(term, labels[term], self.asked.texts) else named[normalised(labels[term])]
                 found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
         return found
-
-    def class_counts(self) -> dict[IRI, int]:
-        """How many items the commonest classes have; classes of schemas are none."""
-        found = self.profiler.graph.select(Query.load("info_classes").limit(_CLASSES_READ))
-        counted = [(s["term"], s["count"]) for s in found]
-        return {
-            term: int(number.value)
-            for term, number in counted
-            if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
-        }
 
     def of_no_schema(self, entities: Sequence[IRI]) -> list[IRI]:
         """The entities that are no classes or predicates themselves."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from kgsparql.answering.session import Session
-from kgsparql.graphs.protocols import naming_of
+from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
@@ -14,8 +16,9 @@ from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm, Reader
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.term_lists import TermLister, TermLists
+from kgsparql.plans.term_lists import TermLister, TermLists, class_counts
 from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +62,19 @@ class PlanQuestion:
         :param found: entities that were looked up besides.
         """
         session = self.session
-        lister = TermLister(self.words, self.profiler, session.labels, session.linker, self.sets)
+        counts = _class_counts(session.graph)
+        lister = TermLister(self.words, self.profiler, session.labels, session.linker, counts, self.sets)
         return lister.lists(session.question, self.named, [*session.links, *found])
+
+
+_COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
+"""The classes of the graphs that are open."""
+
+
+def _class_counts(graph: MeteredGraph) -> Mapping[IRI, int]:
+    """The classes of a graph, read once; none of an endpoint, which may count for long."""
+    if not graph.is_one_local_graph:
+        return {}
+    if graph.graph not in _COUNTS:
+        _COUNTS[graph.graph] = class_counts(graph)
+    return _COUNTS[graph.graph]
