@@ -13,6 +13,7 @@ from typing import Any, cast, get_args
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
+from kgsparql.plans.expressions import decimal, integer
 from kgsparql.plans.listed_names import ListedName, Names
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
@@ -110,7 +111,10 @@ class _Reader:
                 made = a.Has if comparison == "=" else a.Lacks
                 return made(self.items(inner), self.path(path), self.items(name))
             case ["where", inner, measure, str() as comparison, value] if comparison in _COMPARISONS:
-                return a.Where(self.items(inner), self.measure(measure), cast("Any", comparison), self.value(value))
+                measured = self.measure(measure)
+                if isinstance(measured, a.Value) and measured.kind == "date" and isinstance(value, int):
+                    measured = replace(measured, kind="year")
+                return a.Where(self.items(inner), measured, cast("Any", comparison), self.value(value))
             case ["named", inner, str() as word]:
                 return a.Named(self.items(inner), self.named(word).term.value)
             case ["has" | "lacks" as word, inner, path, *to] if len(to) <= 1:
@@ -238,6 +242,8 @@ class _Reader:
 
     def value(self, written: Any) -> IRI | Literal | a.Measure:
         """What a measure is compared with: a term of the list, a number, or another measure of the item."""
+        if isinstance(written, int | float | Decimal) and not isinstance(written, bool):
+            return integer(written) if isinstance(written, int) else decimal(Decimal(str(written)))
         if isinstance(written, str) and written[-1:] not in {">", "<"}:
             name = self.named(written)
             if name.kind == "item" or isinstance(name.term, Literal):

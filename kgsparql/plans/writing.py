@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from kgsparql.plans import algebra as a
@@ -25,6 +26,9 @@ def written_plan(plan: a.Plan) -> dict[str, Any]:
 def _named_json(name: ListedName) -> dict[str, str]:
     kind = {} if name.kind == "item" else {"kind": name.kind}
     return {"term": str(name.term), **kind, **({"unit": name.unit} if name.unit else {})}
+
+
+_EXACT_NUMBERS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal"))
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ class _Writer:
             case a.Ends(start, path):
                 return ["ends", self.plan(start), self.path(path)]
             case a.Where(inner, measure, comparison, value):
-                return ["where", self.plan(inner), self.plan(measure), comparison, self.plan(value)]
+                return ["where", self.plan(inner), self.plan(measure), comparison, self.compared(value)]
             case a.Named(inner, word):
                 return ["named", self.plan(inner), self.name("L", Literal(word))]
             case a.Has(inner, path, to) | a.Lacks(inner, path, to):
@@ -86,6 +90,12 @@ class _Writer:
             case a.Top(inner, measure, number, largest):
                 return ["top", self.plan(inner), self.plan(measure), number, "desc" if largest else "asc"]
         return None
+
+    def compared(self, value: IRI | Literal | a.Measure) -> Any:
+        """What a measure is compared with; a number as it is."""
+        if isinstance(value, Literal) and value.datatype.value in _EXACT_NUMBERS:
+            return self.value(a.Constant(Decimal(value.value)))
+        return self.plan(value)
 
     def value(self, part: Any) -> Any:  # noqa: PLR0911 - one arm an operator
         match part:

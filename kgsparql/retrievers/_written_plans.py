@@ -38,6 +38,7 @@ class PlanWriting:
     :param refused: the model says that no plan comes near the question.
     :param best: the plan that it settled on, or the last that could be run; ``None`` where there is none.
     :param remark: what the model is told about its last reply.
+    :param fault: what is wrong with it.
     """
 
     asked: PlanQuestion
@@ -46,6 +47,7 @@ class PlanWriting:
     best: RunPlan | None = None
     before: a.Plan | None = None
     remark: str = ""
+    fault: str = ""
 
     def run(self) -> None:
         """Ask for a plan until it is settled."""
@@ -60,7 +62,7 @@ class PlanWriting:
             used = terms_in(self.best.computed.plan)
             mend_links(session, [one for one in self.found if one.term in used])
         elif self.remark and not self.refused:
-            session.fall_back("plan", f"no plan that can be run: {printable(self.remark, 160)}")
+            session.fall_back("plan", f"no plan that can be run: {printable(self.fault or self.remark, 160)}")
 
     def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""
@@ -71,13 +73,14 @@ class PlanWriting:
             else:
                 self._look_up(written.search)
             return self.refused
-        computed, fault = self._run(written)
+        computed, self.fault = self._run(written)
         if computed is not None:
             self.best = RunPlan(computed, written.left_out)
         is_same = written.plan is not None and written.plan == self.before
         self.before = written.plan
-        self.remark = f"You wrote {written.line} before. {fault} Mend it, or reply with the same plan." if fault else ""
-        return not fault or is_same
+        self.remark = f"You wrote {written.line} before. {self.fault} Mend it, or reply with the same plan."
+        self.remark = self.remark if self.fault else ""
+        return not self.fault or is_same
 
     def _look_up(self, name: str) -> None:
         self.found = looked_up(name, self.asked.session, at_most=_LOOKED_UP)

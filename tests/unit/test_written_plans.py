@@ -87,6 +87,7 @@ def names(shop: KnowledgeBase) -> dict[str, str]:
     [
         ("How many suppliers are there?", "(count {supplier})", "3"),
         ("Is there a supplier founded before 1910?", "(exists (where {supplier} (year {founded}) < 1910))", "true"),
+        ("Which supplier is older than 1910?", "(exists (where {supplier} {founded} < 1910))", "true"),
         ("What do all products cost together?", "(sum {product} ({price} {amount}))", "32.6"),
         ("How many products are sharp?", "(count (where {product} {sharp} = yes))", "1"),
         ("How many were made after 2000?", "(count (where {product} {made} > 2000))", "2"),
