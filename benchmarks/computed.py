@@ -3,7 +3,8 @@
     python benchmarks/computed.py RUN…
 
 RUN is what ``kgsparql eval run … -o RUN`` wrote; each method of it is a column. What saying "no", or 0, to everything
-would get right stands beside, and of the yes/no questions those whose answer is yes and no stand apart.
+would get right stands beside, and of the yes/no questions those whose answer is yes and no stand apart. Calls, tokens,
+queries and seconds are means of all questions of a run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.question_kinds import KINDS, question_kind
 from kgsparql.evaluation.scoring import method_scores, opened
 
-METRICS = ("exact", "wrong_yes_no")
+COSTS = ("model_calls", "tokens", "queries", "seconds")
+METRICS = ("exact", "wrong_yes_no", *COSTS)
 
 
 def kinds_of(question: Question) -> Iterable[str]:
@@ -40,6 +42,12 @@ def share(values: list[float]) -> str:
     return f"{100 * sum(values) / len(values):.0f} %" if values else "–"
 
 
+def mean(values: Iterable[float]) -> str:
+    """A mean; a dash for none."""
+    known = [float(value) for value in values]
+    return f"{sum(known) / len(known):,.1f}" if known else "–"
+
+
 def table(paths: list[Path]) -> list[list[str]]:
     """The lines: kind, questions, always no or 0, and each method."""
     scores = [method_scores(run, method, METRICS) for run in opened(paths) for method in run.methods]
@@ -56,7 +64,8 @@ def table(paths: list[Path]) -> list[list[str]]:
             ]
             lines.append([kind, str(len(own)), share([float(always_no(asked[key])) for key in own]), *cells])
     wrong = [share([float(v) for v in one.defined("wrong_yes_no")]) for one in scores]
-    return [*lines, ["wrong yes/no", "", "", *wrong]]
+    costs = [[name.replace("_", " "), "", "", *(mean(one.defined(name)) for one in scores)] for name in COSTS]
+    return [*lines, ["wrong yes/no", "", "", *wrong], *costs]
 
 
 def main() -> None:
