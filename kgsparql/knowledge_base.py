@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kgsparql.models.embedding import Embedder
     from kgsparql.plans.algebra import Plan
     from kgsparql.plans.running import Computed
+    from kgsparql.rdf.terms import IRI
+    from kgsparql.retrievers._planned_question import PlannedQuestion
 
 
 class KnowledgeBase(GraphLookups):
@@ -176,6 +178,27 @@ class KnowledgeBase(GraphLookups):
 
         vocabulary = GraphVocabulary(labels=naming_of(self.graph).labels)
         return run(plan, within(self.graph, Usage(Budget())), vocabulary=vocabulary)
+
+    def plan(
+        self, question: str, *, entities: tuple[IRI | str, ...] = (), budget: Budget | None = None
+    ) -> PlannedQuestion:
+        """What a question names, the plans that it may ask for, and what the likeliest comes to; no model is asked.
+
+        :param entities: of the question, if they are known.
+        :raises InputError: for an empty question.
+        :raises LimitError: for one of more than 4,000 characters.
+        :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
+
+        >>> planned = open("fixtures/nobel.ttl", embedder="none").plan("How many Nobel laureates are there?")
+        >>> planned.chosen.words, planned.computed.value.value
+        ('the number of Nobel laureates', '74')
+        """
+        from kgsparql.retrievers._planned_question import planned_question
+        from kgsparql.retrievers.query_plan import QueryPlan
+
+        asking = AskOptions(retriever=QueryPlan.name, entities=entities, budget=budget or Budget())
+        with self._recorded(question, asking) as (session, _, _):
+            return planned_question(session, QueryPlan())
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.

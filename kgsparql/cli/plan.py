@@ -1,4 +1,4 @@
-"""``kgsparql plan``: run a query plan that is kept in a file."""
+"""``kgsparql plan``: the plans that a question may ask for, or a query plan that is kept in a file, computed."""
 
 from __future__ import annotations
 
@@ -17,40 +17,121 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgsparql.plans.running import Computed
+    from kgsparql.retrievers._planned_question import PlannedQuestion
+
+_SHOWN = 5
+"""Plans of a question that are shown."""
+_NOTHING_CHOSEN = 3
+"""Exit status where no plan answers a question, as of ``ask``."""
 
 
 @c.command
 def plan(
     graph: GraphOptions,
+    question: Annotated[str | None, typer.Argument(help="A question that asks for something to be computed.")] = None,
     file: Annotated[
-        Path, typer.Argument(help="A JSON file with the names and the arrays of a plan; README shows one.")
-    ],
+        Path | None, typer.Option("--plan", help="Run the plan in a JSON file, such as -f json writes for a question.")
+    ] = None,
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query, too.")] = 0,
 ) -> None:
-    """Compute what a query plan asks: a count, a sum, yes or no, the largest, a table.
+    """Show the plans that a question may ask for, and compute the likeliest, or compute a plan that is kept in a file.
 
-    The value is computed a second time, from the facts it rests on alone, wherever these are all there.
+    A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query; the value is
+    computed a second time, from the facts it rests on alone, wherever these are all there. No model is asked.
     """
+    if (question is None) == (file is None):
+        raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
+    form = c.chosen_format(form, output)
+    languages = c.languages(lang)
+    if file is not None:
+        _run_file(file, graph, languages, form=form, output=output, verbose=bool(verbose))
+    elif not _plan_question(question or "", graph, languages, form=form, output=output, verbose=bool(verbose)):
+        raise typer.Exit(_NOTHING_CHOSEN)
+
+
+def _run_file(
+    file: Path, graph: GraphOptions, languages: tuple[str, ...], *, form: str, output: Path | None, verbose: bool
+) -> None:
+    """Compute the plan in a file."""
     from kgsparql.plans.reading import read_plan_file
-    from kgsparql.plans.wording import in_words, none_in_words
+    from kgsparql.plans.wording import in_words
     from kgsparql.plans.writing import written_plan
 
-    form = c.chosen_format(form, output)
     asked = read_plan_file(_content(file))
-    with graph.opened(languages=c.languages(lang), embedder="none") as knowledge:
+    with graph.opened(languages=languages, embedder="none") as knowledge:
         found = knowledge.run(asked)
         labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *_terms_of(asked)])
     words = in_words(asked, lambda term: labels[term])
     if form == "json":
-        empty = "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__)
-        c.write_json({**written_plan(asked), **_json_of(found, words, empty, labels)}, output)
+        c.write_json({**written_plan(asked), **_json_of(found, words, labels)}, output)
         return
-    empty = "" if found.empty_part is None else none_in_words(found.empty_part, labels.__getitem__)
     shown = ["", found.query.shown] if verbose else []
-    c.write("\n".join([*_lines(found, words, empty, labels), *shown]), output)
+    c.write("\n".join([*_lines(found, words, labels), *shown]), output)
+
+
+def _plan_question(
+    question: str, graph: GraphOptions, languages: tuple[str, ...], *, form: str, output: Path | None, verbose: bool
+) -> bool:
+    """Show the plans of a question, and what the likeliest comes to; whether there is one."""
+    from kgsparql.plans.writing import written_plan
+
+    with graph.opened(languages=languages) as knowledge:
+        planned = knowledge.plan(question)
+    chosen, found = planned.chosen, planned.computed
+    if form == "json":
+        run = {} if chosen is None or found is None else _json_of(found, chosen.words, planned.labels)
+        own = {} if chosen is None else written_plan(chosen.plan)
+        c.write_json({**_question_json(planned), **own, **run}, output)
+        return chosen is not None
+    lines = [*_named_lines(planned), "", *_candidate_lines(planned)]
+    if chosen is not None and found is not None:
+        lines += [
+            "",
+            *_lines(found, chosen.words, planned.labels),
+            *(f"no sure answer: {own}" for own in planned.doubts),
+        ]
+        lines += ["", found.query.shown] if verbose else []
+    c.write("\n".join([*lines, *planned.notes]), output)
+    return chosen is not None
+
+
+def _named_lines(planned: PlannedQuestion) -> list[str]:
+    lines = [
+        f"{one.kind:8}{printable(one.words, 60) or '–'} → {printable(one.label, 80)} {one.term}"
+        for one in planned.named
+    ]
+    return lines or ["nothing in the question is called so in this graph (kgsparql find TEXT searches its names)"]
+
+
+def _candidate_lines(planned: PlannedQuestion) -> list[str]:
+    lines = []
+    for one in planned.candidates[:_SHOWN]:
+        left = f"; leaves out {', '.join(one.left_out)}" if one.left_out else ""
+        lines.append(f"{'*' if one is planned.chosen else ' '} {one.score:.2f}  {printable(one.words, 300)}{left}")
+    more = len(planned.candidates) - _SHOWN
+    lines += [f"  +{more} more: -f json"] if more > 0 else []
+    return lines or ["no plan: the question asks for nothing that is computed, or not about what it names"]
+
+
+def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
+    from kgsparql.answering.answer_json import term_json
+    from kgsparql.plans.writing import written_plan
+
+    return {
+        "question": planned.question,
+        "named": [
+            {"words": one.words, "kind": one.kind, "term": term_json(one.term, one.label)} for one in planned.named
+        ],
+        "candidates": [
+            {"score": one.score, "words": one.words, "left_out": list(one.left_out), **written_plan(one.plan)}
+            for one in planned.candidates
+        ],
+        "doubts": list(planned.doubts),
+        "notes": list(planned.notes),
+    }
 
 
 def _content(file: Path) -> Any:
@@ -67,7 +148,10 @@ def _terms_of(asked: Any) -> set[Term]:
     return terms_in(asked)
 
 
-def _lines(found: Computed, words: str, empty: str, labels: Mapping[Term, str]) -> list[str]:
+def _lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]:
+    from kgsparql.plans.wording import none_in_words
+
+    empty = "" if found.empty_part is None else none_in_words(found.empty_part, labels.__getitem__)
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
     lines += [" | ".join("–" if term is None else printable(labels[term], 200) for term in row) for row in found.rows]
     lines += [] if found.rows else ["nothing"]
@@ -87,8 +171,9 @@ def _confirmation(found: Computed) -> str:
     return f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}"
 
 
-def _json_of(found: Computed, words: str, empty: str, labels: Mapping[Term, str]) -> dict[str, Any]:
+def _json_of(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
     from kgsparql.answering.answer_json import term_json
+    from kgsparql.plans.wording import in_words
 
     def shown(term: Term | None) -> Any:
         return None if term is None else term_json(term, labels[term])
@@ -98,7 +183,7 @@ def _json_of(found: Computed, words: str, empty: str, labels: Mapping[Term, str]
         "columns": list(found.columns),
         "rows": [[shown(term) for term in row] for row in found.rows],
         "is_cut": found.is_cut,
-        "empty_part": empty,
+        "empty_part": "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__),
         "query": found.query.shown,
         "facts": [[str(term) for term in triple] for triple in found.facts],
         "all_facts": found.all_facts,

@@ -39,6 +39,21 @@ _UNSURE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
+class RankedChoice:
+    """The likeliest plans for a question, the best first, and the one that was chosen.
+
+    :param chosen: the plan that was run and answers; ``None`` where there is none, or none could be run.
+    :param computed: what it comes to.
+    :param gaps: what of the question it leaves out.
+    """
+
+    plans: tuple[RankedPlan, ...]
+    chosen: RankedPlan | None = None
+    computed: Computed | None = None
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan(Retriever):
     """Typed plans of what the question asks to be computed, the likeliest run as one query.
 
@@ -65,11 +80,14 @@ class QueryPlan(Retriever):
                 return computed_retrieval(writing.best.computed, session, gaps=_left_out(writing.best.left_out))
             if writing.refused:
                 return Retrieval()
-        return self._by_rank(session, asked)
+        found = self.by_rank(asked)
+        if found.chosen is None or found.computed is None:
+            return Retrieval()
+        return computed_retrieval(found.computed, session, score=found.chosen.score, gaps=found.gaps)
 
-    def _by_rank(self, session: Session, asked: PlanQuestion) -> Retrieval:
-        """What the likeliest of the plans comes to that can be made of what the question names."""
-        words, vocabulary = asked.words, asked.vocabulary
+    def by_rank(self, asked: PlanQuestion) -> RankedChoice:
+        """The likeliest of the plans that can be made of what the question names, and what it comes to."""
+        session, vocabulary = asked.session, asked.vocabulary
         plans: list[RankedPlan] = []
         with session.within_budget():
             plans = asked.ranked_plans(self.plans_run)
@@ -82,12 +100,12 @@ class QueryPlan(Retriever):
             with session.within_budget():
                 found = self._first_with_a_value(plans[:1], unlimited, vocabulary)
         if found is None:
-            return Retrieval()
+            return RankedChoice(tuple(plans))
         ranked, computed = found
-        gaps = _gaps(ranked, words)
+        gaps = _gaps(ranked, asked.words)
         with session.within_budget():
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
-        return computed_retrieval(computed, session, score=ranked.score, gaps=gaps)
+        return RankedChoice(tuple(plans), ranked, computed, gaps)
 
     def _first_with_a_value(
         self, plans: list[RankedPlan], session: Session, vocabulary: GraphVocabulary

@@ -1,4 +1,4 @@
-"""``kgsparql plan``: a plan in a file, computed, and computed again from the facts."""
+"""``kgsparql plan``: the plans of a question, and a plan in a file, computed, and again from the facts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ BORN = a.Value(PropertyPath.of(DBO + "birthDate"), "date")
 
 
 def test_a_table_of_groups_is_shown_in_its_order(run: Run) -> None:
-    done = run("plan", PLANS / "laureates_by_country.json", "-k", NOBEL)
+    done = run("plan", "--plan", PLANS / "laureates_by_country.json", "-k", NOBEL)
     assert done.exit_code == 0, done.stderr
     rows, _, words = done.stdout.partition("\n\n")
     assert rows.splitlines()[:3] == ["group | laureates", "United States | 32", "United Kingdom | 16"]
     assert words.splitlines()[-1].startswith("computed again from ")
     assert words.splitlines()[-1].endswith(" facts: the same")
     assert "SELECT" not in done.stdout
-    assert "SELECT ?key ?column0" in run("plan", PLANS / "laureates_by_country.json", "-k", NOBEL, "-v").stdout
+    assert (
+        "SELECT ?key ?column0" in run("plan", "--plan", PLANS / "laureates_by_country.json", "-k", NOBEL, "-v").stdout
+    )
 
 
 def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
     file = PLANS / "oldest_laureate.json"
-    found = json.loads(run("plan", file, "-k", NOBEL, "-f", "json").stdout)
+    found = json.loads(run("plan", "--plan", file, "-k", NOBEL, "-f", "json").stdout)
     assert {"names": found["names"], "plan": found["plan"]} == json.loads(file.read_text())
     assert [cell["label"] for cell in found["rows"][0]] == ["Lord Rayleigh", "1842-11-12"]
     assert (found["all_facts"], found["is_confirmed"]) == (True, True)
@@ -60,7 +62,7 @@ def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
 def test_what_is_no_plan_is_said(run: Run, tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "plan.json"
     file.write_text(content)
-    done = run("plan", file, "-k", NOBEL)
+    done = run("plan", "--plan", file, "-k", NOBEL)
     assert done.exit_code == 2
     assert said in done.stderr
     assert done.stdout == ""
@@ -107,3 +109,38 @@ def nobel_count() -> Literal:
     found = kgsparql.open(NOBEL, embedder="none").run(a.Count(LAUREATES)).value
     assert isinstance(found, Literal)
     return found
+
+
+def test_the_plans_of_a_question_are_shown_and_the_likeliest_is_computed(run: Run) -> None:
+    done = run("plan", "How many laureates worked at University of Cambridge in purple?", "-k", NOBEL, "-v")
+    assert done.exit_code == 0
+    lines = done.stdout.split("\n")
+    assert "entity  University of Cambridge → University of Cambridge" in lines[0]
+    (chosen,) = (line for line in lines if line.startswith("* "))
+    assert chosen.endswith("laureates that worked at University of Cambridge; leaves out purple")
+    assert "9" in lines
+    assert "no sure answer: what was computed leaves out 'purple'" in lines
+    assert "SELECT" in done.stdout
+
+
+def test_a_question_as_json_is_a_plan_that_can_be_run_again(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "question.json"
+    planned = run("plan", "How many Nobel laureates are there?", "-k", NOBEL, "-f", "json")
+    file.write_text(planned.stdout)
+    own, again = json.loads(planned.stdout), json.loads(run("plan", "--plan", file, "-k", NOBEL, "-f", "json").stdout)
+    assert own["rows"] == again["rows"] == [[{**own["rows"][0][0], "value": "74"}]]
+    assert own["named"][0]["kind"] == "class"
+    assert own["candidates"][0]["plan"] == own["plan"] == again["plan"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "a question, or --plan FILE"),
+        (("How many?", "--plan", "x.json"), 2, "a question, or --plan FILE"),
+        (("blah xyzzy?",), 3, ""),
+    ],
+)
+def test_what_cannot_be_planned_is_said(run: Run, arguments: tuple[str, ...], status: int, message: str) -> None:
+    done = run("plan", *arguments, "-k", NOBEL)
+    assert (done.exit_code, message in done.stderr) == (status, True)
