@@ -33,13 +33,15 @@ MEASURE: PATH, or (n PATH) how many it leads to, (n PATH SET) how many of a set,
  max of the values that one item has, (+ MEASURE MEASURE) or - * /
 NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, or a number
 YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
-TABLE: (table SET ((name MEASURE) (name MEASURE optional)) order=name desc limit=5)
- (group SET PATH ((name) (name avg MEASURE)) having=(name > 3) order=name desc)  one row for each end of the path, with
- the number of its items and a summary of their values
+TABLE: (table SET ((price MEASURE) (maker MEASURE optional)) order=price desc limit=5)  a row for each item, its name
+ first, then columns that you name
+ (group SET PATH ((items) (mean avg MEASURE)) having=(items >= 3) order=items desc)  a row for each end of the path:
+ how many items it has, and a summary of their values
 
 The plan is what is asked for: a set for which, who, what or where, a number for how many, a yes/no for is or does, a
-table only where several values of each are asked for. Dates are compared by (year PATH). Use every name, number and
-condition of the question. Reply with JSON only, an example for other terms:
+table only where several values of each are asked for. Dates are compared as they are, also in min, max and top; with a
+year, by (year PATH). Use every name, number and condition of the question. Reply with JSON only, an example for other
+terms:
 {"plan": "(count (where C2 (n R4) > 10))", "left_out": "", "search": ""}
 left_out: conditions of the question that the plan does not say, since no term does; else empty.
 search: if an entity that you need is not among the terms, its name in the graph's words, and no plan: you are asked

@@ -10,7 +10,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.wording import in_words
+from kgsparql.plans.wording import none_in_words
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._plan_calls import WrittenPlan, ask_for_plan
 from kgsparql.retrievers._plan_question import PlanQuestion
@@ -78,8 +78,8 @@ class PlanWriting:
             self.best = RunPlan(computed, written.left_out)
         is_same = written.plan is not None and written.plan == self.before
         self.before = written.plan
-        self.remark = f"You wrote {written.line} before. {self.fault} Mend it, or reply with the same plan."
-        self.remark = self.remark if self.fault else ""
+        again = "If that is the answer, reply with the same plan, else mend it" if computed is not None else "Mend it"
+        self.remark = f"You wrote {written.line} before. {self.fault} {again}." if self.fault else ""
         return not self.fault or is_same
 
     def _look_up(self, name: str) -> None:
@@ -98,6 +98,9 @@ class PlanWriting:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
             return computed, ""
-        part = computed.empty_part or written.plan
-        labels = session.labels(terms_in(part), in_grace=True)
-        return computed, f"It comes to nothing, for there is no {in_words(part, labels.__getitem__)} in this graph."
+        comes_to = "no" if isinstance(written.plan, a.Exists) else "nothing"
+        if computed.empty_part is None:
+            return computed, f"It comes to {comes_to}."
+        labels = session.labels(terms_in(computed.empty_part), in_grace=True)
+        none = none_in_words(computed.empty_part, labels.__getitem__)
+        return computed, f"It comes to {comes_to}: {none} in this graph."

@@ -144,7 +144,8 @@ def test_a_plan_that_stays_none_gives_way_to_the_likeliest_and_is_counted(shop: 
 def test_what_comes_to_nothing_is_asked_about_and_may_stay(shop: KnowledgeBase, names: dict[str, str]) -> None:
     plan = "(exists (where {supplier} (year {founded}) < 1800))".format(**names)
     with asked(shop, "Is any supplier older than 1800?", plan, plan) as (answer, prompts):
-        assert "It comes to nothing, for there is no supplier" in prompts[1]
+        assert "It comes to no: there are no suppliers" in prompts[1]
+        assert "If that is the answer, reply with the same plan" in prompts[1]
         assert len(prompts) == 2
         assert value_of(answer) == "false"
 
