@@ -62,7 +62,8 @@ class PlanWriting:
             used = terms_in(self.best.computed.plan)
             mend_links(session, [one for one in self.found if one.term in used])
         elif self.remark and not self.refused:
-            session.fall_back("plan", f"no plan that can be run: {printable(self.fault or self.remark, 160)}")
+            why = (self.fault or self.remark).partition(";")[0]
+            session.fall_back("plan", f"no plan that can be run: {printable(why, 160)}")
 
     def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""

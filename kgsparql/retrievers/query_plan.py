@@ -10,7 +10,7 @@ Source: ours; plans are enumerated and ranked in place of written after Gu et al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
@@ -83,7 +83,9 @@ class QueryPlan(Retriever):
         found = self.by_rank(asked)
         if found.chosen is None or found.computed is None:
             return Retrieval()
-        return computed_retrieval(found.computed, session, score=found.chosen.score, gaps=found.gaps)
+        made = computed_retrieval(found.computed, session, score=found.chosen.score, gaps=found.gaps)
+        # A model that wrote no plan says whether this one is what was asked.
+        return replace(made, draft=None) if is_read(session.choose) else made
 
     def by_rank(self, asked: PlanQuestion) -> RankedChoice:
         """The likeliest of the plans that can be made of what the question names, and what it comes to."""
