@@ -18,6 +18,7 @@ _YES_OR_NO = {"yes": Literal("true", datatype=_BOOLEAN), "no": Literal("false", 
 _EXAMPLES = 2
 _CHARACTERS = 28
 """Of an example."""
+_DESCRIBED = 60
 
 
 @dataclass(slots=True)
@@ -90,19 +91,18 @@ class TermLines:
         self.lines.append(f"{called} {line}")
 
     def add_entities(
-        self, entities: Mapping[IRI, tuple[IRI, ...]], kinds_of: Mapping[IRI, Sequence[IRI]], asked: Sequence[str]
+        self, entities: Mapping[IRI, tuple[IRI, ...]], known: Mapping[Term, str], asked: Sequence[str]
     ) -> None:
         """Entities, each with the others of its name.
 
-        :param kinds_of: the classes of each.
+        :param known: what each is, where that is known: its classes, or what tells it from another of its name.
         :param asked: the words of the question: an IRI is shown where it has one of them that the label lacks.
         """
         for term, others in entities.items():
             label, name = self.labels[term], local_name(term)
-            kinds = ", ".join(self.labels.get(kind, "") for kind in kinds_of[term][:2])
             says_more = said_besides(term, label, asked)
             more = [f", {1 + len(others)} nodes"] if others else [f", {name}"] if says_more else []
-            more += [f" ({kinds})"] if kinds.strip(", ") else []
+            more += [f" ({printable(known[term], _DESCRIBED)})"] if known.get(term) else []
             self.add("E", ListedName(term, also=others), "".join([label, *more]))
 
     def add_classes(self, classes: Sequence[IRI], counts: Mapping[IRI, int]) -> None:

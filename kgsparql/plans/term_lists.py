@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
 from kgsparql.exploration import descriptions
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -123,7 +123,10 @@ class TermLister:
             *(t for one in kept for t in one.terms),
         ]
         lines = TermLines(self.labels(shown, in_grace=True))
-        lines.add_entities({term: alike[term] for term in entities}, kinds_of, self.asked.texts)
+        known: dict[Term, str] = {term: ", ".join(lines.labels[kind] for kind in own) for term, own in kinds_of.items()}
+        namesakes = namesake_groups((term, lines.labels[term]) for term in entities)
+        known |= descriptions_of(namesakes, self.labels) if namesakes else {}
+        lines.add_entities({term: alike[term] for term in entities}, known, self.asked.texts)
         lines.add_classes(classes, counts)
         lines.add_predicates(kept)
         lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, self.asked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,6 +116,20 @@ def test_nodes_of_one_name_are_one_entity(shop: KnowledgeBase, names: dict[str, 
         assert "E1 Springfield, 2 nodes (town)" in prompt.split("\n")
         assert "Springfield (2 nodes)" in answer.text
         assert value_of(answer) == "2"
+
+
+def test_two_things_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "ships.ttl"
+    described = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix schema: <http://schema.org/> .
+:ship rdfs:label "Titanic" ; schema:description "British ship" ; :length 269 .
+:film rdfs:label "Titanic" ; schema:description "film of 1997" ; :length 194 .
+"""
+    file.write_text(described, encoding="utf-8")
+    with asked(kgsparql.open(file, embedder="none"), "How long is Titanic?", "(max E1 R1)") as (_, (prompt,)):
+        lines = [line for line in prompt.split("\n") if line.startswith("E")]
+    assert sorted(line.partition(" ")[2] for line in lines) == ["Titanic (British ship)", "Titanic (film of 1997)"]
 
 
 def test_what_is_read_by_its_name_is_grouped_by_it(shop: KnowledgeBase, names: dict[str, str]) -> None:
