@@ -24,7 +24,7 @@ from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, normalised
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
 
 MOST_CLASSES = 30
