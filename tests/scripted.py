@@ -29,11 +29,11 @@ Body = dict[str, Any]
 
 
 def purpose(body: Body) -> str:
-    """Which call a request is: ``mentions``, ``sentences``, ``choices``, ``answer`` or ``closed book``."""
+    """Which call a request is: ``mentions``, ``sentences``, ``choices``, ``plan``, ``answer`` or ``closed book``."""
     said = body["messages"][0]["content"]
     heads = {
         "You find": "mentions", "You put": "sentences", "You choose": "choices", "You answer": "answer",
-        "Answer the": "closed book",
+        "You write": "plan", "Answer the": "closed book",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))
 
