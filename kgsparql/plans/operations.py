@@ -56,12 +56,16 @@ class Operations:
 
     def applied(self, reading: Reading) -> list[Reading]:
         """The set after all that the question asks to be done with it, each in the likeliest ways."""
-        if reading.kind != "item" or (isinstance(reading.items, a.Items) and len(reading.items.terms) == 1):
+        is_one = _is_one(reading.items)
+        if reading.kind != "item" or (is_one and not self.reader.asks_whether):
             return [reading]
         found = [reading]
         order = sorted(range(len(self.cues.operations)), key=lambda n: isinstance(self.cues.operations[n], Extreme))
+        if is_one or (isinstance(reading.items, a.Both) and any(map(_is_one, reading.items.sets))):
+            # One thing is the largest of itself, whatever it is.
+            order = [n for n in order if isinstance(self.cues.operations[n], Compared | Absent)]
         for number in order:
-            made = [new for one in found for new in self._one(one, number)]
+            made = [new for one in found for new in self._one(one, number) if not (is_one and _counts(new.items))]
             found = sorted(made, key=lambda r: -r.score)[:_KEPT] or found
         return [reading, *found] if self.reader.asks_whether and order else found
 
@@ -254,3 +258,12 @@ class Operations:
 def _number(value: object) -> Literal:
     text = str(value)
     return Literal(text, datatype=IRI(_XSD + ("integer" if text.isdecimal() else "decimal")))
+
+
+def _is_one(items: a.ItemSet) -> bool:
+    return isinstance(items, a.Items) and len(items.terms) == 1
+
+
+def _counts(items: a.ItemSet) -> bool:
+    """Whether a set is filtered by a count, which for one thing is better compared as a number."""
+    return isinstance(items, a.Where) and isinstance(items.measure, a.HowMany)

@@ -52,7 +52,10 @@ class PlanForms:
                 yield a.Count(reading.items), reading
                 yield from self._stated_numbers(reading)
             case "yes or no":
-                yield a.Exists(reading.items), reading
+                if isinstance(reading.items, a.Top):
+                    yield from self._is_the_best(reading, reading.items)
+                else:
+                    yield a.Exists(reading.items), reading
                 yield from self._comparisons(reading)
             case "summary":
                 yield from self._summaries(reading)
@@ -72,6 +75,15 @@ class PlanForms:
             for option in self.operations.measures(reading, self.cues.words, ("number",))[:_MEASURES]:
                 if option.fit and isinstance(option.measure, a.Value):
                     yield ends(reading.items, option.measure.path), _with(reading, option)
+
+    def _is_the_best(self, reading: Reading, best: a.Top) -> Iterator[tuple[a.Plan, Reading]]:
+        """Whether something that is named is the best of others, which nothing else that is named is about."""
+        if any(not own.is_class for own in reading.named):
+            return
+        for own in self.reader.named:
+            if not own.is_class and isinstance(own.term, IRI):
+                fit = dict.fromkeys(sorted(own.words), own.score)
+                yield a.Exists(a.Both((a.Items((own.term,)), best))), reading.more(fit)
 
     def _comparisons(self, reading: Reading) -> Iterator[Made]:
         """Whether one number compares so with another: how many things, or what is measured of two that are named."""

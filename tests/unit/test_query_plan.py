@@ -127,6 +127,19 @@ def test_the_plan_has_the_form_that_is_asked(nobel: KnowledgeBase, question: str
     assert isinstance(answer.computed.plan, expected), answer.text
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Was Marie Curie born before 1900?", "true"),
+        ("Was Albert Einstein born after 1900?", "false"),
+        ("Is Lord Rayleigh the oldest laureate?", "true"),
+        ("Is Ernest Hemingway the oldest laureate?", "false"),
+    ],
+)
+def test_a_yes_or_no_about_one_thing_is_about_that_thing(nobel: KnowledgeBase, question: str, expected: str) -> None:
+    assert said(nobel.ask(question)) == [expected]
+
+
 def test_cues() -> None:
     cues = read_cues("What are the five oldest universities named Trinity, for each country?")
     assert cues.wanted == "groups"
