@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.session import Session
-from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.graphs.protocols import KnowledgeGraph, naming_of, within
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
@@ -62,19 +62,27 @@ class PlanQuestion:
         :param found: entities that were looked up besides.
         """
         session = self.session
-        counts = _class_counts(session.graph)
+        counts = _class_counts(session)
         lister = TermLister(self.words, self.profiler, session.labels, session.linker, counts, self.sets)
         return lister.lists(session.question, self.named, [*session.links, *found])
 
 
 _COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
 """The classes of the graphs that are open."""
+_COUNTING = Lock()
 
 
-def _class_counts(graph: MeteredGraph) -> Mapping[IRI, int]:
-    """The classes of a graph, read once; none of an endpoint, which may count for long."""
-    if not graph.is_one_local_graph:
+def _class_counts(session: Session) -> Mapping[IRI, int]:
+    """The classes of a graph, read once; none of an endpoint, which may count for long.
+
+    They are known of the graph, not of a question: the query is charged to none, or it would be to the first one.
+
+    :raises CancelledError: if the question is stopped meanwhile.
+    """
+    if not session.graph.is_one_local_graph:
         return {}
-    if graph.graph not in _COUNTS:
-        _COUNTS[graph.graph] = class_counts(graph)
-    return _COUNTS[graph.graph]
+    graph = session.graph.graph
+    with _COUNTING:
+        if graph not in _COUNTS:
+            _COUNTS[graph] = class_counts(within(graph, session.usage))
+        return _COUNTS[graph]
