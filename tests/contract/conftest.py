@@ -195,7 +195,7 @@ def knowledge_of() -> Callable[[str], kgsparql.KnowledgeBase]:
 def as_bytes(answer: Answer) -> str:
     """The answer as JSON, without what may differ from one run to the next."""
     said = answer.to_json()
-    said["usage"] |= {"seconds": None, "cached_calls": None}
+    said["usage"] |= {"seconds": None, "cached_calls": None, "prepared": None}
     return json.dumps(said, ensure_ascii=False)
 
 
