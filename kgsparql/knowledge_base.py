@@ -19,11 +19,12 @@ from kgsparql.answering.session_factory import SessionFactory
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Event, Finished
-from kgsparql.exploration.lookups import GraphLookups
+from kgsparql.exploration.lookups import GraphLookups, check_mentioned
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.protocols import OpenedGraph, naming_of, within
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.indexes import LabelIndexes
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kgsparql.models.embedding import Embedder
     from kgsparql.plans.algebra import Plan
     from kgsparql.plans.running import Computed
-    from kgsparql.rdf.terms import IRI
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 
@@ -172,12 +172,18 @@ class KnowledgeBase(GraphLookups):
         An endpoint has the time of a question for it; a query in a store or file is not stopped.
 
         :raises PlanError: for a plan that makes no sense, or where the graph is several.
+        :raises NotFoundError: if it names something that the graph does not mention, such as another graph's class.
         """
         from kgsparql.plans.running import run
+        from kgsparql.plans.type_check import check, terms_in
         from kgsparql.plans.vocabulary import GraphVocabulary
 
-        vocabulary = GraphVocabulary(labels=naming_of(self.graph).labels)
-        return run(plan, within(self.graph, Usage(Budget())), vocabulary=vocabulary)
+        check(plan)
+        graph = within(self.graph, Usage(Budget()))
+        for term in sorted(terms_in(plan), key=str):
+            if isinstance(term, IRI):
+                check_mentioned(graph, term)
+        return run(plan, graph, vocabulary=GraphVocabulary(labels=naming_of(self.graph).labels))
 
     def plan(
         self, question: str, *, entities: tuple[IRI | str, ...] = (), budget: Budget | None = None

@@ -19,15 +19,15 @@ from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
 from kgsparql.events import Numbering
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.exploration.lookups import entity_named
+from kgsparql.exploration.lookups import check_mentioned, counts_nothing, entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
+from kgsparql.graphs.protocols import OpenedGraph, members_of, within
 from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap
+from kgsparql.rdf.terms import IRI, PrefixMap
 
 if TYPE_CHECKING:
     from kgsparql.linking.linker import Linker
@@ -102,7 +102,7 @@ class SessionFactory:
             for e in asking.entities
         )
         for term in given:
-            _check_mentioned(graph, term)
+            check_mentioned(graph, term)
         return given
 
     def _prepared(
@@ -135,7 +135,7 @@ class SessionFactory:
     def _is_empty_of(self, graph: OpenedGraph) -> bool:
         if self._is_empty is not None:
             return self._is_empty
-        is_empty = _counts_nothing(graph.select(Query.load("any")), "count")
+        is_empty = counts_nothing(graph.select(Query.load("any")), "count")
         if not isinstance(graph, FederatedGraph) or not graph.errors:
             self._is_empty = is_empty
         return is_empty
@@ -180,19 +180,3 @@ def _naming_what_took_the_time(graph: OpenedGraph) -> Iterator[None]:
         command = f"kgsparql index -k {' -k '.join(map(shlex.quote, endpoints))}"
         hint = f"{error.hint}; if the labels there were never read, `{command}` does that once"
         raise BudgetExceededError(message, hint=hint, **error.detail) from error
-
-
-def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
-    """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
-    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
-    if _counts_nothing(found, "places"):
-        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
-        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
-        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
-        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
-
-
-def _counts_nothing(found: Solutions, name: str) -> bool:
-    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
-    counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
-    return found.complete and counts == ["0"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.errors import InputError
+from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ def _plan_question(
         own = {} if chosen is None else written_plan(chosen.plan)
         c.write_json({**_question_json(planned), **own, **run}, output)
         return chosen is not None
+    if not (planned.named or planned.candidates):
+        message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
+        raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
     lines = [*_named_lines(planned), "", *_candidate_lines(planned)]
     if chosen is not None and found is not None:
         lines += [
@@ -99,11 +103,10 @@ def _plan_question(
 
 
 def _named_lines(planned: PlannedQuestion) -> list[str]:
-    lines = [
+    return [
         f"{one.kind:8}{printable(one.words, 60) or '–'} → {printable(one.label, 80)} {one.term}"
         for one in planned.named
     ]
-    return lines or ["nothing in the question is called so in this graph (kgsparql find TEXT searches its names)"]
 
 
 def _candidate_lines(planned: PlannedQuestion) -> list[str]:
@@ -137,9 +140,11 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
 def _content(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
-        raise InputError(f"{file}: {why}", hint='an object with "names" and "plan" is expected') from error
+    except OSError as error:
+        hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
+        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
+    except ValueError as error:
+        raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
 
 
 def _terms_of(asked: Any) -> set[Term]:

@@ -16,10 +16,11 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
-from kgsparql.graphs.protocols import Interruptible, OpenedGraph
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solutions
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, PrefixMap, Term, iri, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, local_name, normalised, printable
 
 _CLASSES = 500
 """The commonest classes, among which a class without a label is looked for."""
@@ -146,3 +147,22 @@ def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, language
     raise NotFoundError(
         f"nothing is labelled {printable(text, 80)!r}", hint=f"search for it: kgsparql find {printable(text, 80)!r}"
     )
+
+
+def check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
+    """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing.
+
+    :raises NotFoundError: if no triple has it.
+    """
+    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
+    if counts_nothing(found, "places"):
+        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
+        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
+        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
+        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
+
+
+def counts_nothing(found: Solutions, name: str) -> bool:
+    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
+    counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
+    return found.complete and counts == ["0"]

@@ -28,7 +28,7 @@ ACCOUNTED = 0.4
 class RankedPlan:
     """A plan and how well it fits a question.
 
-    :param score: in [0, 1]: the share of what is asked that it accounts for, less what speaks against it.
+    :param score: the share of what is asked that it accounts for, about 1 if that is all, less what speaks against it.
     :param left: places of the words that it does not account for.
     :param silent: its steps that nothing in the question asks for.
     :param is_of_another_class: the question says which class it asks for, and this finds another.

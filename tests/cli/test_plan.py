@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import kgsparql
 from kgsparql.errors import PlanError
@@ -138,9 +139,26 @@ def test_a_question_as_json_is_a_plan_that_can_be_run_again(run: Run, tmp_path: 
     [
         ((), 2, "a question, or --plan FILE"),
         (("How many?", "--plan", "x.json"), 2, "a question, or --plan FILE"),
-        (("blah xyzzy?",), 3, ""),
+        (("--plan", "no/such.json"), 2, "-f json -o no/such.json writes one"),
+        (("blah xyzzy?",), 3, "nothing in 'blah xyzzy?' is called so in this graph"),
     ],
 )
 def test_what_cannot_be_planned_is_said(run: Run, arguments: tuple[str, ...], status: int, message: str) -> None:
     done = run("plan", *arguments, "-k", NOBEL)
-    assert (done.exit_code, message in done.stderr) == (status, True)
+    assert (done.exit_code, message in done.stderr, done.stdout) == (status, True, "")
+
+
+def test_a_plan_over_what_the_graph_does_not_mention_is_an_error_and_not_a_zero(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps({"names": {"C1": {"term": "<http://e.org/Nothing>"}}, "plan": ["count", "C1"]}))
+    done = run("plan", "--plan", file, "-k", NOBEL)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "<http://e.org/Nothing> is not in the graph" in done.stderr
+
+
+def test_the_schema_of_a_plan_has_the_plans_that_are_written(run: Run) -> None:
+    schema = json.loads(run("schema", "plan").stdout)
+    planned = json.loads(run("plan", "How many Nobel laureates are there?", "-k", NOBEL, "-f", "json").stdout)
+    Draft202012Validator(schema).validate(planned)
+    assert not Draft202012Validator(schema).is_valid({**planned, "plan": ["explode", "C1"]})
+    assert run("schema", "soup").exit_code == 2

@@ -11,10 +11,13 @@ import pytest
 import rdflib
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.plan_schema import plan_schema
 from kgsparql.plans.reading import read_plan_file
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
 from kgsparql.plans.witnesses import witnesses
@@ -24,6 +27,7 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
 
+_SCHEMA = Draft202012Validator(plan_schema())
 _E = "http://e.org/"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _ITEMS = [IRI(_E + name) for name in "abcdef"]
@@ -235,9 +239,30 @@ def test_groups_are_those_that_plain_python_makes(
 @given(_SETS | _NUMBER | _CONDITION)
 def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
     again = json.loads(json.dumps(written_plan(plan)))
+    _SCHEMA.validate(again)
     assert read_plan_file(again) == plan
     assert compiled(read_plan_file(again)).text == compiled(plan).text
     assert in_words(plan, lambda term: term.value)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ["explode", "C1"],
+        ["count"],
+        ["count", "C1", "C1"],
+        ["where", "C1", "R1>", "~", 3],
+        ["top", "C1", "R1>", "1", "desc"],
+        ["group", "C1", "R1>", [["items", "R1>"]]],
+        {"count": "C1"},
+    ],
+)
+def test_what_is_no_plan_is_not_of_the_schema(plan: Any) -> None:
+    names = {"C1": {"term": "<http://e.org/C>"}, "R1": {"term": "<http://e.org/r>", "kind": "number"}}
+    assert not _SCHEMA.is_valid({"names": names, "plan": plan})
+    assert _SCHEMA.is_valid({"names": names, "plan": ["count", "C1"]})
+    with pytest.raises(PlanError):
+        read_plan_file({"names": names, "plan": plan})
 
 
 def _has_absence(part: Any) -> bool:
