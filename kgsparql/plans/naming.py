@@ -43,6 +43,8 @@ def named_in(
     for link in links:
         own = list(_of_link(link, asked, labels)) if link.kind == "entity" else []
         is_exact = link.matched in {"exact", "given"}
+        if _is_unit(link, asked):
+            continue
         if is_exact or not (any(own[0].words <= c.words for c in classes if own) or _is_common_word(link, asked)):
             entities += own
     taken = {i for own in entities for i in own.words}
@@ -61,6 +63,13 @@ def _is_common_word(link: LinkedEntity, asked: QuestionWords) -> bool:
     """Whether a mention is a common word, of which some name has it too: `institution`, `released`."""
     places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
     return len(places) == 1 and link.mention.text.islower()
+
+
+def _is_unit(link: LinkedEntity, asked: QuestionWords) -> bool:
+    """Whether a mention is what a number counts: `seconds`, in `longer than 600 seconds`."""
+    places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
+    before = min(places, default=0) - 1
+    return before >= 0 and link.mention.text.islower() and asked.texts[before].isdecimal()
 
 
 def _of_link(link: LinkedEntity, asked: QuestionWords, labels: TermLabels) -> Iterator[NamedTerm]:

@@ -30,6 +30,8 @@ SHOP = """
 :sales a :Department ; rdfs:label "Sales" . :empty a :Department ; rdfs:label "Archive" .
 :ann a :Employee ; rdfs:label "Ann Berg" ; :worksIn :sales .
 :ben a :Employee ; rdfs:label "Ben Carp" ; :worksIn :sales .
+:Brand a rdfs:Class ; rdfs:label "brand" . :grams a :Brand ; rdfs:label "Grams" ; :weight_g 1 .
+:kilo a :Brand ; rdfs:label "Kilo" ; :weight_g 1000 .
 """
 
 
@@ -69,6 +71,7 @@ def said(answer: Answer) -> list[str]:
         ("What is the average price of the products?", ["10.8666666666666666"]),
         ("Are there suppliers in Spain?", ["true"]),
         ("Is the Hammer heavier than the Saw?", ["true"]),
+        ("Are there brands heavier than 500 grams?", ["true"]),
         ("Which products are supplied by Ironworks?", ["Hammer", "Saw"]),
     ],
 )
