@@ -10,6 +10,7 @@ from typing import TypeVar
 from kgsparql.answering import reranking
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
+from kgsparql.answering.computed_paths import computed_of_path
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.question_rewriting import rewritten_question
@@ -72,11 +73,13 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    is_unchosen = (draft.is_ranked or not draft.text) and error is None and not session.notes.partial
+    missing: tuple[Gap, ...] = ()
     if found.computed is not None:
         missing = found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
-    else:
-        missing = _gaps(found, session) if is_unchosen else ()
+    elif (draft.is_ranked or not draft.text) and error is None and not session.notes.partial:
+        missing = _gaps(found, session)
+        if (computed := _computed_beside(found, session, missing)) is not None:
+            found, draft, missing = computed, computed.draft or draft, ()
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
@@ -230,6 +233,17 @@ def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
     except UnreachableError as error:
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
         return ()
+
+
+def _computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """What is asked to be computed of what was found, verified, with the evidence that was found; ``None`` if nothing."""
+    computed: Retrieval | None = None
+    with session.within_budget():
+        computed = computed_of_path(found, session, missing)
+    if computed is None:
+        return None
+    verified = _without_lost_items(computed, session)
+    return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
 
 
 def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:

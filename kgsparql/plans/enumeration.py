@@ -41,12 +41,15 @@ class RankedPlan:
     is_of_another_class: bool = False
 
 
-def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8) -> list[RankedPlan]:
-    """The likeliest plans for a question, the best first."""
+def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8, found: Reading | None = None) -> list[RankedPlan]:
+    """The likeliest plans for a question, the best first.
+
+    :param found: the set that the question is about, where that is known.
+    """
     operations = Operations(reader, cues)
     forms = PlanForms(operations)
     ranked: dict[a.Plan, RankedPlan] = {}
-    for reading in _sets(reader, operations):
+    for reading in _sets(reader, operations) if found is None else operations.applied(found):
         for plan, accounted in forms.plans(reading):
             try:
                 check(plan)

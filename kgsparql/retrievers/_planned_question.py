@@ -15,7 +15,7 @@ from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.retrievers._plan_question import PlanQuestion
+from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.retrievers.query_plan import QueryPlan
 
 

@@ -13,7 +13,7 @@ from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import none_in_words
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._plan_calls import WrittenPlan, ask_for_plan
-from kgsparql.retrievers._plan_question import PlanQuestion
+from kgsparql.answering.plan_question import PlanQuestion
 
 _ASKED = 3
 """Times that a model is asked, at most: once more to look up a name, once more to mend a plan."""

@@ -27,7 +27,7 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
-from kgsparql.retrievers._plan_question import PlanQuestion
+from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.retrievers._written_plans import PlanWriting
 
 _NEARLY = 0.05

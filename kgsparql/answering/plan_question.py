@@ -14,7 +14,7 @@ from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
 from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import NamedTerm, Reader
+from kgsparql.plans.readings import NamedTerm, Reader, Reading
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -48,13 +48,16 @@ class PlanQuestion:
         profiler = Profiler(session.graph, vocabulary, direction=session.direction)
         return cls(session, words, named, profiler, vocabulary, sets)
 
-    def ranked_plans(self, most: int) -> list[RankedPlan]:
-        """The likeliest plans, the best first."""
+    def ranked_plans(self, most: int, *, found: Reading | None = None) -> list[RankedPlan]:
+        """The likeliest plans, the best first.
+
+        :param found: the set that the question is about, where that is known.
+        """
         cues = read_cues(self.session.question)
         asks_whether = cues.wanted == "yes or no"
         after = self.words.nouns_after(cues.following(self.words.texts))
         reader = Reader(self.words, self.profiler, self.session.labels, self.named, asks_whether, after, self.sets)
-        return enumerated_plans(reader, cues, most=most)
+        return enumerated_plans(reader, cues, most=most, found=found)
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.
