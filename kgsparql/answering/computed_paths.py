@@ -3,52 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed_answers import computed_retrieval
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.session import Session
+from kgsparql.answering.verified_retrieval import without_lost_items
 from kgsparql.errors import QueryError
-from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan
-from kgsparql.plans.readings import Reading
+from kgsparql.plans.readings import Reading, both
 from kgsparql.plans.running import run
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
 
 _SETS = 20
 """Sets that are looked at: what the path leads to, and what that leads to."""
 _PLANS = 4
-_SURE = 0.6
-"""A plan that fits the question less well is not its answer."""
-
-
-_SAID_BY_PLANS = frozenset({"operation", "word", "kind"})
+_SURE = 0.99
+"""A plan that fits the question less well, such as one with a measure that nobody named, is not its answer."""
+_SAID_BY_PLANS = frozenset({"operation", "word"})
 """What a path may leave out of a question that a plan over its ends can account for."""
 
 
-def computed_of_path(found: Retrieval, session: Session, missing: Sequence[Gap]) -> Retrieval | None:
-    """What the question asks to be computed, of all that the best path leads to; ``None`` where no plan says all of it.
+def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """What is asked to be computed of what was found, verified, beside the evidence; ``None`` if nothing is.
 
-    :param missing: what of the question the path does not account for.
+    :param missing: what of the question the best path does not account for.
     """
-    codes = {gap.code for gap in missing}
-    if "operation" not in codes or not codes <= _SAID_BY_PLANS:
+    computed: Retrieval | None = None
+    with session.within_budget():
+        computed = _computed_of_path(found, session, missing)
+    if computed is None:
         return None
-    best = next((item for item in found.evidence if item.marker in found.candidates[0].markers), None)
-    items = None if best is None or best.cuts else _ends_of(best)
-    if best is None or items is None or not session.graph.is_one_local_graph:
+    verified = without_lost_items(computed, session)
+    return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
+
+
+def _computed_of_path(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """What is asked to be computed of all that the best path leads to; ``None`` where no plan says it all."""
+    is_asked = operation_asked(session.own_words) is not None and session.graph.is_one_local_graph
+    first = found.candidates[0].markers if found.candidates else ()
+    best = next((item for item in found.evidence if item.marker in first and item.paths), None)
+    if best is None or not is_asked or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
         return None
     asked = PlanQuestion.of(session, sets=_SETS)
-    profile = asked.profiler(items)
-    steps = session.labels([step.predicate for step in best.paths[0].property_path.steps], in_grace=True)
-    fit = {i: 1.0 for name in steps.values() for own in asked.words.fits([name]) for i in own}
-    starts = frozenset(own for own in asked.named if own.term in {path.start for path in best.paths})
-    fit |= {i: 1.0 for own in starts for i in own.words}
-    kind = "item" if all(isinstance(end, IRI) for end in best.ends) else "text"
-    reading = Reading(items, fit, starts, classes=profile.classes, kind=kind)
-    plans = [own for own in asked.ranked_plans(_PLANS, found=reading) if _says_all(own, items)]
+    items = _asked_ends(best, asked)
+    if items is None:
+        return None
+    left = {word for gap in missing for word in gap.words.split()}
+    said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
+    reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
+    plans = [own for own in asked.ranked_plans(_PLANS, found=reading) if own.plan != items and _says_all(own)]
     if not plans:
         return None
     try:
@@ -59,20 +71,31 @@ def computed_of_path(found: Retrieval, session: Session, missing: Sequence[Gap])
     return computed_retrieval(computed, session, score=plans[0].score)
 
 
-def _says_all(ranked: RankedPlan, items: a.ItemSet) -> bool:
-    """Whether a plan leaves nothing of the question out, and does something with the set."""
-    return ranked.plan != items and not ranked.left and not ranked.silent and ranked.score >= _SURE
+def _says_all(ranked: RankedPlan) -> bool:
+    return not (ranked.left or ranked.silent or ranked.is_of_another_class) and ranked.score >= _SURE
 
 
-def _ends_of(best: EvidenceItem) -> a.ItemSet | None:
-    """All that the path of an item leads to, as a set; ``None`` where no set is just that."""
+def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
+    """What is asked for of all that a path leads to, as a set; ``None`` where the question names what is not in it."""
     path = best.paths[0].property_path
     starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
-    is_of_schema = any(step.predicate == SUBCLASS_OF for step in path.steps)
-    if not path.steps or is_of_schema or not all(isinstance(start, IRI) for start in starts):
+    named = {own.term for own in asked.named if not own.is_class}
+    named |= {link.term for link in asked.session.links if link.kind == "entity"}
+    ends = _all_ends(best, path, [start for start in starts if isinstance(start, IRI)])
+    if ends is None or not named <= set(starts):
         return None
-    ends = a.Ends(a.Items(starts), path)
-    turns = [later.inverts(earlier) for earlier, later in zip(path.steps, path.steps[1:], strict=False)]
+    places = asked.asked_for(read_cues(asked.session.question))
+    wanted = [own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts]
+    return both(a.Instances(wanted[0]), ends) if wanted and isinstance(wanted[0], IRI) else ends
+
+
+def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:
+    """All items that a path leads to, as a set; ``None`` where no set is just that."""
+    is_of_schema = any(step.predicate == SUBCLASS_OF for step in path.steps)
+    if best.cuts or is_of_schema or not starts or not all(isinstance(end, IRI) for end in best.ends):
+        return None
+    ends = a.Ends(a.Items(tuple(starts)), path)
+    turns = [later.inverts(earlier) for earlier, later in pairwise(path.steps)]
     if not any(turns):
         return ends
-    return a.Minus(ends, a.Items(starts)) if len(path) == 2 else None  # the start is none of those beside it
+    return a.Minus(ends, a.Items(tuple(starts))) if len(path) == 2 else None  # the start is none of those beside it

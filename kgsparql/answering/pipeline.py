@@ -10,23 +10,22 @@ from typing import TypeVar
 from kgsparql.answering import reranking
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
-from kgsparql.answering.computed_paths import computed_of_path
+from kgsparql.answering.computed_paths import computed_beside
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.question_rewriting import rewritten_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
+from kgsparql.answering.verified_retrieval import without_lost_items
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
-from kgsparql.events import EvidenceFound, Finished, Verified
+from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
-from kgsparql.evidence.verification import Verification, verify
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
@@ -73,13 +72,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    missing: tuple[Gap, ...] = ()
-    if found.computed is not None:
-        missing = found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
-    elif (draft.is_ranked or not draft.text) and error is None and not session.notes.partial:
-        missing = _gaps(found, session)
-        if (computed := _computed_beside(found, session, missing)) is not None:
-            found, draft, missing = computed, computed.draft or draft, ()
+    found, draft, missing = _judged(found, draft, session, failed=error is not None)
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
@@ -146,7 +139,7 @@ def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool
         session.notes.append(_STATEMENTS, code="statements_ignored")
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    found = _without_lost_items(retrieval, session)
+    found = without_lost_items(retrieval, session)
     if rerank is not None:
         with session.within_budget():
             return reranking.reranked_retrieval(found, session, first=rerank)
@@ -226,6 +219,19 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
     return compose_from_templates(found), None
 
 
+def _judged(
+    found: Retrieval, draft: Draft, session: Session, *, failed: bool
+) -> tuple[Retrieval, Draft, tuple[Gap, ...]]:
+    """What was found and drafted, or what a path comes to that was asked for, and what of the question is left out."""
+    if found.computed is not None:
+        return found, draft, found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
+    if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
+        return found, draft, ()
+    missing = _gaps(found, session)
+    computed = computed_beside(found, session, missing)
+    return (found, draft, missing) if computed is None else (computed, computed.draft or draft, ())
+
+
 def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
     """What of the question is not accounted for; nothing, and a note, where an embedder fails over it."""
     try:
@@ -235,68 +241,10 @@ def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
         return ()
 
 
-def _computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """What is asked to be computed of what was found, verified, with the evidence that was found; ``None`` if nothing."""
-    computed: Retrieval | None = None
-    with session.within_budget():
-        computed = computed_of_path(found, session, missing)
-    if computed is None:
-        return None
-    verified = _without_lost_items(computed, session)
-    return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
-
-
-def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
-    found = verify(retrieval.evidence, session.graph.unlimited())
-    if found.removed:
-        are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
-        session.notes.append(
-            f"{counted(len(found.removed), 'cited triple')} {are} not in the graph any more: "
-            f"what rested on {them} is gone",
-            code="triples_gone",
-        )
-    if (nameless := found.unknown - found.unanswered) > 0:
-        have = "has" if nameless == 1 else "have"
-        session.notes.append(
-            f"{counted(nameless, 'cited triple')} {have} blank nodes and could not be looked up again",
-            code="unverified",
-        )
-    if found.unanswered:
-        why = _why_unanswered(found, session)
-        session.notes.append(
-            f"{counted(found.unanswered, 'cited triple')} could not be looked up again{why}", code="unverified"
-        )
-    if found.failure is not None:
-        session.notes.lose(found.failure)
-    if found.ended is not None:
-        session.notes.end(found.ended)
-    session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
-    lost = frozenset(found.lost)
-    return replace(
-        retrieval,
-        evidence=found.evidence,
-        candidates=_still_cited(retrieval.candidates, lost),
-        draft=None if lost else retrieval.draft,
-        tree=DecisionTree() if lost else retrieval.tree,
-    )
-
-
-def _why_unanswered(found: Verification, session: Session) -> str:
-    """Why triples could not be looked up again, as far as no other note says it."""
-    if found.ended is not None:
-        return ": no time was left"
-    return "" if found.failure is not None or session.graph.failures else ": the endpoint cut the results"
-
-
 def _tree_of(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
     cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
     drawn = cited if len(cited) else evidence
     return decision_tree(drawn, evidence_labels(drawn, session))
-
-
-def _still_cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
-    kept = (replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in answers)
-    return tuple(a for a in kept if a.markers)
 
 
 def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:

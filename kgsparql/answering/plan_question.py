@@ -11,6 +11,7 @@ from kgsparql.answering.session import Session
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of, within
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.cues import Cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
 from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
@@ -54,10 +55,20 @@ class PlanQuestion:
         :param found: the set that the question is about, where that is known.
         """
         cues = read_cues(self.session.question)
-        asks_whether = cues.wanted == "yes or no"
-        after = self.words.nouns_after(cues.following(self.words.texts))
-        reader = Reader(self.words, self.profiler, self.session.labels, self.named, asks_whether, after, self.sets)
+        reader = Reader(
+            self.words,
+            self.profiler,
+            self.session.labels,
+            self.named,
+            cues.wanted == "yes or no",
+            self.asked_for(cues),
+            self.sets,
+        )
         return enumerated_plans(reader, cues, most=most, found=found)
+
+    def asked_for(self, cues: Cues) -> frozenset[int]:
+        """The places of the words right after those that ask which, how many, or for the most."""
+        return self.words.nouns_after(cues.following(self.words.texts))
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.

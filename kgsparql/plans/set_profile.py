@@ -111,10 +111,12 @@ class Profiler:
         *begun, last = items.path.steps
         before = a.Ends(items.start, PropertyPath(tuple(begun))) if begun else items.start
         near = self.sample(before)
-        if near and all(isinstance(term, IRI) for term in near):
-            return a.Ends(a.Items(near), PropertyPath((last,)))
+        if near and len(iris := _iris(near)) == len(near):
+            return a.Ends(a.Items(iris), PropertyPath((last,)))
         shorter = self._from_sample(before)  # a blank node has no name to begin at
-        return a.Ends(shorter.start, PropertyPath((*shorter.path.steps, last))) if isinstance(shorter, a.Ends) else items
+        return (
+            a.Ends(shorter.start, PropertyPath((*shorter.path.steps, last))) if isinstance(shorter, a.Ends) else items
+        )
 
     def _some(self, items: a.ItemSet, most: int) -> g.Select:
         x = Variable("x")
@@ -137,13 +139,13 @@ class Profiler:
         terms = self.sample(items)[:ITEMS]
         if not terms:
             return SetProfile(0, ())
-        named = all(isinstance(term, IRI) for term in terms)
-        some = g.Values(Variable("x"), terms) if named else self._some(self._from_sample(items), ITEMS)
+        iris = _iris(terms)
+        is_named = len(iris) == len(terms)  # a blank node has no name to ask with
+        some = g.Values(Variable("x"), iris) if is_named else self._some(self._from_sample(items), ITEMS)
         facts: dict[Step, dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
         for direction in directions(self.direction):
             for start, predicate, end in self._facts(some, direction):
                 facts[Step(predicate, direction)][start].add(end)
-        iris = [t for t in terms if isinstance(t, IRI)]
         firsts = {step: self._first_ends(own) for step, own in facts.items()}
         classes = self._classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
         uses = [
@@ -187,6 +189,10 @@ class Profiler:
                 if isinstance(solution["c"], IRI):
                     found[solution["x"]].add(solution["c"])
         return found
+
+
+def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
+    return tuple(term for term in terms if isinstance(term, IRI))
 
 
 def kind_at_end(ends: Sequence[Term]) -> a.Kind:

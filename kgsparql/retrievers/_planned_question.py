@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from kgsparql.answering.entity_linking import EntityLinking
+from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.session import Session
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.enumeration import RankedPlan
@@ -15,7 +16,6 @@ from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.retrievers.query_plan import QueryPlan
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgsparql.answering.link_mending import looked_up, mend_links
+from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.errors import PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans import algebra as a
@@ -13,7 +14,6 @@ from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import none_in_words
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._plan_calls import WrittenPlan, ask_for_plan
-from kgsparql.answering.plan_question import PlanQuestion
 
 _ASKED = 3
 """Times that a model is asked, at most: once more to look up a name, once more to mend a plan."""

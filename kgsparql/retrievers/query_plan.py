@@ -17,6 +17,7 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.choosing import is_read
 from kgsparql.answering.computed_answers import computed_retrieval, reading_in_words
 from kgsparql.answering.option_ranges import Within
+from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
@@ -27,7 +28,6 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
-from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.retrievers._written_plans import PlanWriting
 
 _NEARLY = 0.05

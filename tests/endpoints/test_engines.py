@@ -19,6 +19,7 @@ from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans.cue_reading import read_cues
 from kgsparql.rdf.query import Query
 from kgsparql.retrievers import names
 from tests.conftest import FIXTURES, PREFIXES
@@ -142,7 +143,9 @@ def test_a_method_finds_the_same_on_virtuoso(nobel: KnowledgeBase, on_virtuoso: 
     """All questions; or every tenth, for each method others."""
     remote = KnowledgeBase(on_virtuoso(NOBEL), embedder="none")
     first = WALKING.index(method) % every
-    check_same(nobel, remote, method, [question["question"] for question in QUESTIONS[first::every]])
+    asked = [question["question"] for question in QUESTIONS[first::every]]
+    looked_up = [text for text in asked if not read_cues(text).is_any]  # at endpoints nothing is computed
+    check_same(nobel, remote, method, looked_up)
 
 
 def test_a_plan_has_the_same_value_on_virtuoso(nobel: KnowledgeBase, on_virtuoso: Open) -> None:
