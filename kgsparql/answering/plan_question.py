@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.session import Session
+from kgsparql.budget import Budget, Usage
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of, within
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
@@ -46,7 +48,7 @@ class PlanQuestion:
         named: list[NamedTerm] = []
         with session.within_budget():
             named = named_in(session.question, words, session.links, session.linker, session.labels)
-        profiler = Profiler(session.graph, vocabulary, direction=session.direction)
+        profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=_common_profiler(session))
         return cls(session, words, named, profiler, vocabulary, sets)
 
     def ranked_plans(self, most: int, *, found: Reading | None = None) -> list[RankedPlan]:
@@ -83,7 +85,10 @@ class PlanQuestion:
 
 _COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
 """The classes of the graphs that are open."""
-_COUNTING = Lock()
+_PROFILERS: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], Profiler]] = WeakKeyDictionary()
+"""What is known of these classes, by what of the graph is walked."""
+_KEEPING = Lock()
+_NO_LIMIT = Budget(max_queries=None, max_rows=None, max_seconds=None)
 
 
 def _class_counts(session: Session) -> Mapping[IRI, int]:
@@ -96,7 +101,22 @@ def _class_counts(session: Session) -> Mapping[IRI, int]:
     if not session.graph.is_one_local_graph:
         return {}
     graph = session.graph.graph
-    with _COUNTING:
+    with _KEEPING:
         if graph not in _COUNTS:
-            _COUNTS[graph] = class_counts(within(graph, session.usage))
+            _COUNTS[graph] = class_counts(graph, within(graph, session.usage).select)
         return _COUNTS[graph]
+
+
+def _common_profiler(session: Session) -> Profiler | None:
+    """Looks at what is the same for all questions about a graph, charged to none; ``None`` for an endpoint."""
+    if not session.graph.is_one_local_graph:
+        return None
+    graph, ignored = session.graph.graph, session.graph.ignored
+    walked = (session.direction, ignored.terms, ignored.qualifiers)
+    with _KEEPING:
+        own = _PROFILERS.setdefault(graph, {})
+        if walked not in own:
+            free = MeteredGraph(graph, Usage(_NO_LIMIT), lambda _: None, ignored=replace(ignored))
+            vocabulary = GraphVocabulary(labels=naming_of(graph).labels)
+            own[walked] = Profiler(free, vocabulary, direction=session.direction)
+        return own[walked]

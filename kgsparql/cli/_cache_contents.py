@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
+from kgsparql.graphs.kept_counts import FOLDER as COUNTS
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, is_to_be_left_alone
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.models.language_model import KIND
@@ -30,6 +31,7 @@ _VECTORS = "vectors"
 _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
+    COUNTS: "what was counted over whole graphs",
     "endpoints": "what endpoints are",
     FOLDER: "when public endpoints were asked last, and whether they want peace",
 }

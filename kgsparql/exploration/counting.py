@@ -12,6 +12,7 @@ from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint_info import endpoint_json
+from kgsparql.graphs.kept_counts import counted
 from kgsparql.graphs.profiles.profile import profile_of
 from kgsparql.graphs.protocols import Interruptible, KnowledgeGraph, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
@@ -94,20 +95,20 @@ def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown
     kind = "_distinct" if counter.may_repeat_triples else ""
     triples = counter.number("triples", Query.load(f"info_triples{kind}"))
     named = counter.named_graphs(shown + 1)
-    counted = {
+    commonest = {
         what: counter.counts(what, Query.load(query).limit(shown + 1), prefixes)
         for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
     }
     cuts = []
     if len(named) > shown:
         cuts.append(Cut("named graphs", shown, counter.number("named graphs", Query.load("info_graph_count"))))
-    cuts += [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
+    cuts += [Cut(what, shown) for what, rows in commonest.items() if len(rows) > shown]
     return {
         "name": graph.name,
         "triples": triples,
         "sources": [asdict(source) for source in graph.stored],
         "named_graphs": named[:shown],
-        **{what: rows[:shown] for what, rows in counted.items()},
+        **{what: rows[:shown] for what, rows in commonest.items()},
         "cuts": [str(cut) for cut in cuts],
         "missing": counter.missing,
         **({"endpoint": endpoint_json(graph)} if isinstance(graph, EndpointGraph) else {}),
@@ -164,7 +165,7 @@ class _Counter:
             if profile_of(self.graph).is_public and isinstance(self.graph, Interruptible):
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
-                found = self.graph.select(query)
+                found = counted(self.graph, query)
         except GRAPH_FAILED as error:
             self._miss(what, error)
             return Solutions()

@@ -80,8 +80,9 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
 
 def _label_queries(naming: Naming) -> list[Query]:
     """The queries for labels on a term itself, and on another node; not bound to terms yet."""
-    linked = Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)
-    return [Query.load("labels").bind(predicate=naming.labels), linked]
+    own = [Query.load("labels").bind(predicate=naming.labels)]
+    linked = [Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)] if naming.links else []
+    return own + linked
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:

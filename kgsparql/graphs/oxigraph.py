@@ -15,7 +15,8 @@ from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.manifest import Manifest, StoredSource
 from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
+from kgsparql.rdf.vocabulary import Naming
 
 _Result = TypeVar("_Result")
 
@@ -55,10 +56,26 @@ class OxigraphGraph:
         self.stored = tuple(stored)
         self.prefixes = Manifest(self.stored).prefixes
 
+    @property
+    def is_as_loaded(self) -> bool:
+        """Whether its triples stay those of its files or its store: nobody else holds it, as of one made in Python."""
+        return isinstance(self._fingerprint, str)
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the content, in hexadecimal."""
         return self._fingerprint if isinstance(self._fingerprint, str) else self._fingerprint()
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The label predicates; the links to predicates that are labelled on another node, where there are any.
+
+        Among all that leads to a class of a million things, to look for such links takes a second.
+        """
+        return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
+
+    def _is_used(self, predicate: IRI) -> bool:
+        return next(self.store.quads_for_pattern(None, predicate, None, None), None) is not None
 
     @property
     def notes(self) -> tuple[str, ...]:

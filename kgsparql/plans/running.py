@@ -95,7 +95,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     if len(members_of(graph)) > 1:
         raise PlanError(
             "a plan is computed on one graph, and these are several",
-            hint="load them into one: kgsparql load -o STORE FILE…",
+            hint="load them into one: kgsparql load FILE… --store STORE",
         )
     own = vocabulary or GraphVocabulary()
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
 from kgsparql.exploration import descriptions
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.kept_counts import counted
+from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
@@ -74,12 +75,15 @@ def texts_of(question: str, asked: QuestionWords) -> list[str]:
     return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
 
 
-def class_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
-    """How many items the commonest classes of a graph have, schemas left out; one query that reads all of them."""
-    counted = [(s["term"], s["count"]) for s in graph.select(Query.load("info_classes").limit(_CLASSES_READ))]
+def class_counts(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) -> dict[IRI, int]:
+    """How many items the commonest classes of a graph have, schemas left out; one query that reads all of them, once.
+
+    :param select: runs the query.
+    """
+    found = counted(graph, Query.load("info_classes").limit(_CLASSES_READ), select)
     return {
         term: int(number.value)
-        for term, number in counted
+        for term, number in ((s["term"], s["count"]) for s in found)
         if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
     }
 

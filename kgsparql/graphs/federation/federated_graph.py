@@ -102,7 +102,8 @@ class FederatedGraph:
     @property
     def naming(self) -> Naming:
         """By which predicates the members name things; those that a member states itself come first."""
-        named = sorted((naming_of(member) for member in self.members), key=lambda naming: naming == Naming())
+        usual = Naming().labels
+        named = sorted((naming_of(member) for member in self.members), key=lambda naming: naming.labels == usual)
         labels = dict.fromkeys(predicate for naming in named for predicate in naming.labels)
         return Naming(tuple(labels), tuple(dict.fromkeys(link for naming in named for link in naming.links)))
 

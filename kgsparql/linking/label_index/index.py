@@ -34,8 +34,8 @@ EMBED_AT_ONCE = 2_000
 def index_directory(graph: OpenedGraph, parent: Path) -> Path:
     """The place of a graph's index below a directory: another one for other data or another recipe."""
     url = _url_of_large(graph)
-    naming = naming_of(graph)
-    made_by = RECIPE if naming == Naming() else recipe(naming)
+    own = recipe(naming_of(graph))
+    made_by = RECIPE if own == recipe(Naming()) else own
     key = hashlib.sha256(f"{made_by}\n{graph.fingerprint if url is None else url}".encode()).hexdigest()
     return parent / "labels" / key[:32]
 

@@ -1,0 +1,82 @@
+"""What the items of a set have, looked at from samples: the same predicates as of the whole, without joining it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.protocols import Solutions
+from kgsparql.plans import algebra as a
+from kgsparql.plans.set_profile import Profiler, SetProfile
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
+
+E = "http://e.org/"
+MANY = 60
+"""Parts, each of which fits each product: whole paths between them join 60 times 60 times 60."""
+
+
+def dense() -> str:
+    lines = [f":part{i} a :Part ; :fits {', '.join(f':product{j}' for j in range(MANY))} ." for i in range(MANY)]
+    lines += [f":product{i} a :Product ; :madeBy [ :by :maker{i % 7} ] ." for i in range(MANY)]
+    lines += [f":maker{i} a :Maker ; :founded {1900 + i} ." for i in range(7)]
+    return "\n".join(lines)
+
+
+def path(*names: str) -> PropertyPath:
+    return PropertyPath.of(*(E + name for name in names))
+
+
+def used(profile: SetProfile) -> set[str]:
+    return {f"{use.step.direction} {use.step.predicate.value.removeprefix(E)}" for use in profile.uses}
+
+
+class Watched(OxigraphGraph):
+    """Keeps what it is asked."""
+
+    asked: list[Query]
+
+    def select(self, query: Query) -> Solutions:
+        self.asked.append(query)
+        return super().select(query)
+
+
+def watched(graph: OxigraphGraph) -> Watched:
+    found = Watched(graph.store, name=graph.name, fingerprint=graph.fingerprint)
+    found.asked = []
+    return found
+
+
+def test_a_long_path_is_looked_at_step_by_step(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = watched(graph_of(f"@prefix : <{E}> .\n{dense()}"))
+    profiler = Profiler(graph)
+    parts = a.Instances(IRI(E + "Part"))
+    back = PropertyPath((*path("fits").steps, *(s.reversed for s in path("fits").steps), *path("fits").steps))
+    profile = profiler(a.Ends(parts, back))
+    assert used(profile) == {"inverse fits", "forward madeBy"}
+    assert profile.classes == (IRI(E + "Product"),)
+    fits = [query.text.count("/fits>") for query in graph.asked]
+    assert max(fits) == 1  # no query walks two steps
+
+
+def test_behind_nodes_without_a_name_the_path_goes_on(graph_of: Callable[..., OxigraphGraph]) -> None:
+    profiler = Profiler(graph_of(f"@prefix : <{E}> .\n{dense()}"))
+    products = a.Instances(IRI(E + "Product"))
+    assert used(profiler(a.Ends(products, path("madeBy")))) == {"inverse madeBy", "forward by"}
+    makers = profiler(a.Ends(products, path("madeBy", "by")))
+    assert (makers.looked_at, used(makers)) == (7, {"inverse by", "forward founded"})
+
+
+def test_what_is_common_to_all_questions_is_looked_at_once(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = watched(graph_of(f"@prefix : <{E}> .\n{dense()}"))
+    common = Profiler(graph)
+    product = a.Ends(a.Instances(IRI(E + "Part")), path("fits"))
+    first = Profiler(graph, common=common)(product)
+    before = len(graph.asked)
+    assert Profiler(graph, common=common)(product) == first
+    assert len(graph.asked) == before
+    own = Profiler(graph, common=common)
+    own(a.Items((IRI(E + "part1"),)))
+    assert len(graph.asked) > before
+    assert set(common.profiles) == {product}  # what one question names is kept for none other
