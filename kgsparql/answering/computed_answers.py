@@ -45,6 +45,8 @@ def computed_retrieval(
     :param score: how well the plan fits the question; comparable only within one answer.
     :param gaps: what of the question the plan leaves out.
     """
+    if found.is_confirmed is False:
+        gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     labels = session.labels([*terms_in(found.plan), *found.terms], in_grace=True)
     reading = reading_in_words(found.plan, lambda term: labels[term])
     shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]

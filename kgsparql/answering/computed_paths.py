@@ -61,7 +61,8 @@ def _computed_of_path(found: Retrieval, session: Session, missing: tuple[Gap, ..
     said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
     reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
     plans = [own for own in asked.ranked_plans(_PLANS, found=reading) if own.plan != items and _says_all(own)]
-    if not plans:
+    is_far = len(best.paths[0].property_path) > 1
+    if not plans or (is_far and isinstance(plans[0].plan, a.Exists)):  # of a detour, there is nearly always something
         return None
     try:
         computed = run(plans[0].plan, session.graph, vocabulary=asked.vocabulary)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 """Plans of a question that are shown."""
 _NOTHING_CHOSEN = 3
-"""Exit status where no plan answers a question, as of ``ask``."""
+"""Exit status where no plan answers a question without a doubt, as of ``ask``."""
 
 
 @c.command
@@ -76,7 +76,7 @@ def _run_file(
 def _plan_question(
     question: str, graph: GraphOptions, languages: tuple[str, ...], *, form: str, output: Path | None, verbose: bool
 ) -> bool:
-    """Show the plans of a question, and what the likeliest comes to; whether there is one."""
+    """Show the plans of a question, and what the likeliest comes to; whether that is its answer without a doubt."""
     from kgsparql.plans.writing import written_plan
 
     with graph.opened(languages=languages) as knowledge:
@@ -99,7 +99,7 @@ def _plan_question(
         ]
         lines += ["", found.query.shown] if verbose else []
     c.write("\n".join([*lines, *planned.notes]), output)
-    return chosen is not None
+    return chosen is not None and not planned.doubts
 
 
 def _named_lines(planned: PlannedQuestion) -> list[str]:
@@ -143,7 +143,7 @@ def _content(file: Path) -> Any:
     except OSError as error:
         hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
         raise InputError(f"{file}: {error.strerror}", hint=hint) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
 
 

@@ -140,6 +140,10 @@ class _Reader:
             if form == "er" or word in {"more", "less", "fewer"}:
                 smaller = word in {"less", "fewer"} or not larger
                 yield Against(self.take(i, then), "<" if smaller else ">", hints)
+        if ASKS_YES_NO.match(self.question.strip()):
+            for i, word in enumerate(self.words):
+                if word in {"before", "after"} and i not in self.taken:
+                    yield Against(self.take(i), "<" if word == "before" else ">")
 
     def _called(self) -> Iterator[Called]:
         for i, word in enumerate(self.words):
@@ -196,6 +200,8 @@ class _Reader:
                 yield Extreme(self.take(i, i + 1), largest=True, hints=(), of_noun=True, number=max(1, int(top)))
             elif form == "est" and following == "first":
                 self.take(i, i + 1)
+            elif form == "est" and self.words[i - 1 : i] in (["died"], ["die"]):
+                pass  # of the age then, which is no value of the graph
             elif form == "est" and not (word in {"first", "last"} and following in {"name", "names"}):
                 places, many = self._many_around(i)
                 yield Extreme(places, larger, hints, of_noun=word in OF_NOUN, number=many)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Extreme
 from kgsparql.plans.question_words import Fit, alike
-from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, together
+from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, is_yes_no, stated, together
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, local_name
@@ -29,6 +29,8 @@ _COUNTED = 0.05
 """What it costs to count what a predicate leads to, beside a value of it."""
 _ONE_EACH = 0.5
 """The same, where it never leads to more than one thing."""
+_CALLED = 0.9
+"""How well the name of a predicate accounts for a word that it is called by."""
 _KEPT = 4
 """Ways of doing one thing that are kept."""
 
@@ -142,18 +144,32 @@ class Operations:
         return sorted(made, key=lambda option: (-option.score, str(option.measure)))
 
     def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Fit, float]]:
-        near = frozenset(i for i in self._near(cue.words, reading) if i > max(cue.words))
+        last = max(cue.words)
+        near = frozenset(i for i in self._near(cue.words, reading) if i > last)
         of_classes: set[int] = set()
         for named in self.reader.named:
             if named.is_class and named.words & near and isinstance(named.term, IRI):
-                lacking = self._without_any(reading, a.Instances(named.term))
-                if lacking != reading.items:
+                of_class = a.Instances(named.term)
+                is_none = self.reader.words.texts[last] == "not" and min(named.words) == last + 1
+                without = a.Minus(reading.items, of_class) if is_none else self._without_any(reading, of_class)
+                if without != reading.items and (is_none or not self._is_called(reading, named.words)):
                     of_classes |= named.words
-                    yield lacking, dict.fromkeys(sorted(named.words), 1.0), 0.0
+                    yield without, dict.fromkeys(sorted(named.words), 1.0), 0.0
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own.keys() - of_classes:
-                yield a.Lacks(reading.items, use.path), own, 0.0
+                yield (
+                    stated(reading.items, use, "false") if is_yes_no(use) else a.Lacks(reading.items, use.path),
+                    own,
+                    0.0,
+                )
+
+    def _is_called(self, reading: Reading, places: frozenset[int]) -> bool:
+        """Whether a predicate of the items is itself called by these words: `no producer` is without that."""
+        names = self.reader.labels([use.step.predicate for use, _ in self.reader.uses(reading.items)], in_grace=True)
+        return any(
+            all(fit.get(i, 0.0) >= _CALLED for i in places) for fit in self.reader.words.fits(list(names.values()))
+        )
 
     def _without_any(self, reading: Reading, of_class: a.Instances) -> a.ItemSet:
         """The items from which no predicate leads to anything of a class."""
@@ -213,6 +229,8 @@ class Operations:
             for value, more in values:
                 path = PropertyPath((use.step, value.step))
                 fits, extra = self._fit(value, more, near, hints, len(values))
+                if value.kind == "date" and not fits and extra >= 0 and not self._is_mediator(use):
+                    continue  # what was written before 1900 is not what somebody wrote who was born before
                 first = cost if cost < 0 else 0.0 if own else _SILENT
                 yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
 
@@ -221,12 +239,19 @@ class Operations:
             own = {i: v for i, v in fit.items() if i in near}
             if own:
                 rare = RARE * (1 - use.share)
-                yield MeasureOption(a.HowMany(use.path), own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
+                counted = a.HowMany(use.path, self._class_named(use, own))
+                yield MeasureOption(counted, own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
             elif use.kind == "item" and use.most > 1:
                 for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
                     named = {i: v for i, v in more.items() if i in near}
                     if named and further.kind == "item" and not further.step.inverts(use.step):
                         yield MeasureOption(a.HowMany(PropertyPath((use.step, further.step))), named, _SILENT)
+
+    def _class_named(self, use: PredicateUse, own: Fit) -> a.Instances | None:
+        """The class of what is counted, where words that ask for it name one: `most laureates` counts no others."""
+        broader = {above for kind in use.classes for above in (kind, *self.reader.profiler.broader(kind))}
+        named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= own.keys()]
+        return next((a.Instances(term) for term in named if isinstance(term, IRI) and term in broader), None)
 
     def _fit(
         self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int

@@ -52,7 +52,9 @@ def read_plan_file(content: Any) -> a.Plan:
     Count(items=Instances(of=<NamedNode value=http://e.org/City>))
     """
     if not (isinstance(content, dict) and isinstance(content.get("names"), dict) and "plan" in content):
-        raise PlanError('not a plan: an object with "names" and "plan" is expected')
+        is_question = isinstance(content, dict) and "candidates" in content
+        why = ": of this question none was made" if is_question else ': an object with "names" and "plan" is expected'
+        raise PlanError(f"not a plan{why}")
     names = {str(name): _name_of(str(name), one) for name, one in content["names"].items()}
     return read_plan(content["plan"], names)
 
@@ -100,9 +102,7 @@ class _Reader:
     def _items(self, written: Any) -> a.ItemSet:  # noqa: PLR0911 - one arm an operator
         match written:
             case str() as name:
-                own = self.named(name)
-                is_class = name.startswith("C") and isinstance(own.term, IRI)
-                return a.Instances(own.term) if is_class else own.items  # type: ignore[arg-type]
+                return a.Instances(self.class_named(name)) if name.startswith("C") else self.named(name).items
             case ["items", *terms] if terms:
                 return a.Items(tuple(term for name in terms for term in self.named(name).items.terms))
             case ["ends", start, path]:
@@ -129,6 +129,12 @@ class _Reader:
             case ["top", inner, measure, int() as number, "desc" | "asc" as order]:
                 return a.Top(self.items(inner), self.measure(measure), number, order == "desc")
         raise _unlike("a set of items", written)
+
+    def class_named(self, name: str) -> IRI:
+        term = self.named(name).term
+        if not isinstance(term, IRI):
+            raise PlanError(f"{name}: a class is an IRI, and this is {printable(str(term), 40)}")
+        return term
 
     def measure(self, written: Any) -> a.Measure:
         return cast("a.Measure", self.nested(self._measure, written))

@@ -159,10 +159,8 @@ class Reader:
             new = {i: v for i, v in fit.items() if i not in taken and reading.fit.get(i, 0.0) < ACCOUNTED}
             if (not new and use.kind != "item") or _turns_back(reading.items, use):
                 continue
-            if is_yes_no(use) and not isinstance(reading.items, a.Items):
-                true = Literal("true", datatype=_BOOLEAN)
-                so = a.Where(reading.items, a.Value(use.path, "text"), "=", true)
-                yield replace(reading.more(new), items=so)
+            if is_yes_no(use) and (self.asks_whether or not isinstance(reading.items, a.Items)):
+                yield replace(reading.more(new), items=stated(reading.items, use, "true"))
                 continue
             is_natural = use.step.direction == "inverse" and (self._is_kind(reading) or self._names_kind(use, reading))
             is_asked = max(new.values(), default=0.0) >= ACCOUNTED
@@ -225,6 +223,11 @@ def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
 def is_yes_no(use: PredicateUse) -> bool:
     """Whether a predicate says that something is so, or not."""
     return all(isinstance(end, Literal) and end.datatype == _BOOLEAN for end in use.ends)
+
+
+def stated(items: a.ItemSet, use: PredicateUse, verdict: str) -> a.Where:
+    """The items of which a predicate says that something is so: `true`, or that it is not: `false`."""
+    return a.Where(items, a.Value(use.path, "text"), "=", Literal(verdict, datatype=_BOOLEAN))
 
 
 def unfiltered(items: a.ItemSet) -> a.ItemSet:

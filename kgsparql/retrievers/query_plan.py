@@ -23,9 +23,8 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.enumeration import RankedPlan
-from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.running import Computed, run
-from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._written_plans import PlanWriting
@@ -104,7 +103,7 @@ class QueryPlan(Retriever):
         if found is None:
             return RankedChoice(tuple(plans))
         ranked, computed = found
-        gaps = _gaps(ranked, asked.words)
+        gaps = _gaps(ranked, computed, asked)
         with session.within_budget():
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
         return RankedChoice(tuple(plans), ranked, computed, gaps)
@@ -153,15 +152,34 @@ def _firsts(computed: Computed) -> set[object]:
     return {row[0] for row in computed.rows}
 
 
-def _gaps(ranked: RankedPlan, words: QuestionWords) -> tuple[Gap, ...]:
+def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
     """The words that a plan leaves out, and whether it fits the question at all."""
-    if ranked.left:
-        said = ", ".join(repr(words.texts[i]) for i in ranked.left)
-        return (Gap("word", " ".join(words.texts[i] for i in ranked.left), f"what was computed leaves out {said}"),)
-    if ranked.silent:
-        return (Gap("step", "", "what was computed takes a step that nothing in the question asks for"),)
-    if ranked.is_of_another_class:
-        return (Gap("kind", "", "what was computed is of another kind than what is asked for"),)
-    if ranked.score < _UNSURE:
-        return (Gap("reading", "", "this may not be what was asked"),)
-    return ()
+    left = [asked.words.texts[i] for i in ranked.left]
+    is_elsewhere = computed.empty_part is not None and _is_far_measured(ranked.plan)
+    doubts = (
+        (bool(left), Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")),
+        (ranked.silent > 0, Gap("step", "", "what was computed takes a step that nothing in the question asks for")),
+        (ranked.is_of_another_class, Gap("kind", "", "what was computed is of another kind than what is asked for")),
+        (_misses_the_denied(ranked.plan, asked), Gap("word", "not", "what is denied may not be what was computed")),
+        (is_elsewhere, Gap("reading", "", "there is nothing like that, so something else may have been asked")),
+        (ranked.score < _UNSURE, Gap("reading", "", "this may not be what was asked")),
+    )
+    return tuple(gap for is_so, gap in doubts if is_so)[:1]
+
+
+def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
+    """Whether something named after `not`, or a number there, is no part of an absence: `not born in Germany`."""
+    texts = asked.words.texts
+    if "not" not in texts:
+        return False
+    after = texts.index("not")
+    absent = [p.to if isinstance(p, a.Lacks) else p.without for p in parts(plan) if isinstance(p, a.Lacks | a.Minus)]
+    denied = {term for part in absent if part is not None for term in terms_in(part)}
+    named = [own.term for own in asked.named if not own.is_class and own.words and min(own.words) > after]
+    return any(text.isdecimal() for text in texts[after:]) or any(term not in denied for term in named)
+
+
+def _is_far_measured(plan: a.Plan) -> bool:
+    """Whether items are kept by a value that is not their own."""
+    kept = [part.measure for part in parts(plan) if isinstance(part, a.Where)]
+    return any(isinstance(measure, a.Value) and len(measure.path) > 1 for measure in kept)

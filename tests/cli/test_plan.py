@@ -54,6 +54,9 @@ def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
         ('{"names": {}, "plan": ["count", "C1"]}', "C1 is not in the list"),
         ('{"names": {"C1": {"term": "<http://e.org/C>"}}, "plan": ["explode", "C1"]}', "a set of items is expected"),
         ('{"names": {"C1": {"term": "C"}}, "plan": "C1"}', '{"term": "<IRI>"} is expected'),
+        (json.dumps({"names": {"C1": {"term": '"text"'}}, "plan": ["count", "C1"]}), "C1: a class is an IRI"),
+        ("[" * 100_000, "not JSON"),
+        ('{"question": "How many unicorns?", "candidates": []}', "of this question none was made"),
         (
             json.dumps({"names": {"C1": {"term": "<http://e.org/C>"}, "R1": TEXT}, "plan": ["avg", "C1", "R1>"]}),
             "avg needs numbers, and the measure gives text",
@@ -114,7 +117,7 @@ def nobel_count() -> Literal:
 
 def test_the_plans_of_a_question_are_shown_and_the_likeliest_is_computed(run: Run) -> None:
     done = run("plan", "How many laureates worked at University of Cambridge in purple?", "-k", NOBEL, "-v")
-    assert done.exit_code == 0
+    assert done.exit_code == 3  # as of ask: it is no sure answer
     lines = done.stdout.split("\n")
     assert "entity  University of Cambridge → University of Cambridge" in lines[0]
     (chosen,) = (line for line in lines if line.startswith("* "))

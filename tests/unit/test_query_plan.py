@@ -84,6 +84,60 @@ def test_what_is_asked_is_computed(shop: KnowledgeBase, question: str, expected:
     assert all(cited.verified is not False for item in answer.evidence for cited in item.triples)
 
 
+NAMED_BY_USERS = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Ship a rdfs:Class ; rdfs:label "ship" . :Ferry a rdfs:Class ; rdfs:label "ferry" .
+:Port a rdfs:Class ; rdfs:label "port" . :Owner a rdfs:Class ; rdfs:label "private owner" .
+:active rdfs:label "active" . :home rdfs:label "home port" . :owner rdfs:label "owner" . :price rdfs:label "price" .
+:alpha a :Ship ; rdfs:label "Alpha" ; :active true ; :home :kiel ; :owner :state ; :price 5 .
+:beta a :Ship ; rdfs:label "Beta" ; :active false ; :home :kiel ; :owner :ada ; :price 7 .
+:gamma a :Ship ; rdfs:label "Gamma" ; :home :riga .
+:delta a :Ferry, :Ship ; rdfs:label "Delta" ; :home :riga . :eps a :Ferry ; rdfs:label "Epsilon" ; :home :riga .
+:zeta a :Ferry ; rdfs:label "Zeta" ; :home :kiel . :eta a :Ferry ; rdfs:label "Eta" ; :home :kiel .
+:theta a :Ferry ; rdfs:label "Theta" ; :home :kiel . :iota a :Ship ; rdfs:label "Iota" ; :home :riga .
+:state rdfs:label "State" . :ada a :Owner ; rdfs:label "Ada Holm" .
+:kiel a :Port ; rdfs:label "Kiel" . :riga a :Port ; rdfs:label "Riga" .
+"""
+
+
+@pytest.fixture(scope="module")
+def ships(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    file = tmp_path_factory.mktemp("ships") / "ships.ttl"
+    file.write_text(NAMED_BY_USERS, encoding="utf-8")
+    return kgsparql.open(file, embedder="none")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Is Alpha active?", ["true"]),
+        ("Is Beta active?", ["false"]),
+        ("Is Beta not active?", ["true"]),
+        ("How many ships are not active?", ["1"]),  # stated false; of the others nobody says
+        ("How many ships have no owner?", ["3"]),  # not: none that is a private owner
+        ("How many ships are not ferries?", ["4"]),
+        ("Which port has the most ships?", ["Riga"]),  # Kiel has more ferries
+    ],
+)
+def test_what_users_found_wrong_is_right(ships: KnowledgeBase, question: str, expected: list[str]) -> None:
+    answer = ships.ask(question, retriever="query_plan")
+    assert (answer.status, said(answer)) == ("answered", expected), answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was Marie Curie born before Albert Einstein?",
+        "How many laureates were not born in Germany?",
+        "How many Nobel Prizes were awarded since 1970?",
+        "Which laureate died youngest?",
+        "Which books were written before 1900?",
+    ],
+)
+def test_what_no_plan_says_is_not_answered(nobel: KnowledgeBase, question: str) -> None:
+    assert nobel.ask(question).status != "answered"
+
+
 def test_an_answer_says_what_was_done_and_what_it_rests_on(shop: KnowledgeBase) -> None:
     answer = shop.ask("How many suppliers are in France?", retriever="query_plan")
     assert answer.status == "answered"
