@@ -142,7 +142,7 @@ class _Reader:
                 yield Against(self.take(i, then), "<" if smaller else ">", hints)
         if ASKS_YES_NO.match(self.question.strip()):
             for i, word in enumerate(self.words):
-                if word in {"before", "after"} and i not in self.taken:
+                if word in {"before", "after"} and i not in self.taken and f" {word} " in self.question:
                     yield Against(self.take(i), "<" if word == "before" else ">")
 
     def _called(self) -> Iterator[Called]:

@@ -102,7 +102,9 @@ class PlanForms:
         others = [n for n in self.reader.named if not n.is_class and n.words and not n.words & first.words]
         if not first.words or min(first.words) > max(cue.words):
             return
-        options = self.operations.measures(reading, cue.words, ("number", "date"), cue.hints, counts=True)[:_MEASURES]
+        is_time = {"before", "after"} & {self.reader.words.texts[i] for i in cue.words}
+        kinds: Sequence[a.Kind] = ("date",) if is_time else ("number", "date")
+        options = self.operations.measures(reading, cue.words, kinds, cue.hints, counts=not is_time)[:_MEASURES]
         for other in [n for n in others if min(n.words) > max(first.words)][:2]:
             for option in options:
                 one, two = (_of_one(a.Items((term,)), option.measure) for term in (first.term, other.term))

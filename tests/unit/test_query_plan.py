@@ -197,6 +197,13 @@ def test_a_yes_or_no_about_one_thing_is_about_that_thing(nobel: KnowledgeBase, q
     assert said(nobel.ask(question)) == [expected]
 
 
+def test_a_time_is_compared_where_the_word_is_no_part_of_a_name() -> None:
+    (before,) = read_cues("Was Marie Curie born before Albert Einstein?").operations
+    assert isinstance(before, Against)
+    assert before.comparison == "<"
+    assert read_cues("Is After Eight manufactured by Unilever?").operations == ()
+
+
 def test_cues() -> None:
     cues = read_cues("What are the five oldest universities named Trinity, for each country?")
     assert cues.wanted == "groups"
