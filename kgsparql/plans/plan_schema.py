@@ -46,6 +46,14 @@ def _any_of(*forms: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": list(forms)}
 
 
+def _by_word(plain: list[dict[str, Any]], *forms: dict[str, Any]) -> dict[str, Any]:
+    """One of some plain values, or the array that its first word says: no other is tried, or nested plans take long."""
+    first = [form["prefixItems"][0] for form in forms]
+    said = [{"if": {"prefixItems": [word]}, "then": form} for word, form in zip(first, forms, strict=True)]
+    words = [one for word in first for one in word.get("enum", [word.get("const")])]
+    return _any_of(*plain, {"type": "array", "minItems": 1, "prefixItems": [{"enum": words}], "allOf": said})
+
+
 def _several(of: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": of, "minItems": 1}
 
@@ -71,8 +79,8 @@ def _name() -> dict[str, Any]:
 
 def _sets() -> dict[str, Any]:
     compared = _any_of({"type": "number"}, _TEXT, _MEASURE)
-    return {"description": "A name that begins with C is all items of a class, another the item itself."} | _any_of(
-        _TEXT,
+    return {"description": "A name that begins with C is all items of a class, another the item itself."} | _by_word(
+        [_TEXT],
         _form("items", _TEXT, more=_TEXT),
         _form("ends", _SET, _PATH),
         _form("where", _SET, _MEASURE, _COMPARISON, compared),
@@ -85,9 +93,8 @@ def _sets() -> dict[str, Any]:
 
 
 def _measures() -> dict[str, Any]:
-    return _any_of(
-        {"type": "number"},
-        _PATH,
+    return _by_word(
+        [{"type": "number"}, _PATH],
         _form("n", _PATH, _SET, least=2),
         _form({"enum": ["year", *get_args(Summary)]}, _PATH),
         _form(_ARITHMETIC, _MEASURE, _MEASURE),
@@ -95,8 +102,8 @@ def _measures() -> dict[str, Any]:
 
 
 def _numbers() -> dict[str, Any]:
-    return _any_of(
-        {"type": "number"},
+    return _by_word(
+        [{"type": "number"}],
         _form("count", _SET),
         _form(_SUMMARY, _SET, _MEASURE),
         _form(_ARITHMETIC, _NUMBER, _NUMBER),
@@ -104,7 +111,8 @@ def _numbers() -> dict[str, Any]:
 
 
 def _conditions() -> dict[str, Any]:
-    return _any_of(
+    return _by_word(
+        [],
         _form("exists", _SET),
         _form("compare", _NUMBER, _COMPARISON, _NUMBER),
         _form("same", _SET, _SET),
@@ -120,7 +128,8 @@ def _tables() -> dict[str, Any]:
     groups = {**rows, "properties": order | having}
     column = _form(_TEXT, _MEASURE, "optional", least=2)
     count_or_summary = _any_of(_form(_TEXT), _form(_TEXT, _SUMMARY, _MEASURE))
-    return _any_of(
+    return _by_word(
+        [],
         _form("table", _SET, {"type": "array", "items": column}, rows, least=3),
         _form("group", _SET, _PATH, {"type": "array", "items": count_or_summary}, groups, least=4),
     )
