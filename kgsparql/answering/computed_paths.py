@@ -43,6 +43,8 @@ def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]
     if computed is None:
         return None
     verified = without_lost_items(computed, session)
+    if verified.draft is None:  # what it rests on is gone
+        return None
     return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
 
 

@@ -229,7 +229,7 @@ def _judged(
         return found, draft, ()
     missing = _gaps(found, session)
     computed = computed_beside(found, session, missing)
-    return (found, draft, missing) if computed is None else (computed, computed.draft or draft, ())
+    return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)
 
 
 def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:

@@ -18,7 +18,7 @@ from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
 from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm, Reader, Reading
-from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI
@@ -85,7 +85,7 @@ class PlanQuestion:
 
 _COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
 """The classes of the graphs that are open."""
-_PROFILERS: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], Profiler]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] = WeakKeyDictionary()
 """What is known of these classes, by what of the graph is walked."""
 _KEEPING = Lock()
 _NO_LIMIT = Budget(max_queries=None, max_rows=None, max_seconds=None)
@@ -114,9 +114,7 @@ def _common_profiler(session: Session) -> Profiler | None:
     graph, ignored = session.graph.graph, session.graph.ignored
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
-        own = _PROFILERS.setdefault(graph, {})
-        if walked not in own:
-            free = MeteredGraph(graph, Usage(_NO_LIMIT), lambda _: None, ignored=replace(ignored))
-            vocabulary = GraphVocabulary(labels=naming_of(graph).labels)
-            own[walked] = Profiler(free, vocabulary, direction=session.direction)
-        return own[walked]
+        known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
+    free = MeteredGraph(graph, Usage(_NO_LIMIT, cancel=session.usage.cancel), lambda _: None, ignored=replace(ignored))
+    vocabulary = GraphVocabulary(labels=naming_of(graph).labels)
+    return Profiler(free, vocabulary, direction=session.direction, known=known)

@@ -58,7 +58,7 @@ class OxigraphGraph:
 
     @property
     def is_as_loaded(self) -> bool:
-        """Whether its triples stay those of its files or its store: nobody else holds it, as of one made in Python."""
+        """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
         return isinstance(self._fingerprint, str)
 
     @cached_property

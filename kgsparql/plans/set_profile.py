@@ -72,6 +72,15 @@ class SetProfile:
     classes: tuple[IRI, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class KnownSets:
+    """What is known of sets that were looked at; it holds no graph, so that it may be kept beside one."""
+
+    profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
+    samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
+    broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Profiler:
     """Looks at sets, each once.
@@ -80,6 +89,7 @@ class Profiler:
     :param direction: in which predicates are walked.
     :param common: looks at the sets that are the same for all questions: the items of a class, and what a predicate
         leads to from these.
+    :param known: of sets that were looked at before.
     """
 
     graph: KnowledgeGraph
@@ -87,9 +97,12 @@ class Profiler:
     hidden: frozenset[IRI] = UNWALKED
     direction: Directions = "both"
     common: Profiler | None = None
-    profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
-    _samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
-    _broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    known: KnownSets = field(default_factory=KnownSets)
+
+    @property
+    def profiles(self) -> dict[a.ItemSet, SetProfile]:
+        """What the sets that were looked at have."""
+        return self.known.profiles
 
     def __call__(self, items: a.ItemSet) -> SetProfile:
         """What some of the items have: three queries, for a set that was not looked at before."""
@@ -102,11 +115,11 @@ class Profiler:
         """Some of the items; none where there are none."""
         if self.common is not None and _is_of_class(items):
             return self.common.sample(items)
-        if items not in self._samples:
+        if items not in self.known.samples:
             found = self.graph.select(g.select_query("sample", self._any(self._from_sample(items))))
-            # Engines are slow to order terms: 80 ms for 2,000.
-            self._samples[items] = tuple(sorted((s["x"] for s in found if "x" in s), key=str)[:_SAMPLED])
-        return self._samples[items]
+            # Ordered here: Oxigraph takes 80 ms for 2,000 terms.
+            self.known.samples[items] = tuple(sorted((s["x"] for s in found if "x" in s), key=str)[:_SAMPLED])
+        return self.known.samples[items]
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
         """What a path leads to, from a sample of where its last step begins.
@@ -136,14 +149,14 @@ class Profiler:
 
     def broader(self, kind: IRI) -> frozenset[IRI]:
         """The classes above a class."""
-        if kind not in self._broader:
+        if kind not in self.known.broader:
             x = Variable("x")
             group = (g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower),)
             found = self.graph.select(
                 g.select_query("broader", g.Select(((x, None),), group, distinct=True, limit=100))
             )
-            self._broader[kind] = frozenset(s["x"] for s in found if isinstance(s["x"], IRI)) - {kind}
-        return self._broader[kind]
+            self.known.broader[kind] = frozenset(s["x"] for s in found if isinstance(s["x"], IRI)) - {kind}
+        return self.known.broader[kind]
 
     def _profile(self, items: a.ItemSet) -> SetProfile:
         terms = self.sample(items)[:ITEMS]

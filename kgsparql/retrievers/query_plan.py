@@ -168,11 +168,13 @@ def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[
 
 
 def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
-    """Whether something named after `not`, or a number there, is no part of an absence: `not born in Germany`."""
+    """Whether a number stands after `not`, or something named there is no part of an absence: `not born in Germany`."""
     texts = asked.words.texts
-    if "not" not in texts:
+    after = next(
+        (i for i, word in enumerate(texts) if word == "not" or (word == "t" and texts[i - 1][-1:] == "n")), None
+    )
+    if after is None:
         return False
-    after = texts.index("not")
     absent = [p.to if isinstance(p, a.Lacks) else p.without for p in parts(plan) if isinstance(p, a.Lacks | a.Minus)]
     denied = {term for part in absent if part is not None for term in terms_in(part)}
     named = [own.term for own in asked.named if not own.is_class and own.words and min(own.words) > after]
