@@ -170,6 +170,35 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     assert most == at_once
 
 
+def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
+    """Else one query may be told so until its tries are used up, while others are answered."""
+    others_wait, asked = threading.Event(), []
+
+    class Busy:
+        def send(self, sent: SparqlRequest) -> Reply:
+            asked.append(sent.name)
+            if len(asked) > 1:
+                return GOOD
+            assert others_wait.wait(20)
+            return status(429, retry_after="0")
+
+    limiter = RateLimiter()
+    client, sent = RateLimitedClient(Busy(), limiter=limiter), about(EndpointProfile(concurrency=1))
+    threads = [
+        threading.Thread(target=client.send, args=(within(30, replace(sent, name=name)),)) for name in ("early", "late")
+    ]
+    threads[0].start()
+    while not asked:
+        time.sleep(0.01)
+    threads[1].start()
+    while not limiter._line:
+        time.sleep(0.01)
+    others_wait.set()
+    for thread in threads:
+        thread.join(30)
+    assert asked == ["early", "early", "late"]
+
+
 def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go, inside = threading.Event(), threading.Event()
 

@@ -194,7 +194,7 @@ class RateLimitedClient:
         while True:
             tries += 1
             self._note_wait(request, limiter, waited_s)
-            waited_s = limiter.enter(request, waited_s)
+            waited_s = limiter.enter(request, waited_s, is_again=tries > 1)
             entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
             try:
                 outcome = self._outcome(limiter, request)

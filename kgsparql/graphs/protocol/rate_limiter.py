@@ -66,10 +66,11 @@ class RateLimiter:
         """Seconds for which the endpoint still asks for a pause."""
         return max(0.0, self._closed_until - self.clock())
 
-    def enter(self, request: SparqlRequest, waited_s: float = 0.0) -> float:
+    def enter(self, request: SparqlRequest, waited_s: float = 0.0, *, is_again: bool = False) -> float:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
         :param waited_s: how long the request waited for the endpoint before its earlier tries.
+        :param is_again: the request was sent before, and so it came before those who are in line.
         :return: that, and how long it waited now.
         :raises EndpointRateLimitError: if it would have to wait for longer than it may.
         :raises EndpointTimeoutError: if there was no turn in time.
@@ -78,7 +79,7 @@ class RateLimiter:
         """
         ticket, began = object(), self.clock()
         with self._changed:
-            self._line.append(ticket)
+            (self._line.appendleft if is_again else self._line.append)(ticket)
             try:
                 while (step_s := self._waited_step_s(ticket, request, began, waited_s)) is not None:
                     waited_s += step_s
