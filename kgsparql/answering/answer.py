@@ -93,7 +93,17 @@ class Draft:
 
 
 GapCode = OneOf[
-    "name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading", "language"
+    "name",
+    "part_of_name",
+    "predicate",
+    "word",
+    "operation",
+    "ambiguous",
+    "kind",
+    "step",
+    "reading",
+    "value",
+    "language",
 ]
 
 

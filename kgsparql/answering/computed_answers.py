@@ -27,6 +27,7 @@ _SAMPLE = 20
 _NAMED = 10
 """Items, or rows of a table, that the text of an answer names."""
 _NOTHING = "nothing"
+_FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _PLACES = 6
 """Of a number behind the point, where it is shown."""
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -47,7 +48,9 @@ def computed_retrieval(
     """
     if found.is_confirmed is False:
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
-    labels = session.labels([*terms_in(found.plan), *found.terms], in_grace=True)
+    examples = [own.example for own in found.left_out]
+    labels = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True)
+    gaps = (*gaps, *(Gap("value", "", own.in_words(labels.__getitem__)) for own in found.left_out))
     reading = reading_in_words(found.plan, lambda term: labels[term])
     shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]
     sources = tuple(Source(member.name) for member in session.graph.members)
@@ -94,6 +97,8 @@ def _values(found: Computed) -> Sequence[Term | None]:
 
 def _value_text(found: Computed, label: Label) -> str:
     """What a plan came to, on one line."""
+    if found.has_failed:
+        return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return "yes" if getattr(found.value, "value", "") == "true" else "no"
     unit = "" if found.value is None else unit_of(found)
@@ -146,6 +151,8 @@ def _basis(found: Computed, shown: int) -> str:
 def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
     """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
+    if found.has_failed:
+        return Draft(f"{_FAILED} [{MARKER}]\n{reading}", sufficient=False)
     if value == _NOTHING:
         part = found.empty_part if found.empty_part != found.plan else None
         empty = "" if part is None else f"; {none_in_words(part, label)} in this graph"

@@ -82,11 +82,12 @@ def _plan_question(
     with graph.opened(languages=languages) as knowledge:
         planned = knowledge.plan(question)
     chosen, found = planned.chosen, planned.computed
+    is_sure = found is not None and not (planned.doubts or found.left_out or found.is_confirmed is False)
     if form == "json":
         run = {} if chosen is None or found is None else _json_of(found, chosen.words, planned.labels)
         own = {} if chosen is None else written_plan(chosen.plan)
         c.write_json({**_question_json(planned), **own, **run}, output)
-        return chosen is not None
+        return is_sure
     if not (planned.named or planned.candidates):
         message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
         raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
@@ -99,7 +100,7 @@ def _plan_question(
         ]
         lines += ["", found.query.shown] if verbose else []
     c.write("\n".join([*lines, *planned.notes]), output)
-    return chosen is not None and not planned.doubts
+    return is_sure
 
 
 def _named_lines(planned: PlannedQuestion) -> list[str]:
@@ -158,11 +159,19 @@ def _lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]
 
     empty = "" if found.empty_part is None else none_in_words(found.empty_part, labels.__getitem__)
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
-    lines += [" | ".join("–" if term is None else printable(labels[term], 200) for term in row) for row in found.rows]
-    lines += [] if found.rows else ["nothing"]
+    rows = () if found.has_failed else found.rows
+    lines += [" | ".join("–" if term is None else printable(labels[term], 200) for term in row) for row in rows]
+    lines += (
+        ["no value: the engine gives none, it may be too large"]
+        if found.has_failed
+        else []
+        if found.rows
+        else ["nothing"]
+    )
     lines += ["", f"computed: {printable(words, 600)}"]
     if empty:
         lines.append(f"in this graph {printable(empty, 300)}")
+    lines += [own.in_words(labels.__getitem__) for own in found.left_out]
     if found.is_cut:
         lines.append(f"only the first {len(found.rows):,} are shown")
     return [*lines, _confirmation(found)]
@@ -193,4 +202,5 @@ def _json_of(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[st
         "facts": [[str(term) for term in triple] for triple in found.facts],
         "all_facts": found.all_facts,
         "is_confirmed": found.is_confirmed,
+        "left_out": [own.in_words(labels.__getitem__) for own in found.left_out],
     }

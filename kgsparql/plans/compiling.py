@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import AGGREGATES, decimal, distinct_values, each_of
-from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Variable
 from kgsparql.rdf.query import Query
-
-ITEM, VALUE = Variable("answer"), Variable("value")
 
 
 def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 10_000) -> Query:

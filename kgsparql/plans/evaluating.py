@@ -6,6 +6,7 @@ The slow and obvious way, on purpose: tests compare every compiled query with it
 from __future__ import annotations
 
 import operator
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
@@ -14,6 +15,8 @@ from typing import Any, TypeAlias
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import date_number, year_of
+from kgsparql.plans.expressions import NUMBER
+from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
@@ -244,9 +247,11 @@ def _key(end: Term, kind: a.Kind) -> Key | None:  # noqa: PLR0911 - one arm a fo
         return date_number(end.value)
     if kind == "year":
         return year_of(end.value)
+    if kind_of_literal(end) == "text" and not re.fullmatch(NUMBER, end.value):
+        return None
     try:
         return Fraction(Decimal(end.value))
-    except (InvalidOperation, ValueError, OverflowError):
+    except (InvalidOperation, ValueError, OverflowError):  # INF, and what is not of its own datatype
         return None
 
 

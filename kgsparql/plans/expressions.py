@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import DAY, LESS_PRECISE, YEAR, Precision
+from kgsparql.plans.dates import DATE_PATTERN, DAY, LESS_PRECISE, YEAR, Precision
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.terms import IRI, Literal
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
+"""A text that is a number."""
 _INTEGER, _DECIMAL = IRI(_XSD + "integer"), IRI(_XSD + "decimal")
 
 
@@ -29,10 +31,14 @@ class Measured:
 
 
 def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measured:
-    """Nothing is divided by zero: there is no solution, on every engine."""
-    divides = (g.Filter(Apply("!=", (other.key, integer(0)))),) if operator == "/" else ()
-    value = Apply(operator, (one.key, other.key))
-    return Measured((*one.group, *other.group, *divides), value, value)
+    """Nothing is divided by zero: there is no solution, on every engine. Whole numbers are divided into fractions."""
+    if operator != "/":
+        value = Apply(operator, (one.key, other.key))
+        return Measured((*one.group, *other.group), value, value)
+    fraction = Apply("*", (one.key, Literal("1.0", datatype=_DECIMAL)))  # else Virtuoso divides them into whole ones
+    is_zero = Apply("=", (other.key, integer(0)))
+    value = Apply("/", (fraction, Apply("IF", (is_zero, integer(1), other.key))))  # which divides before it filters
+    return Measured((*one.group, *other.group, g.Filter(Apply("!", (is_zero,)))), value, value)
 
 
 def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
@@ -52,17 +58,28 @@ AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min":
 def key_of(value: Expression, kind: a.Kind) -> Expression:
     """What a value is compared by: its number, its date as a number, its text in small letters, or itself."""
     if kind == "number":
-        cast = Apply("decimal", (Apply("STR", (value,)),))
-        return Apply("IF", (Apply("isNumeric", (value,)), value, cast))
+        text = Apply("STR", (value,))
+        return Apply("IF", (Apply("isNumeric", (value,)), value, _read(text, NUMBER, Apply("decimal", (text,)))))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
 
 
+def is_readable(key: Expression) -> Expression:
+    """Whether a value could be read as a number or as a date; an error is a no."""
+    return Apply("COALESCE", (Apply("isNumeric", (key,)), Literal(value=False)))
+
+
 def date_key(value: Expression, precision: Precision) -> Expression:
     """The number of a date, as precise as is asked."""
     whole = Apply("CONCAT", (Apply("STR", (value,)), Literal(LESS_PRECISE)))
-    return Apply("integer", (Apply("REPLACE", (whole, Literal(precision.pattern), Literal(precision.kept))),))
+    kept = Apply("REPLACE", (whole, Literal(DATE_PATTERN), Literal(precision.kept)))
+    return _read(whole, DATE_PATTERN, Apply("integer", (kept,)))
+
+
+def _read(text: Expression, pattern: str, number: Expression) -> Expression:
+    """The number that a text stands for, else the text: what it cannot be read as, Virtuoso reads as far as it can."""
+    return Apply("IF", (Apply("REGEX", (text, Literal(pattern))), number, text))
 
 
 def integer(number: int) -> Literal:

@@ -22,6 +22,7 @@ from kgsparql.plans.expressions import (
     distinct_values,
     each_of,
     integer,
+    is_readable,
     key_of,
 )
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -31,8 +32,12 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 
+ITEM, VALUE = Variable("answer"), Variable("value")
+"""What a query of a plan gives: the items of a set; a number, or what is measured of an item."""
 
-def _narrower(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
+
+def classes_below(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
+    """The classes below a class, in a step or more: with none, too, Virtuoso finds only some of a class."""
     return g.OneOfPredicates(kind, vocabulary.narrower, of, then=vocabulary.narrower)
 
 
@@ -65,20 +70,26 @@ class PlanCompiler:
         head = tuple((name, None) for name in dict.fromkeys([x, *names]))
         return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
 
+    def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
+        """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
+        is_read = is_readable(key_of(VALUE, measure.kind))
+        left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_read,))))
+        return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), g.Filter(left_out))
+
+    def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
+        """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
+        found = self.measured(divisor, ITEM, items)
+        return (*self.members(items, ITEM), *found.group, g.Filter(Apply("=", (found.key, integer(0)))))
+
     # --- sets
 
     def members(self, items: a.ItemSet, x: Variable) -> Group:  # noqa: PLR0911 - one arm an operator
         """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
         match items:
             case a.Instances(of):
-                kind = self.new("c")
-                if self.facts is None:  # with a path of any steps or none, Virtuoso finds only some of a class
-                    below = (*self._any_of(x, self.vocabulary.types, kind), _narrower(kind, of, self.vocabulary))
-                    return (g.Union((self._any_of(x, self.vocabulary.types, of), below)),)
-                return (
-                    *self._any_of(x, self.vocabulary.types, kind),
-                    g.OneOfPredicates(kind, (), of, then=self.vocabulary.narrower),
-                )
+                kind, types = self.new("c"), self.vocabulary.types
+                below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
+                return (g.Union((self._any_of(x, types, of), below)),)
             case a.Items(terms):
                 return (g.Values(x, terms),)
             case a.Ends(start, path):
@@ -238,8 +249,11 @@ class PlanCompiler:
             return Measured((best,), value, key)
         rows = distinct_values((x, *found.holders), value, found.key, members)
         number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
-        of_any = Apply(">", (g.Aggregate("COUNT", value), integer(0))) if summary == "avg" else None
-        return Measured((g.Select(((number, of),), (rows,), having=of_any),), number, number)
+        if summary == "sum":
+            return Measured((g.Select(((number, of),), (rows,)),), number, number)
+        known = self.new("k")  # the average of nothing is nothing, not 0
+        average = g.Select(((number, of), (known, g.Aggregate("COUNT", value))), (rows,))
+        return Measured((average, g.Filter(Apply(">", (known, integer(0))))), number, number)
 
     def condition(self, condition: a.Condition) -> tuple[Group, Expression]:
         """Patterns and the expression that is true where a condition holds."""

@@ -10,8 +10,10 @@ from typing import Any
 from kgsparql.errors import PlanError
 from kgsparql.graphs.protocols import KnowledgeGraph, members_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.compiling import ITEM, VALUE, compiled
+from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.left_out import LeftOut, left_out
+from kgsparql.plans.plan_compiler import ITEM, VALUE
 from kgsparql.plans.type_check import check, parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.witnesses import Witnesses, subclass_facts, witnesses
@@ -38,6 +40,7 @@ class Computed:
     :param is_confirmed: whether the facts give the same value again; ``None`` where that cannot be told, since some
         are not here or an absence is among the reasons.
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
+    :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     """
 
     plan: a.Plan
@@ -49,11 +52,17 @@ class Computed:
     is_confirmed: bool | None
     is_cut: bool
     empty_part: a.ItemSet | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def value(self) -> Term | None:
         """The number, or the yes or no; ``None`` where there is none, or the answer is a set or a table."""
         return self.rows[0][0] if self.rows and isinstance(self.plan, _NUMBERS + _CONDITIONS) else None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the engine gave no number, though the facts give one: it may be too large for it."""
+        return isinstance(self.plan, _NUMBERS) and self.value is None and self.is_confirmed is False
 
     @property
     def is_table(self) -> bool:
@@ -102,6 +111,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     found = graph.select(query)
     names = _names(plan)
     rows = tuple(tuple(solution.get(name) for name in names) for solution in found)
+    if isinstance(plan, _CONDITIONS):
+        rows = tuple(tuple(map(_boolean, row)) for row in rows)
     if not isinstance(plan, a.Top | a.ItemTable | a.Grouped):
         rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
     facts, are_all = _facts_of(plan, graph, own)
@@ -117,6 +128,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
         is_cut=is_cut,
         empty_part=_first_empty(plan, graph, own) if _is_nothing(rows) else None,
+        left_out=left_out(plan, graph, vocabulary=own),
     )
 
 
@@ -190,6 +202,11 @@ def _is_close(text: str, again: Any) -> bool:
     except ValueError:
         return bool(date_number(text) == again)
     return bool(date_number(text) == again or abs(number - again) <= abs(again) / 10**9)
+
+
+def _boolean(term: Term | None) -> Term | None:
+    """A yes or no as everywhere: Virtuoso gives 1 and 0."""
+    return {"1": Literal(value=True), "0": Literal(value=False)}.get(_text(term), term)
 
 
 def _text(term: Term | None) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.plan_compiler import PlanCompiler, classes_below
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Group, Variable
+from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple
@@ -49,16 +49,16 @@ def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit:
 
 def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witnesses:
     """The query of what says which classes are below a class."""
-    new = g.Variables()
-    narrow, predicate, broad = new("c"), new("p"), new("c")
-    fact = g.Fact(narrow, predicate, broad)
-    group: Group = (
-        g.OneOfPredicates(broad, (), of, then=vocabulary.narrower),
-        g.Values(predicate, vocabulary.narrower),
-        fact,
+    new, below = g.Variables(), vocabulary.narrower
+    narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
+    direct, further = g.Fact(narrow, one, of), g.Fact(narrow, other, broad)
+    arms = (
+        (g.Values(one, below), direct),
+        (g.Values(other, below), further, classes_below(broad, of, vocabulary)),
     )
-    select = g.Select(((narrow, None), (predicate, None), (broad, None)), group, distinct=True, limit=limit)
-    return Witnesses(g.select_query("subclasses", select), (fact,))
+    head = tuple((name, None) for name in (narrow, one, other, broad))
+    select = g.Select(head, (g.Union(arms),), distinct=True, limit=limit)
+    return Witnesses(g.select_query("subclasses", select), (direct, further))
 
 
 def _witnessed(plan: a.Plan | a.Measure) -> Iterator[tuple[a.ItemSet, tuple[a.Measure, ...], tuple[PropertyPath, ...]]]:

@@ -19,8 +19,9 @@ from kgsparql.rdf.terms import IRI, Literal, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
-    "STR", "LCASE", "CONTAINS", "REPLACE", "CONCAT", "COALESCE", "IF", "isNumeric", "sameTerm", "decimal", "integer"
-]
+    "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isLiteral", "isNumeric", "sameTerm",
+    "decimal", "integer",
+]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"

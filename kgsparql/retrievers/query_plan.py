@@ -63,7 +63,7 @@ class QueryPlan(Retriever):
     name: ClassVar[str] = "query_plan"
     summary: ClassVar[str] = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="4", rounds="4", queries="8 * sets + 6 * plans_run + entities + 20")
+    cost: ClassVar[Cost] = Cost(calls="4", rounds="4", queries="8 * sets + 8 * plans_run + entities + 20")
 
     sets: Annotated[int, Within(1, 500)] = 60
     plans_run: Annotated[int, Within(1, 20)] = 8

@@ -1,0 +1,98 @@
+"""What cannot be taken into account is counted and said: values that are no number or date, division by zero."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans import algebra as a
+from kgsparql.plans.running import run
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal
+from tests.engines import ENGINES, engine_from_file
+
+_E = "http://e.org/"
+BRIDGES = """
+@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+e:Bridge a rdfs:Class ; rdfs:label "bridge" . e:length rdfs:label "length" . e:lanes rdfs:label "lane count" .
+e:opened rdfs:label "opening date" . e:price rdfs:label "price" .
+e:a a e:Bridge ; rdfs:label "Tower Bridge" ; e:length "244" ; e:opened "1894-06-30"^^xsd:date ; e:lanes 2 .
+e:b a e:Bridge ; rdfs:label "Forth Bridge" ; e:length "2,467 m" ; e:opened "1890-03-04"^^xsd:date ; e:lanes 0 .
+e:c a e:Bridge ; rdfs:label "Rialto Bridge" ; e:length "48" ; e:opened "2001-13-45"^^xsd:date ; e:lanes 1 .
+e:d a e:Bridge ; rdfs:label "Old Bridge" ; e:length "120" ; e:opened "unknown" ; e:price 9000000000000000000 .
+e:f a e:Bridge ; rdfs:label "New Bridge" ; e:opened [] ; e:price 9000000000000000000 .
+"""
+BRIDGE = a.Instances(IRI(_E + "Bridge"))
+
+
+def _value(name: str, kind: str = "number") -> a.Value:
+    return a.Value(PropertyPath.of(_E + name), kind)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "bridges.ttl"
+    file.write_text(BRIDGES, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def bridges(file: Path) -> KnowledgeBase:
+    return kgsparql.open(file, embedder="none")
+
+
+def _label(term: object) -> str:
+    """The local name, as a noun."""
+    name = str(getattr(term, "value", term)).removeprefix(_E)
+    return {"opened": "opening date"}.get(name, name)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (a.SummaryOf("sum", BRIDGE, _value("length")), ["1 value of length cannot be read as a number ('2,467 m')"]),
+        (
+            a.Top(BRIDGE, _value("opened", "date")),
+            ["2 values of opening date cannot be read as dates (such as '2001-13-45')"],
+        ),
+        (a.Count(a.Where(BRIDGE, _value("lanes"), ">", Literal(1))), []),
+        (
+            a.Top(BRIDGE, a.Calculated("/", _value("length"), _value("lanes"))),
+            ["1 value of length cannot", "1 item has a lanes of 0 to be divided by (b)"],
+        ),
+        (a.ItemTable(BRIDGE, (a.Column("half", a.Calculated("/", _value("lanes"), a.Constant(Decimal(2)))),)), []),
+        (a.Count(a.Has(BRIDGE, PropertyPath.of(_E + "length"))), []),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_plan_leaves_out_is_counted(file: Path, engine: str, plan: a.Plan, said: list[str]) -> None:
+    found = [own.in_words(_label) for own in run(plan, engine_from_file(engine, file)).left_out]
+    assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
+    assert all(text.endswith("left out") for text in found)
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "status"),
+    [
+        ("What is the total length of all bridges?", "412", "partial"),
+        ("Which bridges were opened after 1892?", "Tower Bridge", "partial"),
+        ("What is the total lane count of all bridges?", "3", "answered"),
+    ],
+)
+def test_an_answer_that_leaves_something_out_is_no_sure_one(
+    bridges: KnowledgeBase, question: str, value: str, status: str
+) -> None:
+    answer = bridges.ask(question)
+    assert (answer.answers[0].label, answer.status) == (value, status)
+    assert [gap.code for gap in answer.gaps] == (["value"] if status == "partial" else [])
+
+
+def test_a_number_that_is_too_large_is_not_said_to_be_nothing(bridges: KnowledgeBase) -> None:
+    answer = bridges.ask("What is the total price of all bridges?", retriever="query_plan")
+    assert answer.status == "not_in_graph"
+    assert answer.text.startswith("No value: the engine gives none, though the facts for it are there")
