@@ -89,7 +89,11 @@ def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
         return None
     places = asked.asked_for(read_cues(asked.session.question))
     wanted = [own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts]
-    return both(a.Instances(wanted[0]), ends) if wanted and isinstance(wanted[0], IRI) else ends
+    if not wanted or not isinstance(wanted[0], IRI):
+        return ends
+    own = asked.profiler(ends).classes
+    is_among = wanted[0] in own or any(wanted[0] in asked.profiler.broader(kind) for kind in own)
+    return both(a.Instances(wanted[0]), ends) if is_among else None
 
 
 def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:

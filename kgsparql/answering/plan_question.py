@@ -64,6 +64,7 @@ class PlanQuestion:
             self.named,
             cues.wanted == "yes or no",
             self.asked_for(cues),
+            self.words.nouns_after(cues.asking(self.words.texts)),
             self.sets,
         )
         return enumerated_plans(reader, cues, most=most, found=found)

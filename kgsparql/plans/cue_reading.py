@@ -23,10 +23,16 @@ from kgsparql.plans.cue_words import (
     NOT_NUMBERED,
     NUMBERS,
     OF_NOUN,
+    SOUGHT,
     SUMMARIES,
     YEARS,
 )
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cue, Cues, Extreme, Wanted
+
+_OF_BEST = re.compile(
+    r"what (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
+)
+"""Before a superlative: `what is the nationality of the oldest laureate`."""
 
 
 def read_cues(question: str) -> Cues:
@@ -64,7 +70,9 @@ class _Reader:
         wanted, asked, summary = self._wanted(group)
         operations += self._absences()
         operations.sort(key=lambda cue: min(cue.words))
-        return Cues(wanted, frozenset(asked), tuple(operations), summary, frozenset(group))
+        sought = SOUGHT.get(self.words[0], ()) if self.words else ()
+        of_best = bool(sought) or _OF_BEST.match(self.question.strip()) is not None
+        return Cues(wanted, frozenset(asked), tuple(operations), summary, frozenset(group), of_best, sought)
 
     def has(self, at: int, *words: str) -> bool:
         return tuple(self.words[at : at + len(words)]) == words and self.taken.isdisjoint(range(at, at + len(words)))

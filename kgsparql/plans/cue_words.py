@@ -73,3 +73,5 @@ BEFORE_EACH = frozenset({"does", "do", "did", "has", "have", "in", "of", "from"}
 ABSENT = frozenset("without no not never lack lacks lacking nor neither except excluding missing unassigned".split())
 NEVER_YEARS = 2100
 FIRST_YEAR = 1000
+SOUGHT = {"where": ("place", "location", "city", "country"), "when": ("date", "year")}
+"""What is asked for by a word of its own, in words that a predicate may be called by."""

@@ -79,6 +79,8 @@ class Cues:
     :param words: places of the words that say what is wanted: `how many`, `average`.
     :param operations: what is done on the way, in the order of the question.
     :param group: places of the words that name what the answer has a row for: `department` of `for each department`.
+    :param of_best: not the best itself is asked for, but something of it: `where was the oldest laureate born`.
+    :param sought: words for what that is, where it is a place or a time.
     """
 
     wanted: Wanted
@@ -86,13 +88,19 @@ class Cues:
     operations: tuple[Cue, ...] = ()
     summary: a.Summary | None = None
     group: frozenset[int] = frozenset()
+    of_best: bool = False
+    sought: tuple[str, ...] = ()
+
+    def asking(self, words: Sequence[str]) -> frozenset[int]:
+        """Places right after the words that ask which or how many; of `who`, its own."""
+        asking = {i + 1 for i, word in enumerate(words) if word in {"which", "what", "all", "any"}}
+        asking |= {i for i, word in enumerate(words) if word == "who"}
+        return frozenset(asking | ({max(self.words) + 1} if self.words else set()))
 
     def following(self, words: Sequence[str]) -> frozenset[int]:
         """Places right after the words that ask which, how many, or for the oldest and the like."""
-        asking = {i for i, word in enumerate(words) if word in {"which", "what", "all", "any"}}
-        asking |= {i - 1 for i, word in enumerate(words) if word == "who"}
         extremes = (cue.words for cue in self.operations if isinstance(cue, Extreme) and cue.hints)
-        return frozenset(max(places) + 1 for places in (*extremes, *({i} for i in asking), self.words) if places)
+        return self.asking(words) | {max(places) + 1 for places in extremes}
 
     @property
     def is_any(self) -> bool:

@@ -6,6 +6,7 @@ arXiv:2212.09736; cues, fits and costs are ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,6 +19,8 @@ from kgsparql.plans.readings import CHAINS, Reader, Reading, unfiltered
 from kgsparql.plans.type_check import check
 
 _BEAM = 10
+_FURTHER = 3
+"""Sets after a step from the best that are followed by another."""
 _ANOTHER_CLASS = 0.4
 """What it costs that the items are not of the class that is asked for."""
 ACCOUNTED = 0.4
@@ -49,7 +52,7 @@ def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8, found: Readin
     operations = Operations(reader, cues)
     forms = PlanForms(operations)
     ranked: dict[a.Plan, RankedPlan] = {}
-    for reading in _sets(reader, operations) if found is None else operations.applied(found):
+    for reading in _sets(reader, operations, cues) if found is None else operations.applied(found):
         for plan, accounted in forms.plans(reading):
             try:
                 check(plan)
@@ -61,7 +64,7 @@ def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8, found: Readin
     return sorted(ranked.values(), key=lambda own: (-own.score, len(str(own.plan)), str(own.plan)))[:most]
 
 
-def _sets(reader: Reader, operations: Operations) -> list[Reading]:
+def _sets(reader: Reader, operations: Operations, cues: Cues) -> list[Reading]:
     """The sets that the question may be about, with what is asked to be done with them done."""
     starts = reader.starts()
     chains = {next(iter(start.named)): reader.chains(start) for start in starts}
@@ -78,8 +81,34 @@ def _sets(reader: Reader, operations: Operations) -> list[Reading]:
     plain = [one for one in done if len(one.named) == 1 and isinstance(unfiltered(one.items), a.Instances)]
     best_first = sorted(done, key=lambda r: (-r.score, str(r.items)))[:_BEAM]
     done = [*best_first, *(one for one in plain if one not in best_first)]
-    after = [step for one in done[: _BEAM // 2] if isinstance(one.items, a.Top) for step in reader.steps(one)]
-    return [*done, *sorted(after, key=lambda r: -r.score)[:_BEAM]]
+    return [*done, *_of_the_best(done, reader, cues)]
+
+
+def _of_the_best(done: list[Reading], reader: Reader, cues: Cues) -> list[Reading]:
+    """What steps from the largest and the like lead to: one, and two where none leads to what is asked for."""
+    tops = [one for one in done if isinstance(one.items, a.Top) and not _says_focus(one, reader)][: _BEAM // 2]
+    known = {i for places in (cues.words, *(c.words for c in cues.operations)) for i in places}
+    known |= {i for own in reader.named for i in own.words}
+    rest = frozenset(reader.words.content) - known
+    after = _best(step for one in tops for step in reader.steps(one, cues.sought, rest))
+    asked = reader.classes_at(reader.focus)
+    if asked and not any(reader.is_of(one, asked) for one in after):
+        after += _best(step for one in after[:_FURTHER] for step in reader.steps(one))
+    return after
+
+
+def _says_focus(reading: Reading, reader: Reader) -> bool:
+    """Whether a set is already kept by the class that is asked for: those *that studied at a university*.
+
+    Or by one of which only the last word is said: *work*, of a field of work.
+    """
+    classes = [own for own in reading.named if own.is_class]
+    is_by_last_word = any(own.score < 1 and not own.words & reader.after_cues for own in classes)
+    return is_by_last_word or any(own.words & reader.focus for own in classes)
+
+
+def _best(readings: Iterable[Reading]) -> list[Reading]:
+    return sorted(readings, key=lambda reading: -reading.score)[:_BEAM]
 
 
 def _ranked(plan: a.Plan, reading: Reading, reader: Reader, cues: Cues) -> RankedPlan:
@@ -87,7 +116,8 @@ def _ranked(plan: a.Plan, reading: Reading, reader: Reader, cues: Cues) -> Ranke
     said = {i for places in (cues.words, *done) for i in places}
     asked = [i for i in reader.words.content if i not in cues.words]
     fit = sum(1.0 if i in said else reading.fit.get(i, 0.0) for i in asked)
-    is_other = _is_of_another_class(reading, reader)
+    is_best = isinstance(plan, a.Top) and isinstance(plan.measure, a.Value)
+    is_other = (is_best and cues.of_best) or _is_of_another_class(reading, reader, cues)
     cost = reading.cost + (_ANOTHER_CLASS if is_other else 0.0)
     score = (fit + len(done) + 1 - cost) / (len(asked) + len(cues.operations) + 1)
     left = {i for i in asked if i not in said and reading.fit.get(i, 0.0) < ACCOUNTED}
@@ -95,8 +125,11 @@ def _ranked(plan: a.Plan, reading: Reading, reader: Reader, cues: Cues) -> Ranke
     return RankedPlan(plan, round(score, 4), tuple(sorted(left | missed)), reading.silent, is_other)
 
 
-def _is_of_another_class(reading: Reading, reader: Reader) -> bool:
-    """Whether the question says which class is asked for, right after `which` or `how many`, and these are no such."""
-    asked = {n.term for n in reader.named if n.is_class and n.words & reader.after_cues}
-    own = {*reading.classes, *(above for kind in reading.classes for above in reader.profiler.broader(kind))}
-    return bool(asked) and not asked & own
+def _is_of_another_class(reading: Reading, reader: Reader, cues: Cues) -> bool:
+    """Whether the question says which class is asked for, right after `which` or a superlative, and these are no such.
+
+    What is asked for is rather said after `which`: `which university did the oldest laureate attend`.
+    """
+    after_best = frozenset() if cues.of_best else reader.after_cues
+    asked = reader.classes_at(reader.focus) or reader.classes_at(after_best)
+    return bool(asked) and not reader.is_of(reading, asked)

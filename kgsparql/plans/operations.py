@@ -25,6 +25,7 @@ _SILENT = 0.35
 _NEAR_WORDS = 4
 """Words after a cue that may say what it is about; before it, half as many."""
 _IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_BEFORE_NOUN = frozenset("of the all our their its these those".split())
 _COUNTED = 0.05
 """What it costs to count what a predicate leads to, beside a value of it."""
 _ONE_EACH = 0.5
@@ -115,14 +116,31 @@ class Operations:
         return self.reader.labels([last], in_grace=True)[last].lower()
 
     def _extremes(self, reading: Reading, cue: Extreme) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+        noun = self._noun(cue)
+        of_noun, of_best = self.reader.classes_at(noun), self.is_of_best(noun)
+        is_of_noun = self.reader.is_of(reading, of_noun)
+        if of_noun and (not is_of_noun if cue.hints else is_of_noun and of_best):
+            return  # `the oldest book` is no person, and who won `the most prizes` is no prize
+        between = range(min(cue.words), max(noun) + 1) if cue.hints and of_noun and of_best else None
         kinds: tuple[a.Kind, ...] = ("date", "number") if "date" in cue.hints else ("number",)
         if cue.summary is not None:
             for option in self.summaries(reading, cue.words, cue.summary)[:_KEPT]:
                 yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
             return
-        options = self.measures(reading, cue.words, kinds, cue.hints, counts=cue.of_noun)
+        options = self.measures(reading, cue.words, kinds, cue.hints, counts=cue.of_noun, between=between)
         for option in options[:_KEPT]:
             yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
+
+    def _noun(self, cue: Extreme) -> frozenset[int]:
+        """The place of the noun that a superlative stands before: `oldest of our laureates`."""
+        after = max(cue.words) + 1
+        texts = self.reader.words.texts
+        return frozenset(i for i in self.reader.words.nouns_after({after}) if _BEFORE_NOUN.issuperset(texts[after:i]))
+
+    def is_of_best(self, noun: frozenset[int]) -> bool:
+        """Whether not the best itself is asked for, but something of it: `which university did the oldest attend`."""
+        asked = self.reader.classes_at(self.reader.focus)
+        return self.cues.of_best or bool(asked and asked.isdisjoint(self.reader.classes_at(noun)))
 
     def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[MeasureOption]:
         """One number for the values that each item has, directly or over what belongs to it: the average price."""
@@ -188,15 +206,19 @@ class Operations:
         hints: Sequence[str] = (),
         *,
         counts: bool = False,
+        between: range | None = None,
     ) -> list[MeasureOption]:
         """What may be measured of the items, the likeliest first.
 
         :param cue: places of the words that ask for it; words near them may name it, any without a cue.
         :param counts: how many things a predicate leads to may be meant, too.
+        :param between: the places of the words that may name it.
         """
         if reading.kind != "item":
             return []
         near = self._near(cue, reading)
+        if between is not None:
+            near &= frozenset(between)
         found = [*self._direct(reading, near, kinds, hints), *self._deeper(reading, near, kinds, hints)]
         if counts:
             found += self._counts(reading, near)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.question_words import Fit, QuestionWords
+from kgsparql.plans.question_words import NEAR, Fit, QuestionWords, alike
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
@@ -93,6 +93,7 @@ class Reader:
 
     :param asks_whether: the question wants a yes or no.
     :param after_cues: places right after the words that ask which, how many, or for the most.
+    :param focus: those of them that do not come after a superlative.
     :param most: sets that may be looked at.
     """
 
@@ -102,6 +103,7 @@ class Reader:
     named: Sequence[NamedTerm]
     asks_whether: bool = False
     after_cues: frozenset[int] = frozenset()
+    focus: frozenset[int] = frozenset()
     most: int = 60
     _looked: set[a.ItemSet] = field(default_factory=set)
 
@@ -147,23 +149,32 @@ class Reader:
             last = last[:_EXPANDED]
         return [start, *sorted(found[1:], key=_by_score)[: 2 * CHAINS]]
 
-    def steps(self, reading: Reading) -> Iterator[Reading]:
+    def steps(
+        self, reading: Reading, sought: Sequence[str] = (), rest: frozenset[int] = frozenset()
+    ) -> Iterator[Reading]:
         """What each predicate of a set leads to.
 
         A step that no word asks for must lead to things of a class: it may be on the way to what is asked for.
+
+        :param sought: words for what is asked for, which the question does not have itself.
+        :param rest: the words of the question one of which must then say what of it: `born` of `where was … born`.
         """
         if reading.kind != "item":
             return
         taken = {i for own in reading.named for i in own.words}
         for use, fit in self.uses(reading.items):
             new = {i: v for i, v in fit.items() if i not in taken and reading.fit.get(i, 0.0) < ACCOUNTED}
-            if (not new and use.kind != "item") or _turns_back(reading.items, use):
+            if sought and use.kind != "text" and (use.kind == "item") == ("date" in sought):
+                continue  # a place is no date, and no place is a time
+            name = self.labels([use.step.predicate], in_grace=True)[use.step.predicate]
+            is_sought = alike(name, sought, self.words.ranker) > NEAR and (not rest or not rest.isdisjoint(fit))
+            if (not new and use.kind != "item" and not is_sought) or _turns_back(reading.items, use):
                 continue
             if is_yes_no(use) and (self.asks_whether or not isinstance(reading.items, a.Items)):
                 yield replace(reading.more(new), items=stated(reading.items, use, "true"))
                 continue
             is_natural = use.step.direction == "inverse" and (self._is_kind(reading) or self._names_kind(use, reading))
-            is_asked = max(new.values(), default=0.0) >= ACCOUNTED
+            is_asked = max(new.values(), default=0.0) >= ACCOUNTED or is_sought
             cost = _PLAIN_STEP if is_asked else _KIND_STEP if is_natural else _SILENT_STEP
             yield replace(
                 reading.more(new, cost + RARE * (1 - use.share)),
@@ -172,6 +183,15 @@ class Reader:
                 kind=use.kind,
                 silent=reading.silent + (cost == _SILENT_STEP),
             )
+
+    def classes_at(self, places: frozenset[int]) -> set[IRI | Literal]:
+        """The classes that words at these places name."""
+        return {own.term for own in self.named if own.is_class and own.words & places}
+
+    def is_of(self, reading: Reading, classes: set[IRI | Literal]) -> bool:
+        """Whether what a reading is about is of one of these classes."""
+        own = {*reading.classes, *_classes_in(reading.items)}
+        return not classes.isdisjoint({*own, *(above for kind in own for above in self.profiler.broader(kind))})
 
     def _is_kind(self, reading: Reading) -> bool:
         """Whether an entity is named as a kind of things: right after `which`, `how many` or a superlative."""
@@ -248,6 +268,19 @@ def unfiltered(items: a.ItemSet) -> a.ItemSet:
             return a.Ends(unfiltered(start), path)
         case _:
             return items
+
+
+def _classes_in(items: a.ItemSet) -> set[IRI]:
+    """The classes that all items of a set are said to be of."""
+    match items:
+        case a.Instances(of):
+            return {of}
+        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
+            return _classes_in(inner)
+        case a.Both(sets):
+            return {kind for one in sets for kind in _classes_in(one)}
+        case _:
+            return set()
 
 
 def _turns_back(items: a.ItemSet, use: PredicateUse) -> bool:

@@ -10,6 +10,7 @@ Source: ours; plans are enumerated and ranked in place of written after Gu et al
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -29,6 +30,7 @@ from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._written_plans import PlanWriting
 
+_SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORECASE)
 _NEARLY = 0.05
 """How much less well than the best a plan may fit that is run because the best comes to nothing."""
 _SAME = 0.005
@@ -106,6 +108,8 @@ class QueryPlan(Retriever):
         gaps = _gaps(ranked, computed, asked)
         with session.within_budget():
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
+        if not gaps and ranked.score < plans[0].score - _SAME:
+            gaps = (_other_reading("a likelier reading comes to nothing", plans[0].plan, session),)
         return RankedChoice(tuple(plans), ranked, computed, gaps)
 
     def _first_with_a_value(
@@ -137,10 +141,13 @@ class QueryPlan(Retriever):
         for other in others[:1]:
             rival = run(other.plan, session.graph, vocabulary=vocabulary)
             if rival.rows and rival.empty_part is None and _firsts(rival) != _firsts(computed):
-                labels = session.labels(terms_in(other.plan), in_grace=True)
-                reading = reading_in_words(other.plan, labels.__getitem__)
-                return (Gap("reading", "", f"another reading fits as well ({printable(reading, 200)})"),)
+                return (_other_reading("another reading fits as well", other.plan, session),)
         return ()
+
+
+def _other_reading(why: str, plan: a.Plan, session: Session) -> Gap:
+    labels = session.labels(terms_in(plan), in_grace=True)
+    return Gap("reading", "", f"{why} ({printable(reading_in_words(plan, labels.__getitem__), 200)})")
 
 
 def _left_out(words: str) -> tuple[Gap, ...]:
@@ -155,11 +162,13 @@ def _firsts(computed: Computed) -> set[object]:
 def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
     """The words that a plan leaves out, and whether it fits the question at all."""
     left = [asked.words.texts[i] for i in ranked.left]
+    second = None if computed.is_table else _SECOND.search(asked.session.question)
     is_elsewhere = computed.empty_part is not None and _is_far_measured(ranked.plan)
     doubts = (
         (bool(left), Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")),
         (ranked.silent > 0, Gap("step", "", "what was computed takes a step that nothing in the question asks for")),
         (ranked.is_of_another_class, Gap("kind", "", "what was computed is of another kind than what is asked for")),
+        (second is not None, Gap("operation", "and", "this asks for two things, of which one was computed")),
         (_misses_the_denied(ranked.plan, asked), Gap("word", "not", "what is denied may not be what was computed")),
         (is_elsewhere, Gap("reading", "", "there is nothing like that, so something else may have been asked")),
         (ranked.score < _UNSURE, Gap("reading", "", "this may not be what was asked")),
