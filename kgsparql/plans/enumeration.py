@@ -76,12 +76,14 @@ def _sets(reader: Reader, operations: Operations, cues: Cues) -> list[Reading]:
         reader.met(x, y) for x in sorted(found, key=lambda r: -r.score)[:_BEAM] if len(x.named) == 2 for y in starts
     ]
     found += [three for three in threes if three is not None]
-    best = [*starts, *sorted(found, key=lambda r: (-r.score, str(r.items)))[: 2 * _BEAM]]
+    found.sort(key=lambda r: (-r.score, str(r.items)))
+    others = [one for one in found[2 * _BEAM :] if one.kind == "item" and not _says_focus(one, reader)]
+    best = [*starts, *found[: 2 * _BEAM], *(others[: _BEAM // 2] if reader.focus else [])]
     done = [new for one in best for new in operations.applied(one)]
     plain = [one for one in done if len(one.named) == 1 and isinstance(unfiltered(one.items), a.Instances)]
-    best_first = sorted(done, key=lambda r: (-r.score, str(r.items)))[:_BEAM]
-    done = [*best_first, *(one for one in plain if one not in best_first)]
-    return [*done, *_of_the_best(done, reader, cues)]
+    done.sort(key=lambda r: (-r.score, str(r.items)))
+    kept = done[:_BEAM]
+    return [*kept, *(one for one in plain if one not in kept), *_of_the_best(done, reader, cues)]
 
 
 def _of_the_best(done: list[Reading], reader: Reader, cues: Cues) -> list[Reading]:

@@ -43,7 +43,7 @@ def named_in(
     for link in links:
         own = list(_of_link(link, asked, labels)) if link.kind == "entity" else []
         is_exact = link.matched in {"exact", "given"}
-        if _is_unit(link, asked):
+        if _is_unit(link, asked) or _is_asking(link):
             continue
         if is_exact or not (any(own[0].words <= c.words for c in classes if own) or _is_common_word(link, asked)):
             entities += own
@@ -63,6 +63,12 @@ def _is_common_word(link: LinkedEntity, asked: QuestionWords) -> bool:
     """Whether a mention is a common word, of which some name has it too: `institution`, `released`."""
     places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
     return len(places) == 1 and link.mention.text.islower()
+
+
+def _is_asking(link: LinkedEntity) -> bool:
+    """Whether a mention is how a question begins: `How long`, in `How long is the longest track?`."""
+    first, *others = link.mention.text.split()
+    return link.mention.start == 0 and first in {"How", "What", "Which"} and all(map(str.islower, others))
 
 
 def _is_unit(link: LinkedEntity, asked: QuestionWords) -> bool:

@@ -49,7 +49,8 @@ class PlanForms:
         """The plans that answer what is wanted of a set."""
         match self.cues.wanted:
             case "count":
-                yield a.Count(reading.items), reading
+                if not (isinstance(reading.items, a.Top) and reading.items.number == 1):  # the best is one
+                    yield a.Count(reading.items), reading
                 yield from self._stated_numbers(reading)
             case "yes or no":
                 if isinstance(reading.items, a.Top):
