@@ -12,7 +12,7 @@ from itertools import combinations
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
-from kgsparql.plans.cues import Cues
+from kgsparql.plans.cues import Against, Cues
 from kgsparql.plans.operations import Operations
 from kgsparql.plans.plan_forms import PlanForms
 from kgsparql.plans.readings import CHAINS, Reader, Reading, unfiltered
@@ -83,6 +83,8 @@ def _sets(reader: Reader, operations: Operations, cues: Cues) -> list[Reading]:
     plain = [one for one in done if len(one.named) == 1 and isinstance(unfiltered(one.items), a.Instances)]
     done.sort(key=lambda r: (-r.score, str(r.items)))
     kept = done[:_BEAM]
+    if any(isinstance(cue, Against) for cue in cues.operations):
+        plain += [one for one in starts if isinstance(one.items, a.Items)]
     return [*kept, *(one for one in plain if one not in kept), *_of_the_best(done, reader, cues)]
 
 

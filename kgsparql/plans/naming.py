@@ -67,8 +67,8 @@ def _is_common_word(link: LinkedEntity, asked: QuestionWords) -> bool:
 
 def _is_asking(link: LinkedEntity) -> bool:
     """Whether a mention is how a question begins: `How long`, in `How long is the longest track?`."""
-    first, *others = link.mention.text.split()
-    return link.mention.start == 0 and first in {"How", "What", "Which"} and all(map(str.islower, others))
+    words_said = link.mention.text.split() if link.mention.start == 0 else []
+    return words_said[:1] in (["How"], ["What"], ["Which"]) and all(map(str.islower, words_said[1:]))
 
 
 def _is_unit(link: LinkedEntity, asked: QuestionWords) -> bool:

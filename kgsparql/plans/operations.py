@@ -25,6 +25,7 @@ _SILENT = 0.35
 _NEAR_WORDS = 4
 """Words after a cue that may say what it is about; before it, half as many."""
 _IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_DO = frozenset("do does did don doesn didn".split())
 _BEFORE_NOUN = frozenset("of the all our their its these those".split())
 _COUNTED = 0.05
 """What it costs to count what a predicate leads to, beside a value of it."""
@@ -165,10 +166,14 @@ class Operations:
         last = max(cue.words)
         near = frozenset(i for i in self._near(cue.words, reading) if i > last)
         of_classes: set[int] = set()
+        texts = self.reader.words.texts
+        is_verb = not _DO.isdisjoint(texts[max(0, min(cue.words) - 1) : last])
+        there = _there(reading, texts[last:])
         for named in self.reader.named:
-            if named.is_class and named.words & near and isinstance(named.term, IRI):
+            is_done = is_verb and last + 1 in named.words  # `did not work` is no field of work
+            if named.is_class and named.words & near and isinstance(named.term, IRI) and not is_done:
                 of_class = a.Instances(named.term)
-                is_none = self.reader.words.texts[last] == "not" and min(named.words) == last + 1
+                is_none = texts[last] == "not" and min(named.words) == last + 1
                 without = a.Minus(reading.items, of_class) if is_none else self._without_any(reading, of_class)
                 if without != reading.items and (is_none or not self._is_called(reading, named.words)):
                     of_classes |= named.words
@@ -177,7 +182,7 @@ class Operations:
             own = {i: v for i, v in fit.items() if i in near}
             if own.keys() - of_classes:
                 yield (
-                    stated(reading.items, use, "false") if is_yes_no(use) else a.Lacks(reading.items, use.path),
+                    stated(reading.items, use, "false") if is_yes_no(use) else a.Lacks(reading.items, use.path, there),
                     own,
                     0.0,
                 )
@@ -251,7 +256,7 @@ class Operations:
             for value, more in values:
                 path = PropertyPath((use.step, value.step))
                 fits, extra = self._fit(value, more, near, hints, len(values))
-                if value.kind == "date" and not fits and extra >= 0 and not self._is_mediator(use):
+                if value.kind == "date" and not fits and not self._is_mediator(use):
                     continue  # what was written before 1900 is not what somebody wrote who was born before
                 first = cost if cost < 0 else 0.0 if own else _SILENT
                 yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
@@ -309,6 +314,12 @@ def _number(value: object) -> Literal:
 
 def _is_one(items: a.ItemSet) -> bool:
     return isinstance(items, a.Items) and len(items.terms) == 1
+
+
+def _there(reading: Reading, texts: Sequence[str]) -> a.Items | None:
+    """The one thing that a set was kept by, where the question says `there`."""
+    named = [own.term for own in reading.named if not own.is_class]
+    return a.Items((named[0],)) if "there" in texts and len(named) == 1 else None
 
 
 def _counts(items: a.ItemSet) -> bool:

@@ -105,7 +105,8 @@ class PlanForms:
             return
         is_time = {"before", "after"} & {self.reader.words.texts[i] for i in cue.words}
         kinds: Sequence[a.Kind] = ("date",) if is_time else ("number", "date")
-        options = self.operations.measures(reading, cue.words, kinds, cue.hints, counts=not is_time)[:_MEASURES]
+        counts = not (is_time or cue.hints)
+        options = self.operations.measures(reading, cue.words, kinds, cue.hints, counts=counts)[:_MEASURES]
         for other in [n for n in others if min(n.words) > max(first.words)][:2]:
             for option in options:
                 one, two = (_of_one(a.Items((term,)), option.measure) for term in (first.term, other.term))
