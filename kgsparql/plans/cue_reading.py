@@ -27,7 +27,8 @@ from kgsparql.plans.cue_words import (
     SUMMARIES,
     YEARS,
 )
-from kgsparql.plans.cues import Absent, Against, Called, Compared, Cue, Cues, Extreme, Wanted
+from kgsparql.plans.cues import Absent, Against, Called, Compared, Cue, Cues, Dated, Extreme, Wanted
+from kgsparql.plans.date_words import date_at
 
 _OF_BEST = re.compile(
     r"what (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
@@ -65,7 +66,7 @@ class _Reader:
 
     def cues(self) -> Cues:
         group = self._group()
-        operations: list[Cue] = [*self._called(), *self._comparisons(), *self._against()]
+        operations: list[Cue] = [*self._called(), *self._dates(), *self._comparisons(), *self._against()]
         operations += _merged([self._summarised(e) for e in self._extremes()])
         wanted, asked, summary = self._wanted(group)
         operations += self._absences()
@@ -114,6 +115,15 @@ class _Reader:
                     self.take(*range(i, i + len(cue)))
                     return {i + len(cue), i + len(cue) + 1} & set(range(len(self.words)))
         return set()
+
+    def _dates(self) -> Iterator[Dated]:
+        for i in range(len(self.words)):
+            for cue, comparison in (*YEARS, (("on",), "=")):
+                at = i + len(cue)
+                at += self.words[at : at + 1] == ["the"]
+                found = date_at(self.words, at) if self.has(i, *cue) else None
+                if found is not None:
+                    yield Dated(self.take(*range(i, at + found[1])), comparison, found[0])
 
     def _comparisons(self) -> Iterator[Compared]:
         for i in range(len(self.words)):

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal as OneOf
 
 from kgsparql.plans import algebra as a
+from kgsparql.rdf.terms import Literal
 
 Wanted = OneOf["items", "count", "yes or no", "summary", "groups", "percentage"]
 
@@ -46,6 +47,15 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Dated:
+    """Something is compared with a day or a month: `on 14 March 1879`."""
+
+    words: frozenset[int]
+    comparison: a.Comparison
+    date: Literal
+
+
+@dataclass(frozen=True, slots=True)
 class Against:
     """Two things that are named are compared: `Is iron heavier than gold`; the words near it may say by what."""
 
@@ -69,7 +79,7 @@ class Absent:
     words: frozenset[int]
 
 
-Cue = Extreme | Compared | Against | Called | Absent
+Cue = Extreme | Compared | Dated | Against | Called | Absent
 
 
 @dataclass(frozen=True, slots=True)

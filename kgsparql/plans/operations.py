@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Extreme
+from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
 from kgsparql.plans.question_words import Fit, alike
 from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, is_yes_no, stated, together
 from kgsparql.plans.set_profile import PredicateUse
@@ -67,7 +67,7 @@ class Operations:
         order = sorted(range(len(self.cues.operations)), key=lambda n: isinstance(self.cues.operations[n], Extreme))
         if is_one or (isinstance(reading.items, a.Both) and any(map(_is_one, reading.items.sets))):
             # One thing is the largest of itself, whatever it is.
-            order = [n for n in order if isinstance(self.cues.operations[n], Compared | Absent)]
+            order = [n for n in order if isinstance(self.cues.operations[n], Compared | Dated | Absent)]
         for number in order:
             made = [new for one in found for new in self._one(one, number) if not (is_one and _counts(new.items))]
             found = sorted(made, key=lambda r: -r.score)[:_KEPT] or found
@@ -78,6 +78,11 @@ class Operations:
         match cue:
             case Compared():
                 made = self._compared(reading, cue)
+            case Dated(words, comparison, date):
+                made = (
+                    (a.Where(reading.items, option.measure, comparison, date), option.fit, option.cost)
+                    for option in self.measures(reading, words, ("date",))[:_KEPT]
+                )
             case Extreme():
                 made = self._extremes(reading, cue)
             case Absent():
