@@ -115,13 +115,23 @@ class Reader:
                 return ()
             self._looked.add(whole)
         found = self.profiler(whole).uses
-        names = self.labels([t for use in found for t in (use.step.predicate, *use.classes)], in_grace=True)
+        kinds = {use: self._kinds(use) for use in found}
+        names = self.labels([t for use in found for t in (use.step.predicate, *kinds[use])], in_grace=True)
         own = self.words.fits([names[use.step.predicate] for use in found])
-        return [(use, together(fit, self._kind_fit(use, names))) for use, fit in zip(found, own, strict=True)]
+        return [(use, together(fit, self._kind_fit(kinds[use], names))) for use, fit in zip(found, own, strict=True)]
 
-    def _kind_fit(self, use: PredicateUse, names: Mapping[Term, str]) -> Fit:
-        fits = self.words.fits([names[c] for c in use.classes[:3]])
-        return {i: round(_KIND_FIT * value, 3) for fit in fits for i, value in fit.items()}
+    def _kinds(self, use: PredicateUse) -> list[IRI]:
+        """The classes of what a predicate leads to, and those above them."""
+        own = use.classes[:3]
+        return list(
+            dict.fromkeys([*own, *(above for kind in own for above in sorted(self.profiler.broader(kind), key=str))])
+        )
+
+    def _kind_fit(self, kinds: Sequence[IRI], names: Mapping[Term, str]) -> Fit:
+        best: Fit = {}
+        for fit in self.words.fits([names[kind] for kind in kinds]):
+            best = together(best, fit)
+        return {i: round(_KIND_FIT * value, 3) for i, value in best.items()}
 
     def starts(self) -> list[Reading]:
         """The things that are named, as sets."""

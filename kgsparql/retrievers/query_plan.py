@@ -166,7 +166,10 @@ def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[
     is_elsewhere = computed.empty_part is not None and _is_far_measured(ranked.plan)
     doubts = (
         (bool(left), Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")),
-        (ranked.silent > 0, Gap("step", "", "what was computed takes a step that nothing in the question asks for")),
+        (
+            ranked.silent > 0 or _is_far_counted(ranked.plan),
+            Gap("step", "", "what was computed takes a step that nothing in the question asks for"),
+        ),
         (ranked.is_of_another_class, Gap("kind", "", "what was computed is of another kind than what is asked for")),
         (second is not None, Gap("operation", "and", "this asks for two things, of which one was computed")),
         (_misses_the_denied(ranked.plan, asked), Gap("word", "not", "what is denied may not be what was computed")),
@@ -188,6 +191,11 @@ def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
     denied = {term for part in absent if part is not None for term in terms_in(part)}
     named = [own.term for own in asked.named if not own.is_class and own.words and min(own.words) > after]
     return any(text.isdecimal() for text in texts[after:]) or any(term not in denied for term in named)
+
+
+def _is_far_counted(plan: a.Plan) -> bool:
+    """Whether items are compared by how many there are of what is two steps away."""
+    return any(isinstance(part, a.HowMany) and len(part.path) > 1 for part in parts(plan))
 
 
 def _is_far_measured(plan: a.Plan) -> bool:
