@@ -17,7 +17,8 @@ from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan
-from kgsparql.plans.readings import Reading, both
+from kgsparql.plans.item_sets import both
+from kgsparql.plans.readings import Reading
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI

@@ -13,9 +13,10 @@ from itertools import combinations
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Against, Cues
+from kgsparql.plans.item_sets import unfiltered
 from kgsparql.plans.operations import Operations
 from kgsparql.plans.plan_forms import PlanForms
-from kgsparql.plans.readings import CHAINS, Reader, Reading, unfiltered
+from kgsparql.plans.readings import CHAINS, Reader, Reading
 from kgsparql.plans.type_check import check
 
 _BEAM = 10

@@ -7,48 +7,17 @@ from dataclasses import dataclass, replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
-from kgsparql.plans.question_words import Fit, alike
-from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, is_yes_no, stated, together
-from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.plans.item_sets import is_yes_no, stated
+from kgsparql.plans.measures import KEPT, MeasureOption, Measures
+from kgsparql.plans.question_words import Fit
+from kgsparql.plans.readings import Reader, Reading, together
 from kgsparql.rdf.terms import IRI, Literal, local_name
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_UNNAMED_MEASURE = 0.45
-"""What a measure costs that no word names, where it is one of several."""
-_ONLY_MEASURE = 0.15
-"""The same, where it is the only one of its kind."""
-_DEEPER = 0.1
-"""What a measure costs that is two steps away."""
-_SILENT = 0.35
-"""What a first step costs that no word names, before a value."""
-_NEAR_WORDS = 4
-"""Words after a cue that may say what it is about; before it, half as many."""
-_IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
 _DO = frozenset("do does did don doesn didn".split())
 _BEFORE_NOUN = frozenset("of the all our their its these those".split())
-_COUNTED = 0.05
-"""What it costs to count what a predicate leads to, beside a value of it."""
-_ONE_EACH = 0.5
-"""The same, where it never leads to more than one thing."""
 _CALLED = 0.9
 """How well the name of a predicate accounts for a word that it is called by."""
-_KEPT = 4
-"""Ways of doing one thing that are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureOption:
-    """One measure of the items of a set, the words it accounts for, and what speaks against it."""
-
-    measure: a.Measure
-    fit: Fit
-    cost: float = 0.0
-
-    @property
-    def score(self) -> float:
-        """The words that are accounted for, less what speaks against it."""
-        return sum(self.fit.values()) - self.cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +26,11 @@ class Operations:
 
     reader: Reader
     cues: Cues
+
+    @property
+    def measures(self) -> Measures:
+        """What may be measured of sets."""
+        return Measures(self.reader)
 
     def applied(self, reading: Reading) -> list[Reading]:
         """The set after all that the question asks to be done with it, each in the likeliest ways."""
@@ -70,7 +44,7 @@ class Operations:
             order = [n for n in order if isinstance(self.cues.operations[n], Compared | Dated | Absent)]
         for number in order:
             made = [new for one in found for new in self._one(one, number) if not (is_one and _counts(new.items))]
-            found = sorted(made, key=lambda r: -r.score)[:_KEPT] or found
+            found = sorted(made, key=lambda r: -r.score)[:KEPT] or found
         return [reading, *found] if self.reader.asks_whether and order else found
 
     def _one(self, reading: Reading, number: int) -> Iterator[Reading]:
@@ -81,7 +55,7 @@ class Operations:
             case Dated(words, comparison, date):
                 made = (
                     (a.Where(reading.items, option.measure, comparison, date), option.fit, option.cost)
-                    for option in self.measures(reading, words, ("date",))[:_KEPT]
+                    for option in self.measures.of(reading, words, ("date",))[:KEPT]
                 )
             case Extreme():
                 made = self._extremes(reading, cue)
@@ -97,8 +71,8 @@ class Operations:
 
     def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Fit, float]]:
         kinds: tuple[a.Kind, ...] = ("date", "number") if cue.is_year else ("number",)
-        for option in self.measures(reading, cue.words, kinds, cue.hints, counts=not cue.is_year and not cue.hints)[
-            :_KEPT
+        for option in self.measures.of(reading, cue.words, kinds, cue.hints, counts=not cue.is_year and not cue.hints)[
+            :KEPT
         ]:
             measure = option.measure
             if cue.is_year and isinstance(measure, a.Value) and measure.kind == "date":
@@ -115,11 +89,7 @@ class Operations:
         if not isinstance(option.measure, a.Value):
             return False
         name = local_name(option.measure.path.steps[-1].predicate).lower()
-        return "year" in name or "date" in name or "year" in self._name(option.measure.path)
-
-    def _name(self, path: PropertyPath) -> str:
-        last = path.steps[-1].predicate
-        return self.reader.labels([last], in_grace=True)[last].lower()
+        return "year" in name or "date" in name or "year" in self.measures.name(option.measure.path)
 
     def _extremes(self, reading: Reading, cue: Extreme) -> Iterator[tuple[a.ItemSet, Fit, float]]:
         noun = self._noun(cue)
@@ -130,11 +100,11 @@ class Operations:
         between = range(min(cue.words), max(noun) + 1) if cue.hints and of_noun and of_best else None
         kinds: tuple[a.Kind, ...] = ("date", "number") if "date" in cue.hints else ("number",)
         if cue.summary is not None:
-            for option in self.summaries(reading, cue.words, cue.summary)[:_KEPT]:
+            for option in self.measures.summaries(reading, cue.words, cue.summary)[:KEPT]:
                 yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
             return
-        options = self.measures(reading, cue.words, kinds, cue.hints, counts=cue.of_noun, between=between)
-        for option in options[:_KEPT]:
+        options = self.measures.of(reading, cue.words, kinds, cue.hints, counts=cue.of_noun, between=between)
+        for option in options[:KEPT]:
             yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
 
     def _noun(self, cue: Extreme) -> frozenset[int]:
@@ -148,28 +118,9 @@ class Operations:
         asked = self.reader.classes_at(self.reader.focus)
         return self.cues.of_best or bool(asked and asked.isdisjoint(self.reader.classes_at(noun)))
 
-    def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[MeasureOption]:
-        """One number for the values that each item has, directly or over what belongs to it: the average price."""
-        found = self.measures(reading, cue, ("number",))
-        for use, fit in self.reader.uses(reading.items):
-            if use.kind == "item":
-                step = Reading(a.Ends(reading.items, use.path), {})
-                cost = _DEEPER if fit else 3 * _DEEPER
-                for option in self.measures(step, cue, ("number",))[:_KEPT]:
-                    if isinstance(option.measure, a.Value) and option.fit:
-                        path = PropertyPath((use.step, *option.measure.path.steps))
-                        measure = a.Value(path, option.measure.kind, option.measure.unit)
-                        found.append(MeasureOption(measure, together(option.fit, fit), option.cost + cost))
-        made = [
-            replace(o, measure=a.Summarised(summary, o.measure.path, o.measure.unit))
-            for o in found
-            if isinstance(o.measure, a.Value)
-        ]
-        return sorted(made, key=lambda option: (-option.score, str(option.measure)))
-
     def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Fit, float]]:
         last = max(cue.words)
-        near = frozenset(i for i in self._near(cue.words, reading) if i > last)
+        near = frozenset(i for i in self.measures.near(cue.words, reading) if i > last)
         of_classes: set[int] = set()
         texts = self.reader.words.texts
         is_verb = not _DO.isdisjoint(texts[max(0, min(cue.words) - 1) : last])
@@ -207,109 +158,6 @@ class Operations:
             if use.kind == "item" and self.reader.profiler.sample(reached):
                 lacking = a.Lacks(lacking, use.path, of_class)
         return lacking
-
-    def measures(
-        self,
-        reading: Reading,
-        cue: frozenset[int],
-        kinds: Sequence[a.Kind],
-        hints: Sequence[str] = (),
-        *,
-        counts: bool = False,
-        between: range | None = None,
-    ) -> list[MeasureOption]:
-        """What may be measured of the items, the likeliest first.
-
-        :param cue: places of the words that ask for it; words near them may name it, any without a cue.
-        :param counts: how many things a predicate leads to may be meant, too.
-        :param between: the places of the words that may name it.
-        """
-        if reading.kind != "item":
-            return []
-        near = self._near(cue, reading)
-        if between is not None:
-            near &= frozenset(between)
-        found = [*self._direct(reading, near, kinds, hints), *self._deeper(reading, near, kinds, hints)]
-        if counts:
-            found += self._counts(reading, near)
-        return sorted(found, key=lambda option: (-option.score, str(option.measure)))
-
-    def _direct(
-        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
-    ) -> Iterator[MeasureOption]:
-        uses = [(use, fit) for use, fit in self.reader.uses(reading.items) if use.kind in kinds]
-        uses = [
-            (use, fit) for use, fit in uses if use.step.direction == "forward" and not self._is_identifier(use, fit)
-        ]
-        for use, fit in uses:
-            own, cost = self._fit(use, fit, near, hints, len(uses))
-            yield MeasureOption(a.Value(use.path, use.kind, use.unit), own, cost)
-
-    def _deeper(
-        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
-    ) -> Iterator[MeasureOption]:
-        """Values two steps away, such as the amount of a price."""
-        for use, fit in self.reader.uses(reading.items):
-            own, cost = self._fit(use, fit, near, hints, 2)
-            if use.kind != "item" or (cost >= _UNNAMED_MEASURE and not self._is_mediator(use)):
-                continue
-            inner = Reading(a.Ends(reading.items, use.path), {})
-            values = [
-                (v, f) for v, f in self.reader.uses(inner.items) if v.kind in kinds and v.step.direction == "forward"
-            ]
-            values = [(v, f) for v, f in values if not self._is_identifier(v, f)]
-            for value, more in values:
-                path = PropertyPath((use.step, value.step))
-                fits, extra = self._fit(value, more, near, hints, len(values))
-                if value.kind == "date" and not fits and not self._is_mediator(use):
-                    continue  # what was written before 1900 is not what somebody wrote who was born before
-                first = cost if cost < 0 else 0.0 if own else _SILENT
-                yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
-
-    def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[MeasureOption]:
-        for use, fit in self.reader.uses(reading.items):
-            own = {i: v for i, v in fit.items() if i in near}
-            if own:
-                rare = RARE * (1 - use.share)
-                counted = a.HowMany(use.path, self._class_named(use, own))
-                yield MeasureOption(counted, own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
-            elif use.kind == "item" and use.most > 1:
-                for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
-                    named = {i: v for i, v in more.items() if i in near}
-                    if named and further.kind == "item" and not further.step.inverts(use.step):
-                        yield MeasureOption(a.HowMany(PropertyPath((use.step, further.step))), named, _SILENT)
-
-    def _class_named(self, use: PredicateUse, own: Fit) -> a.Instances | None:
-        """The class of what is counted, where words that ask for it name one: `most laureates` counts no others."""
-        broader = {above for kind in use.classes for above in (kind, *self.reader.profiler.broader(kind))}
-        named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= own.keys()]
-        return next((a.Instances(term) for term in named if isinstance(term, IRI) and term in broader), None)
-
-    def _fit(
-        self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int
-    ) -> tuple[Fit, float]:
-        """The words near a cue that a predicate accounts for; without any, what it costs that it is not named."""
-        own = {i: v for i, v in fit.items() if i in near}
-        labels = self.reader.labels([use.step.predicate], in_grace=True)
-        hinted = alike(labels[use.step.predicate], hints, self.reader.words.ranker)
-        if own or hinted:
-            return own, -hinted / 2
-        return {}, _ONLY_MEASURE if rivals == 1 else _UNNAMED_MEASURE
-
-    def _is_identifier(self, use: PredicateUse, fit: Fit) -> bool:
-        name = self._name(use.path).split()
-        return not fit and (name[-1:] or [""])[0] in _IDENTIFIERS
-
-    def _is_mediator(self, use: PredicateUse) -> bool:
-        return use.step.direction == "forward" and use.most == 1 and use.share > 0.9
-
-    def _near(self, cue: frozenset[int], reading: Reading) -> frozenset[int]:
-        """The words around a cue that nothing accounts for yet; all such words without a cue."""
-        free = frozenset(i for i in self.reader.words.content if reading.fit.get(i, 0.0) < ACCOUNTED) - cue
-        if not cue:
-            return free
-        first, last = min(cue), max(cue)
-        return free & frozenset(range(first - _NEAR_WORDS // 2 - 1, last + _NEAR_WORDS + 1))
 
 
 def _number(value: object) -> Literal:

@@ -8,8 +8,10 @@ from decimal import Decimal
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Against, Compared, Cues
-from kgsparql.plans.operations import MeasureOption, Operations
-from kgsparql.plans.readings import Reader, Reading, ends, unfiltered
+from kgsparql.plans.item_sets import ends, unfiltered
+from kgsparql.plans.measures import MeasureOption
+from kgsparql.plans.operations import Operations
+from kgsparql.plans.readings import Reader, Reading
 from kgsparql.rdf.terms import IRI
 
 _ASK_FOR_MORE = frozenset({"list", "their", "its", "give", "with", "show", "including", "along"})
@@ -73,7 +75,7 @@ class PlanForms:
     def _stated_numbers(self, reading: Reading) -> Iterator[Made]:
         """A number that the graph states: the `number of employees` of one company is looked up."""
         if isinstance(reading.items, a.Items):
-            for option in self.operations.measures(reading, self.cues.words, ("number",))[:_MEASURES]:
+            for option in self.operations.measures.of(reading, self.cues.words, ("number",))[:_MEASURES]:
                 if option.fit and isinstance(option.measure, a.Value):
                     yield ends(reading.items, option.measure.path), _with(reading, option)
 
@@ -106,7 +108,7 @@ class PlanForms:
         is_time = {"before", "after"} & {self.reader.words.texts[i] for i in cue.words}
         kinds: Sequence[a.Kind] = ("date",) if is_time else ("number", "date")
         counts = not (is_time or cue.hints)
-        options = self.operations.measures(reading, cue.words, kinds, cue.hints, counts=counts)[:_MEASURES]
+        options = self.operations.measures.of(reading, cue.words, kinds, cue.hints, counts=counts)[:_MEASURES]
         for other in [n for n in others if min(n.words) > max(first.words)][:2]:
             for option in options:
                 one, two = (_of_one(a.Items((term,)), option.measure) for term in (first.term, other.term))
@@ -116,7 +118,7 @@ class PlanForms:
     def _summaries(self, reading: Reading) -> Iterator[Made]:
         summary = self.cues.summary or "sum"
         kinds: Sequence[a.Kind] = ("number", "date") if summary in {"min", "max"} else ("number",)
-        for option in self.operations.measures(reading, frozenset(), kinds, counts=True)[:_MEASURES]:
+        for option in self.operations.measures.of(reading, frozenset(), kinds, counts=True)[:_MEASURES]:
             yield a.SummaryOf(summary, reading.items, option.measure), _with(reading, option)
 
     def _percentage(self, reading: Reading) -> Iterator[Made]:
@@ -161,12 +163,12 @@ class PlanForms:
 
     def _rows_of_items(self, reading: Reading) -> Iterator[Made]:
         cues, operations = self.cues, self.operations
-        options = operations.measures(reading, frozenset(), ("number",), counts=True)
+        options = operations.measures.of(reading, frozenset(), ("number",), counts=True)
         if cues.summary is not None:
             for single in options[:_MEASURES]:  # `the average number of pages per book` is one number
                 if single.fit:
                     yield a.SummaryOf(cues.summary, reading.items, single.measure), _with(reading, single)
-            options = operations.summaries(reading, frozenset(), cues.summary)
+            options = operations.measures.summaries(reading, frozenset(), cues.summary)
         for option in options[:_MEASURES]:
             column = a.Column("value", option.measure, optional=True)
             yield a.ItemTable(reading.items, (column,), "value"), _with(reading, option)
@@ -182,7 +184,7 @@ class PlanForms:
             if self.cues.summary is None:
                 yield a.Grouped(reading.items, use.path, (a.GroupColumn("number"),), order_by="number"), keyed
                 continue
-            for option in self.operations.measures(keyed, frozenset(), ("number",))[:_MEASURES]:
+            for option in self.operations.measures.of(keyed, frozenset(), ("number",))[:_MEASURES]:
                 column = a.GroupColumn("value", self.cues.summary, option.measure)
                 yield a.Grouped(reading.items, use.path, (column,), order_by="value"), _with(keyed, option)
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.item_sets import both, classes_in, ends, is_yes_no, stated, turns_back, unfiltered
 from kgsparql.plans.question_words import NEAR, Fit, QuestionWords, alike
 from kgsparql.plans.set_profile import PredicateUse, Profiler
-from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
-_BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
 _PLAIN_STEP = 0.08
 """What each step of a path costs beside the words it accounts for."""
 _KIND_STEP = 0.15
@@ -178,7 +177,7 @@ class Reader:
                 continue  # a place is no date, and no place is a time
             name = self.labels([use.step.predicate], in_grace=True)[use.step.predicate]
             is_sought = alike(name, sought, self.words.ranker) > NEAR and (not rest or not rest.isdisjoint(fit))
-            if (not new and use.kind != "item" and not is_sought) or _turns_back(reading.items, use):
+            if (not new and use.kind != "item" and not is_sought) or turns_back(reading.items, use):
                 continue
             if is_yes_no(use) and (self.asks_whether or not isinstance(reading.items, a.Items)):
                 yield replace(reading.more(new), items=stated(reading.items, use, "true"))
@@ -200,7 +199,7 @@ class Reader:
 
     def is_of(self, reading: Reading, classes: set[IRI | Literal]) -> bool:
         """Whether what a reading is about is of one of these classes."""
-        own = {*reading.classes, *_classes_in(reading.items)}
+        own = {*reading.classes, *classes_in(reading.items)}
         return not classes.isdisjoint({*own, *(above for kind in own for above in self.profiler.broader(kind))})
 
     def _is_kind(self, reading: Reading) -> bool:
@@ -241,84 +240,6 @@ class Reader:
         narrower = [{c, *self.profiler.broader(c)} for r in (one, other) for c in r.classes]
         ours, theirs = narrower[: len(one.classes)], narrower[len(one.classes) :]
         return any(x & y for x in ours for y in theirs)
-
-
-def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
-    """What a path leads to; one path where the set is what a path leads to itself."""
-    if isinstance(items, a.Ends):
-        return a.Ends(items.start, PropertyPath((*items.path.steps, *path.steps)))
-    return a.Ends(items, path)
-
-
-def is_yes_no(use: PredicateUse) -> bool:
-    """Whether a predicate says that something is so, or not."""
-    return all(isinstance(end, Literal) and end.datatype == _BOOLEAN for end in use.ends)
-
-
-def stated(items: a.ItemSet, use: PredicateUse, verdict: str) -> a.Where:
-    """The items of which a predicate says that something is so: `true`, or that it is not: `false`."""
-    return a.Where(items, a.Value(use.path, "text"), "=", Literal(verdict, datatype=_BOOLEAN))
-
-
-def unfiltered(items: a.ItemSet) -> a.ItemSet:
-    """The set that a set was chosen from: its items have the same predicates.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> city, size = a.Instances(IRI("http://e.org/City")), a.Value(PropertyPath.of("http://e.org/size"))
-    >>> unfiltered(a.Top(a.Where(city, size, ">", Literal(5)), size)) == city
-    True
-    """
-    match items:
-        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
-            return unfiltered(inner)
-        case a.Both(sets):
-            plain = [one for one in sets if isinstance(one, a.Instances)]
-            return unfiltered(plain[0] if plain else sets[0])
-        case a.Ends(start, path):
-            return a.Ends(unfiltered(start), path)
-        case _:
-            return items
-
-
-def _classes_in(items: a.ItemSet) -> set[IRI]:
-    """The classes that all items of a set are said to be of."""
-    match items:
-        case a.Instances(of):
-            return {of}
-        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
-            return _classes_in(inner)
-        case a.Both(sets):
-            return {kind for one in sets for kind in _classes_in(one)}
-        case _:
-            return set()
-
-
-def _turns_back(items: a.ItemSet, use: PredicateUse) -> bool:
-    """Whether a step walks the last one of a path back."""
-    return isinstance(items, a.Ends) and use.step.inverts(items.path.steps[-1])
-
-
-def both(one: a.ItemSet, other: a.ItemSet) -> a.ItemSet:
-    """What two sets have in common, said of the instances of a class where one of them is that.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> city, paris = IRI("http://e.org/City"), IRI("http://e.org/Paris")
-    >>> both(a.Instances(city), a.Ends(a.Items((paris,)), PropertyPath.of("http://e.org/twin"))).path
-    PropertyPath(steps=(Step(predicate=<NamedNode value=http://e.org/twin>, direction='inverse'),))
-    """
-    if isinstance(other, a.Instances | a.Has | a.Where) and not isinstance(one, a.Instances | a.Has | a.Where):
-        one, other = other, one
-    if (
-        isinstance(one, a.Instances | a.Has | a.Where)
-        and isinstance(other, a.Ends)
-        and isinstance(other.start, a.Items)
-    ):
-        back = PropertyPath(tuple(step.reversed for step in reversed(other.path.steps)))
-        (term, *more) = other.start.terms
-        if not more and isinstance(term, Literal):
-            return a.Where(one, a.Value(back, "text"), "=", term)
-        return a.Has(one, back, other.start)
-    return a.Both((one, other))
 
 
 def _by_score(reading: Reading) -> tuple[float, int, str]:

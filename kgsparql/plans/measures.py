@@ -1,0 +1,179 @@
+"""What may be measured of the items of a set: their values, values two steps away, how many things they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.question_words import Fit, alike
+from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, together
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
+
+KEPT = 4
+"""Ways of doing one thing that are kept."""
+_UNNAMED_MEASURE = 0.45
+"""What a measure costs that no word names, where it is one of several."""
+_ONLY_MEASURE = 0.15
+"""The same, where it is the only one of its kind."""
+_DEEPER = 0.1
+"""What a measure costs that is two steps away."""
+_SILENT = 0.35
+"""What a first step costs that no word names, before a value."""
+_NEAR_WORDS = 4
+"""Words after a cue that may say what it is about; before it, half as many."""
+_IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_COUNTED = 0.05
+"""What it costs to count what a predicate leads to, beside a value of it."""
+_ONE_EACH = 0.5
+"""The same, where it never leads to more than one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOption:
+    """One measure of the items of a set, the words it accounts for, and what speaks against it."""
+
+    measure: a.Measure
+    fit: Fit
+    cost: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The words that are accounted for, less what speaks against it."""
+        return sum(self.fit.values()) - self.cost
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Finds what one question may want measured."""
+
+    reader: Reader
+
+    def of(
+        self,
+        reading: Reading,
+        cue: frozenset[int],
+        kinds: Sequence[a.Kind],
+        hints: Sequence[str] = (),
+        *,
+        counts: bool = False,
+        between: range | None = None,
+    ) -> list[MeasureOption]:
+        """What may be measured of the items, the likeliest first.
+
+        :param cue: places of the words that ask for it; words near them may name it, any without a cue.
+        :param counts: how many things a predicate leads to may be meant, too.
+        :param between: the places of the words that may name it.
+        """
+        if reading.kind != "item":
+            return []
+        near = self.near(cue, reading)
+        if between is not None:
+            near &= frozenset(between)
+        found = [*self._direct(reading, near, kinds, hints), *self._deeper(reading, near, kinds, hints)]
+        if counts:
+            found += self._counts(reading, near)
+        return sorted(found, key=lambda option: (-option.score, str(option.measure)))
+
+    def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[MeasureOption]:
+        """One number for the values that each item has, directly or over what belongs to it: the average price."""
+        found = self.of(reading, cue, ("number",))
+        for use, fit in self.reader.uses(reading.items):
+            if use.kind == "item":
+                step = Reading(a.Ends(reading.items, use.path), {})
+                cost = _DEEPER if fit else 3 * _DEEPER
+                for option in self.of(step, cue, ("number",))[:KEPT]:
+                    if isinstance(option.measure, a.Value) and option.fit:
+                        path = PropertyPath((use.step, *option.measure.path.steps))
+                        measure = a.Value(path, option.measure.kind, option.measure.unit)
+                        found.append(MeasureOption(measure, together(option.fit, fit), option.cost + cost))
+        made = [
+            replace(o, measure=a.Summarised(summary, o.measure.path, o.measure.unit))
+            for o in found
+            if isinstance(o.measure, a.Value)
+        ]
+        return sorted(made, key=lambda option: (-option.score, str(option.measure)))
+
+    def _direct(
+        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
+    ) -> Iterator[MeasureOption]:
+        uses = [(use, fit) for use, fit in self.reader.uses(reading.items) if use.kind in kinds]
+        uses = [
+            (use, fit) for use, fit in uses if use.step.direction == "forward" and not self._is_identifier(use, fit)
+        ]
+        for use, fit in uses:
+            own, cost = self._fit(use, fit, near, hints, len(uses))
+            yield MeasureOption(a.Value(use.path, use.kind, use.unit), own, cost)
+
+    def _deeper(
+        self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
+    ) -> Iterator[MeasureOption]:
+        """Values two steps away, such as the amount of a price."""
+        for use, fit in self.reader.uses(reading.items):
+            own, cost = self._fit(use, fit, near, hints, 2)
+            if use.kind != "item" or (cost >= _UNNAMED_MEASURE and not self._is_mediator(use)):
+                continue
+            inner = Reading(a.Ends(reading.items, use.path), {})
+            values = [
+                (v, f) for v, f in self.reader.uses(inner.items) if v.kind in kinds and v.step.direction == "forward"
+            ]
+            values = [(v, f) for v, f in values if not self._is_identifier(v, f)]
+            for value, more in values:
+                path = PropertyPath((use.step, value.step))
+                fits, extra = self._fit(value, more, near, hints, len(values))
+                if value.kind == "date" and not fits and not self._is_mediator(use):
+                    continue  # what was written before 1900 is not what somebody wrote who was born before
+                first = cost if cost < 0 else 0.0 if own else _SILENT
+                yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
+
+    def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[MeasureOption]:
+        for use, fit in self.reader.uses(reading.items):
+            own = {i: v for i, v in fit.items() if i in near}
+            if own:
+                rare = RARE * (1 - use.share)
+                counted = a.HowMany(use.path, self._class_named(use, own))
+                yield MeasureOption(counted, own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
+            elif use.kind == "item" and use.most > 1:
+                for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
+                    named = {i: v for i, v in more.items() if i in near}
+                    if named and further.kind == "item" and not further.step.inverts(use.step):
+                        yield MeasureOption(a.HowMany(PropertyPath((use.step, further.step))), named, _SILENT)
+
+    def _class_named(self, use: PredicateUse, own: Fit) -> a.Instances | None:
+        """The class of what is counted, where words that ask for it name one: `most laureates` counts no others."""
+        broader = {above for kind in use.classes for above in (kind, *self.reader.profiler.broader(kind))}
+        named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= own.keys()]
+        return next((a.Instances(term) for term in named if isinstance(term, IRI) and term in broader), None)
+
+    def _fit(
+        self, use: PredicateUse, fit: Fit, near: frozenset[int], hints: Sequence[str], rivals: int
+    ) -> tuple[Fit, float]:
+        """The words near a cue that a predicate accounts for; without any, what it costs that it is not named."""
+        own = {i: v for i, v in fit.items() if i in near}
+        labels = self.reader.labels([use.step.predicate], in_grace=True)
+        hinted = alike(labels[use.step.predicate], hints, self.reader.words.ranker)
+        if own or hinted:
+            return own, -hinted / 2
+        return {}, _ONLY_MEASURE if rivals == 1 else _UNNAMED_MEASURE
+
+    def _is_identifier(self, use: PredicateUse, fit: Fit) -> bool:
+        name = self.name(use.path).split()
+        return not fit and (name[-1:] or [""])[0] in _IDENTIFIERS
+
+    def _is_mediator(self, use: PredicateUse) -> bool:
+        return use.step.direction == "forward" and use.most == 1 and use.share > 0.9
+
+    def near(self, cue: frozenset[int], reading: Reading) -> frozenset[int]:
+        """The words around a cue that nothing accounts for yet; all such words without a cue."""
+        free = frozenset(i for i in self.reader.words.content if reading.fit.get(i, 0.0) < ACCOUNTED) - cue
+        if not cue:
+            return free
+        first, last = min(cue), max(cue)
+        return free & frozenset(range(first - _NEAR_WORDS // 2 - 1, last + _NEAR_WORDS + 1))
+
+    def name(self, path: PropertyPath) -> str:
+        """What the last step of a path is called, in small letters."""
+        last = path.steps[-1].predicate
+        return self.reader.labels([last], in_grace=True)[last].lower()
