@@ -31,13 +31,18 @@ class Measured:
 
 
 def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measured:
-    """Nothing is divided by zero: there is no solution, on every engine. Whole numbers are divided into fractions."""
+    """Nothing is divided by zero: there is no solution, on every engine. Whole numbers are divided into fractions.
+
+    What the engines do otherwise: Virtuoso divides whole numbers into whole ones, and divides before it filters;
+    Oxigraph 0.5 cannot divide 0 by a fraction.
+    """
     if operator != "/":
         value = Apply(operator, (one.key, other.key))
         return Measured((*one.group, *other.group), value, value)
-    fraction = Apply("*", (one.key, Literal("1.0", datatype=_DECIMAL)))  # else Virtuoso divides them into whole ones
-    is_zero = Apply("=", (other.key, integer(0)))
-    value = Apply("/", (fraction, Apply("IF", (is_zero, integer(1), other.key))))  # which divides before it filters
+    is_zero, is_none = (Apply("=", (side.key, integer(0))) for side in (other, one))
+    fraction = Apply("*", (one.key, Literal("1.0", datatype=_DECIMAL)))
+    quotient = Apply("/", (fraction, Apply("IF", (is_zero, integer(1), other.key))))
+    value = Apply("IF", (is_none, integer(0), quotient))
     return Measured((*one.group, *other.group, g.Filter(Apply("!", (is_zero,)))), value, value)
 
 
