@@ -160,6 +160,7 @@ class _Engines:
 
     def rows(self, plan: a.Plan) -> list[tuple[str | None, ...]]:
         """The rows of a plan, which are the same on both."""
+        assume(not _multiplies_long_fractions(plan))
         text = compiled(plan).text
         found = self.oxigraph.query(text)
         names = [v.value for v in found.variables]
@@ -171,6 +172,13 @@ class _Engines:
         other = [tuple(None if v is None else str(v) for v in row) for row in self.rdflib.query(text)]
         assert sorted(map(_comparable, rows), key=repr) == sorted(map(_comparable, other), key=repr), text
         return rows
+
+
+def _multiplies_long_fractions(plan: a.Plan) -> bool:
+    """Whether something is multiplied with what was divided: Oxigraph has 18 digits behind the point, and no more."""
+    found = list(parts(plan))
+    divided = [p for p in found if getattr(p, "summary", "") == "avg" or getattr(p, "operator", "") == "/"]
+    return bool(divided) and any(getattr(part, "operator", "") == "*" for part in found)
 
 
 def _comparable(row: tuple[str | None, ...]) -> tuple[Any, ...]:
