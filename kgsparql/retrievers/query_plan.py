@@ -173,6 +173,10 @@ def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[
         (ranked.is_of_another_class, Gap("kind", "", "what was computed is of another kind than what is asked for")),
         (second is not None, Gap("operation", "and", "this asks for two things, of which one was computed")),
         (_misses_the_denied(ranked.plan, asked), Gap("word", "not", "what is denied may not be what was computed")),
+        (
+            isinstance(computed.empty_part, a.Instances),
+            Gap("kind", "", "nothing in this graph is of a class that is asked about"),
+        ),
         (is_elsewhere, Gap("reading", "", "there is nothing like that, so something else may have been asked")),
         (ranked.score < _UNSURE, Gap("reading", "", "this may not be what was asked")),
     )

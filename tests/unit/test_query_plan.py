@@ -243,6 +243,17 @@ def test_a_value_that_its_facts_do_not_give_again_is_no_sure_answer(tmp_path: Pa
     assert (answer.computed.is_confirmed, answer.status) == (False, "partial")
 
 
+def test_that_a_class_has_no_instances_is_no_no(tmp_path: Path) -> None:
+    file = tmp_path / "formats.ttl"
+    file.write_text(
+        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ":Binary a rdfs:Class ; rdfs:label 'binary format' . :Text a rdfs:Class ; rdfs:label 'text format' .\n"
+        ":BCF a rdfs:Class ; rdfs:label 'BCF' ; rdfs:subClassOf :Binary . :a a :Text ; rdfs:label 'alpha' .",
+        encoding="utf-8",
+    )
+    assert kgsparql.open(file, embedder="none").ask("Is BCF a binary format?").status != "answered"
+
+
 def test_what_is_known_of_a_graph_goes_with_it() -> None:
     knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
     assert knowledge.ask("How many Nobel laureates are there?", retriever="query_plan").computed is not None
