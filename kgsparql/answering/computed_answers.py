@@ -100,7 +100,7 @@ def _value_text(found: Computed, label: Label) -> str:
     if found.has_failed:
         return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
-        return "yes" if getattr(found.value, "value", "") == "true" else "no"
+        return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
     unit = "" if found.value is None else unit_of(found)
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
 

@@ -25,13 +25,14 @@ from kgsparql.plans.cue_words import (
     OF_NOUN,
     SOUGHT,
     SUMMARIES,
+    TIMES,
     YEARS,
 )
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cue, Cues, Dated, Extreme, Wanted
 from kgsparql.plans.date_words import date_at
 
 _OF_BEST = re.compile(
-    r"what (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
+    r"(?:what|who) (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
 )
 """Before a superlative: `what is the nationality of the oldest laureate`."""
 
@@ -141,7 +142,7 @@ class _Reader:
                 if number is not None and i not in self.taken:
                     _, larger, hints = ADJECTIVES[self.words[i]]
                     sign: a.Comparison = ">" if larger else "<"
-                    is_year = hints is DATES and self._is_year(i + 2)
+                    is_year = hints in (DATES, TIMES) and self._is_year(i + 2)
                     yield Compared(self.take(i, i + 1, i + 2), sign, number, None, is_year, hints)
             for cue, comparison in YEARS:
                 at = i + len(cue)

@@ -8,12 +8,14 @@ from kgsparql.plans import algebra as a
 
 ADJECTIVES: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
 """Form to (`er` or `est`, whether more of it is a larger value, what may be measured)."""
-DATES = ("date", "birth date", "year", "founded", "inception", "release date")
+DATES = ("date", "birth date", "year", "founded", "inception", "release date", "launched", "built")
+TIMES = tuple(hint for hint in DATES if hint != "birth date")
+"""Of what was first or last, which is not when somebody was born."""
 for _forms, _larger, _hints in (
     ("older oldest elder eldest", False, DATES),
     ("younger youngest newer newest", True, DATES),
-    ("later latest last", True, DATES),
-    ("earlier earliest first", False, DATES),
+    ("later latest last", True, TIMES),
+    ("earlier earliest first", False, TIMES),
     ("longer longest", True, ("length", "duration", "runtime", "pages")),
     ("shorter shortest", False, ("length", "duration", "runtime", "height", "pages")),
     ("taller tallest higher highest", True, ("height", "elevation")),
@@ -38,7 +40,7 @@ for _forms, _larger, _hints in (
         ADJECTIVES[_form] = ("est" if _form.endswith("st") else "er", _larger, _hints)
 LONG_ADJECTIVES = {
     "expensive": ("price", "cost", "amount"),
-    "recent": DATES,
+    "recent": TIMES,
     "populous": ("population",),
     "populated": ("population",),
     "valuable": ("value", "price"),

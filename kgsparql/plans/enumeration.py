@@ -7,7 +7,7 @@ arXiv:2212.09736; cues, fits and costs are ours.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from kgsparql.errors import PlanError
@@ -18,6 +18,7 @@ from kgsparql.plans.operations import Operations
 from kgsparql.plans.plan_forms import PlanForms
 from kgsparql.plans.readings import CHAINS, Reader, Reading
 from kgsparql.plans.type_check import check
+from kgsparql.rdf.terms import IRI, Literal
 
 _BEAM = 10
 _FURTHER = 3
@@ -59,7 +60,7 @@ def enumerated_plans(reader: Reader, cues: Cues, *, most: int = 8, found: Readin
                 check(plan)
             except PlanError:
                 continue
-            made = _ranked(plan, accounted, reader, cues)
+            made = _ranked(plan, accounted, operations)
             if plan not in ranked or ranked[plan].score < made.score:
                 ranked[plan] = made
     return sorted(ranked.values(), key=lambda own: (-own.score, len(str(own.plan)), str(own.plan)))[:most]
@@ -95,11 +96,18 @@ def _of_the_best(done: list[Reading], reader: Reader, cues: Cues) -> list[Readin
     known = {i for places in (cues.words, *(c.words for c in cues.operations)) for i in places}
     known |= {i for own in reader.named for i in own.words}
     rest = frozenset(reader.words.content) - known
-    after = _best(step for one in tops for step in reader.steps(one, cues.sought, rest))
     asked = reader.classes_at(reader.focus)
+    after = _best(_of_class(step, asked, reader) for one in tops for step in reader.steps(one, cues.sought, rest))
     if asked and not any(reader.is_of(one, asked) for one in after):
-        after += _best(step for one in after[:_FURTHER] for step in reader.steps(one))
+        after += _best(_of_class(step, asked, reader) for one in after[:_FURTHER] for step in reader.steps(one))
     return after
+
+
+def _of_class(reading: Reading, asked: set[IRI | Literal], reader: Reader) -> Reading:
+    """What is asked for of what a step leads to, where only some of it is of the class that is asked for."""
+    kinds = [kind for kind in sorted(asked, key=str) if isinstance(kind, IRI) and reader.is_of(reading, {kind})]
+    others = [kind for kind in reading.classes if asked.isdisjoint({kind, *reader.profiler.broader(kind)})]
+    return replace(reading, items=a.Both((a.Instances(kinds[0]), reading.items))) if kinds and others else reading
 
 
 def _says_focus(reading: Reading, reader: Reader) -> bool:
@@ -116,13 +124,14 @@ def _best(readings: Iterable[Reading]) -> list[Reading]:
     return sorted(readings, key=lambda reading: -reading.score)[:_BEAM]
 
 
-def _ranked(plan: a.Plan, reading: Reading, reader: Reader, cues: Cues) -> RankedPlan:
+def _ranked(plan: a.Plan, reading: Reading, operations: Operations) -> RankedPlan:
+    reader, cues = operations.reader, operations.cues
     done = [cue.words for number, cue in enumerate(cues.operations) if number in reading.cues]
     said = {i for places in (cues.words, *done) for i in places}
     asked = [i for i in reader.words.content if i not in cues.words]
     fit = sum(1.0 if i in said else reading.fit.get(i, 0.0) for i in asked)
     is_best = isinstance(plan, a.Top) and isinstance(plan.measure, a.Value)
-    is_other = (is_best and cues.of_best) or _is_of_another_class(reading, reader, cues)
+    is_other = (is_best and operations.asks_beyond()) or _is_of_another_class(reading, reader, cues)
     cost = reading.cost + (_ANOTHER_CLASS if is_other else 0.0)
     score = (fit + len(done) + 1 - cost) / (len(asked) + len(cues.operations) + 1)
     left = {i for i in asked if i not in said and reading.fit.get(i, 0.0) < ACCOUNTED}

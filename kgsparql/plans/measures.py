@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.question_words import Fit, alike
@@ -32,12 +32,24 @@ _ONE_EACH = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureOption:
-    """One measure of the items of a set, the words it accounts for, and what speaks against it."""
+class Told:
+    """What the words of a question say of something that is done.
+
+    :param fit: the words that are accounted for.
+    :param cost: what speaks against it.
+    :param is_guess: no word says it, nor does what an adjective is about.
+    """
+
+    fit: Fit = field(default_factory=dict)
+    cost: float = 0.0
+    is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureOption(Told):
+    """One measure of the items of a set."""
 
     measure: a.Measure
-    fit: Fit
-    cost: float = 0.0
 
     @property
     def score(self) -> float:
@@ -88,7 +100,9 @@ class Measures:
                     if isinstance(option.measure, a.Value) and option.fit:
                         path = PropertyPath((use.step, *option.measure.path.steps))
                         measure = a.Value(path, option.measure.kind, option.measure.unit)
-                        found.append(MeasureOption(measure, together(option.fit, fit), option.cost + cost))
+                        found.append(
+                            replace(option, measure=measure, fit=together(option.fit, fit), cost=option.cost + cost)
+                        )
         made = [
             replace(o, measure=a.Summarised(summary, o.measure.path, o.measure.unit))
             for o in found
@@ -105,7 +119,8 @@ class Measures:
         ]
         for use, fit in uses:
             own, cost = self._fit(use, fit, near, hints, len(uses))
-            yield MeasureOption(a.Value(use.path, use.kind, use.unit), own, cost)
+            is_guess = not own and cost >= (_ONLY_MEASURE if hints or self._is_of_life(use) else _UNNAMED_MEASURE)
+            yield MeasureOption(measure=a.Value(use.path, use.kind, use.unit), fit=own, cost=cost, is_guess=is_guess)
 
     def _deeper(
         self, reading: Reading, near: frozenset[int], kinds: Sequence[a.Kind], hints: Sequence[str]
@@ -126,25 +141,32 @@ class Measures:
                 if value.kind == "date" and not fits and not self._is_mediator(use):
                     continue  # what was written before 1900 is not what somebody wrote who was born before
                 first = cost if cost < 0 else 0.0 if own else _SILENT
-                yield MeasureOption(a.Value(path, value.kind, value.unit), together(own, fits), first + extra + _DEEPER)
+                is_guess = first > 0 or (not fits and extra > 0 and len(values) > 1)
+                yield MeasureOption(
+                    measure=a.Value(path, value.kind, value.unit),
+                    fit=together(own, fits),
+                    cost=first + extra + _DEEPER,
+                    is_guess=is_guess,
+                )
 
     def _counts(self, reading: Reading, near: frozenset[int]) -> Iterator[MeasureOption]:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own:
                 rare = RARE * (1 - use.share)
-                counted = a.HowMany(use.path, self._class_named(use, own))
-                yield MeasureOption(counted, own, rare + (_COUNTED if use.most > 1 else _ONE_EACH))
+                cost = rare + (_COUNTED if use.most > 1 else _ONE_EACH)
+                yield MeasureOption(measure=a.HowMany(use.path, self.class_named(use, own)), fit=own, cost=cost)
             elif use.kind == "item" and use.most > 1:
                 for further, more in self.reader.uses(a.Ends(reading.items, use.path)):
                     named = {i: v for i, v in more.items() if i in near}
                     if named and further.kind == "item" and not further.step.inverts(use.step):
-                        yield MeasureOption(a.HowMany(PropertyPath((use.step, further.step))), named, _SILENT)
+                        counted = a.HowMany(PropertyPath((use.step, further.step)))
+                        yield MeasureOption(measure=counted, fit=named, cost=_SILENT, is_guess=True)
 
-    def _class_named(self, use: PredicateUse, own: Fit) -> a.Instances | None:
-        """The class of what is counted, where words that ask for it name one: `most laureates` counts no others."""
+    def class_named(self, use: PredicateUse, places: Collection[int]) -> a.Instances | None:
+        """The class of what a predicate leads to that these words name: `most laureates` counts no others."""
         broader = {above for kind in use.classes for above in (kind, *self.reader.profiler.broader(kind))}
-        named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= own.keys()]
+        named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= set(places)]
         return next((a.Instances(term) for term in named if isinstance(term, IRI) and term in broader), None)
 
     def _fit(
@@ -153,7 +175,8 @@ class Measures:
         """The words near a cue that a predicate accounts for; without any, what it costs that it is not named."""
         own = {i: v for i, v in fit.items() if i in near}
         labels = self.reader.labels([use.step.predicate], in_grace=True)
-        hinted = alike(labels[use.step.predicate], hints, self.reader.words.ranker)
+        is_wrong = self._is_of_life(use) and "birth date" not in hints
+        hinted = 0.0 if is_wrong else alike(labels[use.step.predicate], hints, self.reader.words.ranker)
         if own or hinted:
             return own, -hinted / 2
         return {}, _ONLY_MEASURE if rivals == 1 else _UNNAMED_MEASURE
@@ -162,12 +185,18 @@ class Measures:
         name = self.name(use.path).split()
         return not fit and (name[-1:] or [""])[0] in _IDENTIFIERS
 
+    def _is_of_life(self, use: PredicateUse) -> bool:
+        """Whether something is when one was born or died, which nobody means who does not say so."""
+        return not {"birth", "born", "death", "died"}.isdisjoint(self.name(use.path).split())
+
     def _is_mediator(self, use: PredicateUse) -> bool:
         return use.step.direction == "forward" and use.most == 1 and use.share > 0.9
 
     def near(self, cue: frozenset[int], reading: Reading) -> frozenset[int]:
         """The words around a cue that nothing accounts for yet; all such words without a cue."""
-        free = frozenset(i for i in self.reader.words.content if reading.fit.get(i, 0.0) < ACCOUNTED) - cue
+        named = {i for own in self.reader.named if not own.is_class for i in own.words}
+        content = [i for i in self.reader.words.content if i not in named]
+        free = frozenset(i for i in content if reading.fit.get(i, 0.0) < ACCOUNTED) - cue
         if not cue:
             return free
         first, last = min(cue), max(cue)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
-from kgsparql.plans.item_sets import is_yes_no, stated
-from kgsparql.plans.measures import KEPT, MeasureOption, Measures
-from kgsparql.plans.question_words import Fit
+from kgsparql.plans.item_sets import classes_in, is_yes_no, stated
+from kgsparql.plans.measures import KEPT, MeasureOption, Measures, Told
 from kgsparql.plans.readings import Reader, Reading, together
+from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI, Literal, local_name
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _DO = frozenset("do does did don doesn didn".split())
+_BE = frozenset("s is are was were became".split())
 _BEFORE_NOUN = frozenset("of the all our their its these those".split())
 _CALLED = 0.9
 """How well the name of a predicate accounts for a word that it is called by."""
@@ -54,7 +55,7 @@ class Operations:
                 made = self._compared(reading, cue)
             case Dated(words, comparison, date):
                 made = (
-                    (a.Where(reading.items, option.measure, comparison, date), option.fit, option.cost)
+                    (a.Where(reading.items, option.measure, comparison, date), option)
                     for option in self.measures.of(reading, words, ("date",))[:KEPT]
                 )
             case Extreme():
@@ -62,14 +63,16 @@ class Operations:
             case Absent():
                 made = self._absences(reading, cue)
             case Called():
-                made = iter([(a.Named(reading.items, cue.text), {}, 0.0)])
+                made = iter([(a.Named(reading.items, cue.text), Told())])
             case Against():
                 made = iter(())
-        for items, fit, cost in made:
-            accounted = together(fit, dict.fromkeys(sorted(cue.words & set(self.reader.words.content)), 1.0))
-            yield replace(reading.more(accounted, cost), items=items, cues=reading.cues | {number})
+        for items, told in made:
+            accounted = together(told.fit, dict.fromkeys(sorted(cue.words & set(self.reader.words.content)), 1.0))
+            silent = reading.silent + told.is_guess
+            more = reading.more(accounted, told.cost)
+            yield replace(more, items=items, cues=reading.cues | {number}, silent=silent)
 
-    def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+    def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Told]]:
         kinds: tuple[a.Kind, ...] = ("date", "number") if cue.is_year else ("number",)
         for option in self.measures.of(reading, cue.words, kinds, cue.hints, counts=not cue.is_year and not cue.hints)[
             :KEPT
@@ -82,7 +85,7 @@ class Operations:
             kept: a.ItemSet = a.Where(reading.items, measure, cue.comparison, _number(cue.value))
             if cue.upper is not None:
                 kept = a.Where(kept, measure, "<=", _number(cue.upper))
-            yield kept, option.fit, option.cost
+            yield kept, option
 
     def _holds_years(self, option: MeasureOption) -> bool:
         """Whether a number is a year, as its values and its name tell."""
@@ -91,21 +94,22 @@ class Operations:
         name = local_name(option.measure.path.steps[-1].predicate).lower()
         return "year" in name or "date" in name or "year" in self.measures.name(option.measure.path)
 
-    def _extremes(self, reading: Reading, cue: Extreme) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+    def _extremes(self, reading: Reading, cue: Extreme) -> Iterator[tuple[a.ItemSet, Told]]:
         noun = self._noun(cue)
-        of_noun, of_best = self.reader.classes_at(noun), self.is_of_best(noun)
-        is_of_noun = self.reader.is_of(reading, of_noun)
+        of_noun, of_best = self.reader.classes_at(noun), self.is_of_best(cue)
+        is_start = any(isinstance(part, a.Instances) and part.of in of_noun for part in parts(reading.items))
+        is_of_noun = bool(of_noun & classes_in(reading.items)) or (not is_start and self.reader.is_of(reading, of_noun))
         if of_noun and (not is_of_noun if cue.hints else is_of_noun and of_best):
             return  # `the oldest book` is no person, and who won `the most prizes` is no prize
         between = range(min(cue.words), max(noun) + 1) if cue.hints and of_noun and of_best else None
         kinds: tuple[a.Kind, ...] = ("date", "number") if "date" in cue.hints else ("number",)
         if cue.summary is not None:
             for option in self.measures.summaries(reading, cue.words, cue.summary)[:KEPT]:
-                yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
+                yield a.Top(reading.items, option.measure, cue.number, cue.largest), option
             return
         options = self.measures.of(reading, cue.words, kinds, cue.hints, counts=cue.of_noun, between=between)
         for option in options[:KEPT]:
-            yield a.Top(reading.items, option.measure, cue.number, cue.largest), option.fit, option.cost
+            yield a.Top(reading.items, option.measure, cue.number, cue.largest), option
 
     def _noun(self, cue: Extreme) -> frozenset[int]:
         """The place of the noun that a superlative stands before: `oldest of our laureates`."""
@@ -113,18 +117,30 @@ class Operations:
         texts = self.reader.words.texts
         return frozenset(i for i in self.reader.words.nouns_after({after}) if _BEFORE_NOUN.issuperset(texts[after:i]))
 
-    def is_of_best(self, noun: frozenset[int]) -> bool:
+    def is_of_best(self, cue: Extreme) -> bool:
         """Whether not the best itself is asked for, but something of it: `which university did the oldest attend`."""
-        asked = self.reader.classes_at(self.reader.focus)
-        return self.cues.of_best or bool(asked and asked.isdisjoint(self.reader.classes_at(noun)))
+        noun, focus, texts = self._noun(cue), self.reader.focus, self.reader.words.texts
+        if self.cues.of_best or max(cue.words) + 1 not in noun:
+            return self.cues.of_best
+        if not focus or max(focus) >= min(cue.words) or texts[max(focus)] == texts[min(noun)]:
+            return False
+        return not (texts[max(focus)] == "who" and texts[max(focus) + 1] in _BE)
 
-    def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Fit, float]]:
+    def asks_beyond(self) -> bool:
+        """Whether something of the largest, oldest … of a class is asked for, and not that itself."""
+        best = [cue for cue in self.cues.operations if isinstance(cue, Extreme) and cue.hints]
+        return self.cues.of_best or any(
+            self.reader.classes_at(self._noun(cue)) and self.is_of_best(cue) for cue in best
+        )
+
+    def _absences(self, reading: Reading, cue: Absent) -> Iterator[tuple[a.ItemSet, Told]]:
         last = max(cue.words)
         near = frozenset(i for i in self.measures.near(cue.words, reading) if i > last)
         of_classes: set[int] = set()
         texts = self.reader.words.texts
         is_verb = not _DO.isdisjoint(texts[max(0, min(cue.words) - 1) : last])
-        there = _there(reading, texts[last:])
+        is_there = "there" in texts[last:]
+        there = _there(reading) if is_there else None
         for named in self.reader.named:
             is_done = is_verb and last + 1 in named.words  # `did not work` is no field of work
             if named.is_class and named.words & near and isinstance(named.term, IRI) and not is_done:
@@ -133,15 +149,12 @@ class Operations:
                 without = a.Minus(reading.items, of_class) if is_none else self._without_any(reading, of_class)
                 if without != reading.items and (is_none or not self._is_called(reading, named.words)):
                     of_classes |= named.words
-                    yield without, dict.fromkeys(sorted(named.words), 1.0), 0.0
+                    yield without, Told(dict.fromkeys(sorted(named.words), 1.0))
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
-            if own.keys() - of_classes:
-                yield (
-                    stated(reading.items, use, "false") if is_yes_no(use) else a.Lacks(reading.items, use.path, there),
-                    own,
-                    0.0,
-                )
+            if own.keys() - of_classes and (there is not None or not is_there):
+                without = a.Lacks(reading.items, use.path, there or self.measures.class_named(use, near))
+                yield stated(reading.items, use, "false") if is_yes_no(use) else without, Told(own)
 
     def _is_called(self, reading: Reading, places: frozenset[int]) -> bool:
         """Whether a predicate of the items is itself called by these words: `no producer` is without that."""
@@ -169,10 +182,13 @@ def _is_one(items: a.ItemSet) -> bool:
     return isinstance(items, a.Items) and len(items.terms) == 1
 
 
-def _there(reading: Reading, texts: Sequence[str]) -> a.Items | None:
-    """The one thing that a set was kept by, where the question says `there`."""
-    named = [own.term for own in reading.named if not own.is_class]
-    return a.Items((named[0],)) if "there" in texts and len(named) == 1 else None
+def _there(reading: Reading) -> a.Items | None:
+    """The one place that all of a set have to do with, which the question says as `there`."""
+    for part in reading.items.sets if isinstance(reading.items, a.Both) else (reading.items,):
+        match part:
+            case a.Has(_, path, a.Items() as place) | a.Ends(a.Items() as place, path) if len(path) == 1:
+                return place
+    return None
 
 
 def _counts(items: a.ItemSet) -> bool:

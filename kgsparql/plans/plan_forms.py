@@ -190,7 +190,7 @@ class PlanForms:
 
 
 def _with(reading: Reading, option: MeasureOption) -> Reading:
-    return reading.more(option.fit, option.cost)
+    return replace(reading.more(option.fit, option.cost), silent=reading.silent + option.is_guess)
 
 
 def _of_one(items: a.Items, measure: a.Measure) -> a.Number:

@@ -141,7 +141,9 @@ class Reader:
         if own.is_class and isinstance(own.term, IRI):
             return Reading(a.Instances(own.term), fit, frozenset({own}), classes=(own.term,))
         classes = self.profiler(a.Items((own.term,))).classes if isinstance(own.term, IRI) else ()
-        beside = {i for n in self.named if n.is_class and n.term in classes for i in n.words if self._are_close(own, i)}
+        of_class = {*classes, *(above for kind in classes for above in self.profiler.broader(kind) if own.others)}
+        kinds = [n for n in self.named if n.is_class and n.term in of_class]
+        beside = {i for n in kinds for i in n.words if own.others or self._are_close(own, i)}
         fit.update(dict.fromkeys(sorted(beside - own.words), _KIND_FIT))
         return Reading(a.Items((own.term, *own.others)), fit, frozenset({own}), classes=classes)
 

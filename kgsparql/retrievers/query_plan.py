@@ -10,7 +10,6 @@ Source: ours; plans are enumerated and ranked in place of written after Gu et al
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -25,18 +24,16 @@ from kgsparql.errors import QueryError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed, run
-from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
+from kgsparql.retrievers._plan_doubts import plan_doubts
 from kgsparql.retrievers._written_plans import PlanWriting
 
-_SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORECASE)
 _NEARLY = 0.05
 """How much less well than the best a plan may fit that is run because the best comes to nothing."""
 _SAME = 0.005
 """By how much the scores of two plans may differ that fit as well."""
-_UNSURE = 0.6
-"""A plan that fits the question less well is not its answer without a doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ class QueryPlan(Retriever):
         if found is None:
             return RankedChoice(tuple(plans))
         ranked, computed = found
-        gaps = _gaps(ranked, computed, asked)
+        gaps = plan_doubts(ranked, computed, asked)
         with session.within_budget():
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
         if not gaps and ranked.score < plans[0].score - _SAME:
@@ -157,52 +154,3 @@ def _left_out(words: str) -> tuple[Gap, ...]:
 
 def _firsts(computed: Computed) -> set[object]:
     return {row[0] for row in computed.rows}
-
-
-def _gaps(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
-    """The words that a plan leaves out, and whether it fits the question at all."""
-    left = [asked.words.texts[i] for i in ranked.left]
-    second = None if computed.is_table else _SECOND.search(asked.session.question)
-    is_elsewhere = computed.empty_part is not None and _is_far_measured(ranked.plan)
-    doubts = (
-        (bool(left), Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")),
-        (
-            ranked.silent > 0 or _is_far_counted(ranked.plan),
-            Gap("step", "", "what was computed takes a step that nothing in the question asks for"),
-        ),
-        (ranked.is_of_another_class, Gap("kind", "", "what was computed is of another kind than what is asked for")),
-        (second is not None, Gap("operation", "and", "this asks for two things, of which one was computed")),
-        (_misses_the_denied(ranked.plan, asked), Gap("word", "not", "what is denied may not be what was computed")),
-        (
-            isinstance(computed.empty_part, a.Instances),
-            Gap("kind", "", "nothing in this graph is of a class that is asked about"),
-        ),
-        (is_elsewhere, Gap("reading", "", "there is nothing like that, so something else may have been asked")),
-        (ranked.score < _UNSURE, Gap("reading", "", "this may not be what was asked")),
-    )
-    return tuple(gap for is_so, gap in doubts if is_so)[:1]
-
-
-def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
-    """Whether a number stands after `not`, or something named there is no part of an absence: `not born in Germany`."""
-    texts = asked.words.texts
-    after = next(
-        (i for i, word in enumerate(texts) if word == "not" or (word == "t" and texts[i - 1][-1:] == "n")), None
-    )
-    if after is None:
-        return False
-    absent = [p.to if isinstance(p, a.Lacks) else p.without for p in parts(plan) if isinstance(p, a.Lacks | a.Minus)]
-    denied = {term for part in absent if part is not None for term in terms_in(part)}
-    named = [own.term for own in asked.named if not own.is_class and own.words and min(own.words) > after]
-    return any(text.isdecimal() for text in texts[after:]) or any(term not in denied for term in named)
-
-
-def _is_far_counted(plan: a.Plan) -> bool:
-    """Whether items are compared by how many there are of what is two steps away."""
-    return any(isinstance(part, a.HowMany) and len(part.path) > 1 for part in parts(plan))
-
-
-def _is_far_measured(plan: a.Plan) -> bool:
-    """Whether items are kept by a value that is not their own."""
-    kept = [part.measure for part in parts(plan) if isinstance(part, a.Where)]
-    return any(isinstance(measure, a.Value) and len(measure.path) > 1 for measure in kept)

@@ -1,0 +1,146 @@
+"""What speaks against a plan that no model wrote: what it leaves out of the question, or takes for granted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kgsparql.answering.answer import Gap
+from kgsparql.answering.plan_question import PlanQuestion
+from kgsparql.answering.value_types import type_of_terms
+from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.enumeration import RankedPlan
+from kgsparql.plans.running import Computed
+from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.rdf.terms import printable
+
+_UNSURE = 0.6
+"""A plan that fits the question less well is not its answer without a doubt."""
+_SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:what|which) (year|decade|century|month|day|date)\b", re.IGNORECASE)
+_NUMBER_OF = re.compile(r"\bnumber of\b|\bhow many\b|\bmost\b|\bfewest\b", re.IGNORECASE)
+_SEX = frozenset("woman women man men female male girl girls boy boys lady ladies".split())
+_ALL = frozenset({"all", "every", "each", "always", "both"})
+_SHARED = frozenset("same share shares shared both common together also".split())
+_NOT = frozenset({"not", "never", "neither"})
+_UNITS = {
+    unit: names.split()[0]
+    for names in (
+        "s second seconds sec,min minute minutes,h hour hours,g gram grams,kg kilo kilos kilogram kilograms,"
+        "t ton tons tonne tonnes,mm millimetre millimetres,cm centimetre centimetres,m metre metres meter meters,"
+        "km kilometre kilometres,ft foot feet,mi mile miles,lb pound pounds"
+    ).split(",")
+    for unit in names.split()
+}
+"""Units of numbers in a question, each by its sign."""
+
+
+def plan_doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
+    """The first thing that speaks against a plan; nothing where it may be called the answer."""
+    return tuple(_doubts(ranked, computed, asked))[:1]
+
+
+def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iterator[Gap]:
+    plan, texts, question = ranked.plan, asked.words.texts, asked.session.question
+    if left := [texts[i] for i in ranked.left]:
+        yield Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")
+    if ranked.silent or _is_far_counted(plan):
+        yield Gap("step", "", "nothing in the question asks for a part of what was computed")
+    if ranked.is_of_another_class:
+        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
+    if _SECOND.search(question) and not computed.is_table:
+        yield Gap("operation", "and", "this asks for two things, of which one was computed")
+    if (time := _TIME.search(question)) and computed.items and type_of_terms(computed.items) == "entities":
+        yield Gap("kind", time[1], f"this asks for a {time[1].lower()}, and what was computed is none")
+    if _is_of_number(plan) != bool(_NUMBER_OF.search(question)) and isinstance(
+        plan, a.SummaryOf | a.Grouped | a.ItemTable
+    ):
+        yield Gap("operation", "number", "what is averaged or summed up may not be what was asked for")
+    yield from _doubtful_words(plan, asked)
+    yield from _doubtful_units(plan, asked)
+    yield from _other_meanings(plan, asked)
+    if _misses_the_denied(plan, asked):
+        yield Gap("word", "not", "what is denied may not be what was computed")
+    if isinstance(computed.empty_part, a.Instances):
+        yield Gap("kind", "", "nothing in this graph is of a class that is asked about")
+    if computed.empty_part is not None and _is_far_measured(plan):
+        yield Gap("reading", "", "there is nothing like that, so something else may have been asked")
+    if ranked.score < _UNSURE:
+        yield Gap("reading", "", "this may not be what was asked")
+
+
+def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
+    """Small words that change what is asked: `all`, `than`, `the same`."""
+    texts = asked.words.texts
+    cues = read_cues(asked.session.question)
+    read = {i for cue in cues.operations for i in cue.words}
+    if any(text == "than" and i not in read for i, text in enumerate(texts)):
+        yield Gap("word", "than", "what was computed leaves out 'than'")
+    named = " ".join(getattr(term, "value", "").casefold() for term in terms_in(plan))
+    for text in _SEX.intersection(texts):
+        if not any(word in named for word in (text, "gender", "sex")):
+            yield Gap("word", text, f"what was computed leaves out {text!r}")
+    if not isinstance(plan, a.Exists):
+        return
+    for text in texts:
+        if text in _ALL:
+            yield Gap("word", text, f"this asks about {text}, and what was computed is whether there are any")
+    sets = plan.items.sets if isinstance(plan.items, a.Both) else ()
+    ends = [one for one in sets if isinstance(one, a.Ends) and isinstance(one.start, a.Items)]
+    if len(ends) > 1 and ends[0].start != ends[1].start and _SHARED.isdisjoint(texts):
+        yield Gap("reading", "", "what was computed is whether they have one in common")
+
+
+def _doubtful_units(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
+    """Numbers with a unit, which the graph does not say of what they are compared with."""
+    texts = asked.words.texts
+    said = {_UNITS[unit] for before, unit in pairwise(texts) if before.isdecimal() and unit in _UNITS}
+    compared = [p.measure for p in parts(plan) if isinstance(p, a.Where)]
+    known = {_UNITS.get(own.unit, own.unit) for own in compared if isinstance(own, a.Value | a.Summarised)}
+    for unit in sorted(said - known):
+        yield Gap("word", unit, f"the graph does not say that the values are in {unit}, and nothing was converted")
+
+
+def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
+    """Names of which the plan takes a meaning that is not the likeliest."""
+    used = terms_in(plan)
+    for link in asked.session.links:
+        others = [one for one in link.namesakes if one.term in used]
+        if link.kind == "entity" and others and link.term not in used:
+            name = printable(link.mention.text, 80)
+            yield Gap(
+                "ambiguous", link.mention.text, f"{name!r} may be another than {printable(others[0].term.value, 120)}"
+            )
+
+
+def _is_of_number(plan: a.Plan) -> bool:
+    """Whether a plan counts something, or groups it to count."""
+    counts = any(isinstance(part, a.HowMany | a.Count) for part in parts(plan))
+    return counts or any(isinstance(part, a.GroupColumn) and part.summary is None for part in parts(plan))
+
+
+def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
+    """Whether a number stands after `not`, or something named there is no part of an absence: `not born in Germany`."""
+    texts = asked.words.texts
+    after = next(
+        (i for i, word in enumerate(texts) if word in _NOT or (word == "t" and texts[i - 1][-1:] == "n")), None
+    )
+    if after is None:
+        return False
+    absent = [p.to if isinstance(p, a.Lacks) else p.without for p in parts(plan) if isinstance(p, a.Lacks | a.Minus)]
+    denied = {term for part in absent if part is not None for term in terms_in(part)}
+    named = [own.term for own in asked.named if not own.is_class and own.words and min(own.words) > after]
+    return any(text.isdecimal() for text in texts[after:]) or any(term not in denied for term in named)
+
+
+def _is_far_counted(plan: a.Plan) -> bool:
+    """Whether items are compared by how many there are of what is two steps away."""
+    return any(isinstance(part, a.HowMany) and len(part.path) > 1 for part in parts(plan))
+
+
+def _is_far_measured(plan: a.Plan) -> bool:
+    """Whether items are kept by a value that is not their own."""
+    kept = [part.measure for part in parts(plan) if isinstance(part, a.Where)]
+    return any(isinstance(measure, a.Value) and len(measure.path) > 1 for measure in kept)
