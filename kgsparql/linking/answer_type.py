@@ -136,6 +136,7 @@ _TOTALS = [
 ]
 _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
     ("count", r"how many|how often|the number of", "how many there are"),
+    ("comparison", r"(?:more|less|fewer) (?:[a-z]+ ){1,2}than|exactly (?:one|two|three|\d+)", "for a comparison"),
     ("comparison", rf"(?:more|less|fewer|[a-z]{{2,}}er) than|{'|'.join(_COMPARED)}", "for a comparison"),
     ("comparison", r"at (?:least|most) \d+|between \d+ and \d+|(?:in|during) the \d+s", "for a comparison"),
     ("comparison", r"(?:before|after|since|until) (?:[a-z]+ )?\d{3,}", "for a comparison"),

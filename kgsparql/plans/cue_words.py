@@ -8,7 +8,7 @@ from kgsparql.plans import algebra as a
 
 ADJECTIVES: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
 """Form to (`er` or `est`, whether more of it is a larger value, what may be measured)."""
-DATES = ("date", "birth date", "year", "founded", "inception", "release date", "launched", "built")
+DATES = ("date", "birth date", "year", "founded", "inception", "release date", "launched")
 TIMES = tuple(hint for hint in DATES if hint != "birth date")
 """Of what was first or last, which is not when somebody was born."""
 for _forms, _larger, _hints in (
@@ -77,3 +77,13 @@ NEVER_YEARS = 2100
 FIRST_YEAR = 1000
 SOUGHT = {"where": ("place", "location", "city", "country"), "when": ("date", "year")}
 """What is asked for by a word of its own, in words that a predicate may be called by."""
+UNITS = {
+    unit: names.split()[0]
+    for names in (
+        "s second seconds sec,min minute minutes,h hour hours,g gram grams,kg kilo kilos kilogram kilograms,"
+        "t ton tons tonne tonnes,mm millimetre millimetres,cm centimetre centimetres,m metre metres meter meters,"
+        "km kilometre kilometres,ft foot feet,mi mile miles,lb pound pounds"
+    ).split(",")
+    for unit in names.split()
+}
+"""Units of numbers in a question, each by its sign."""

@@ -80,10 +80,12 @@ def _is_unit(link: LinkedEntity, asked: QuestionWords) -> bool:
 
 def _of_link(link: LinkedEntity, asked: QuestionWords, labels: TermLabels) -> Iterator[NamedTerm]:
     places = asked.places(link.mention.start, link.mention.end) if link.mention.start >= 0 else frozenset()
-    meant = (link, *link.likely_alternatives)
+    said = link.mention.text.casefold()  # `David Bowie` is rather that than `David Bowie (1969 album)`
+    called = [c for c in link.candidates if c.label.casefold() == said and c.kind == link.kind]
+    meant = tuple(dict.fromkeys((link, *called, *link.likely_alternatives)))
     names = labels([one.term for one in meant], in_grace=True)
     likely = [(one, places | _beside(places, f"{names[one.term]} {local_name(one.term)}", asked)) for one in meant]
-    likely.sort(key=lambda own: -len(own[1]))
+    likely.sort(key=lambda own: (-len(own[1]), names[own[0].term].casefold() != said))
     for number, (one, named) in enumerate(likely[: 1 + _ALTERNATIVES]):
         yield NamedTerm(one.term, named, one.kind == "class", round(one.score - _LESS_LIKELY * number, 4))
 

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
 from kgsparql.plans.item_sets import classes_in, is_yes_no, stated
 from kgsparql.plans.measures import KEPT, MeasureOption, Measures, Told
-from kgsparql.plans.readings import Reader, Reading, together
+from kgsparql.plans.readings import ACCOUNTED, Reader, Reading, together
+from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, local_name
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -74,6 +77,10 @@ class Operations:
 
     def _compared(self, reading: Reading, cue: Compared) -> Iterator[tuple[a.ItemSet, Told]]:
         kinds: tuple[a.Kind, ...] = ("date", "number") if cue.is_year else ("number",)
+        after, is_plain = max(cue.words) + 1, not (cue.is_year or cue.hints)
+        if is_plain and self.reader.classes_at(frozenset({after})) & classes_in(reading.items):
+            return  # what has more than five employees is no employee
+        is_noun = is_plain and after in self.reader.words.content and self.reader.words.texts[after] not in UNITS
         for option in self.measures.of(reading, cue.words, kinds, cue.hints, counts=not cue.is_year and not cue.hints)[
             :KEPT
         ]:
@@ -85,7 +92,8 @@ class Operations:
             kept: a.ItemSet = a.Where(reading.items, measure, cue.comparison, _number(cue.value))
             if cue.upper is not None:
                 kept = a.Where(kept, measure, "<=", _number(cue.upper))
-            yield kept, option
+            is_unsaid = is_noun and after not in option.fit and reading.fit.get(after, 0.0) < ACCOUNTED
+            yield kept, replace(option, is_guess=option.is_guess or is_unsaid)
 
     def _holds_years(self, option: MeasureOption) -> bool:
         """Whether a number is a year, as its values and its name tell."""
@@ -101,6 +109,8 @@ class Operations:
         is_of_noun = bool(of_noun & classes_in(reading.items)) or (not is_start and self.reader.is_of(reading, of_noun))
         if of_noun and (not is_of_noun if cue.hints else is_of_noun and of_best):
             return  # `the oldest book` is no person, and who won `the most prizes` is no prize
+        if cue.hints and self._is_of_step(reading.items, noun):
+            return  # the oldest member is no album that a member has made
         between = range(min(cue.words), max(noun) + 1) if cue.hints and of_noun and of_best else None
         kinds: tuple[a.Kind, ...] = ("date", "number") if "date" in cue.hints else ("number",)
         if cue.summary is not None:
@@ -115,7 +125,14 @@ class Operations:
         """The place of the noun that a superlative stands before: `oldest of our laureates`."""
         after = max(cue.words) + 1
         texts = self.reader.words.texts
-        return frozenset(i for i in self.reader.words.nouns_after({after}) if _BEFORE_NOUN.issuperset(texts[after:i]))
+        nouns = [i for i in self.reader.words.nouns_after({after}) if i < len(texts)]
+        return frozenset(i for i in nouns if _BEFORE_NOUN.issuperset(texts[after:i]))
+
+    def _is_of_step(self, items: a.ItemSet, noun: frozenset[int]) -> bool:
+        """Whether a path goes on from what the noun after a superlative names."""
+        names = [self.reader.labels([s.predicate], in_grace=True)[s.predicate] for s in _steps(items)]
+        says = [any(i in fit for i in noun) for fit in self.reader.words.fits(names)]
+        return any(says[:-1]) and not says[-1]
 
     def is_of_best(self, cue: Extreme) -> bool:
         """Whether not the best itself is asked for, but something of it: `which university did the oldest attend`."""
@@ -153,8 +170,14 @@ class Operations:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own.keys() - of_classes and (there is not None or not is_there):
-                without = a.Lacks(reading.items, use.path, there or self.measures.class_named(use, near))
+                without = a.Lacks(reading.items, use.path, there or self._class_denied(reading, use, near))
                 yield stated(reading.items, use, "false") if is_yes_no(use) else without, Told(own)
+
+    def _class_denied(self, reading: Reading, use: PredicateUse, near: frozenset[int]) -> a.Instances | None:
+        """The class that things are said to be none of: `did not work at a university`, but not `no owner`."""
+        named = [own for own in self.reader.named if own.is_class and own.words and own.words <= near]
+        places = {i for own in named if not self._is_called(reading, own.words) for i in own.words}
+        return self.measures.class_named(use, places) if places else None
 
     def _is_called(self, reading: Reading, places: frozenset[int]) -> bool:
         """Whether a predicate of the items is itself called by these words: `no producer` is without that."""
@@ -180,6 +203,12 @@ def _number(value: object) -> Literal:
 
 def _is_one(items: a.ItemSet) -> bool:
     return isinstance(items, a.Items) and len(items.terms) == 1
+
+
+def _steps(items: a.ItemSet) -> tuple[Step, ...]:
+    """The steps of the path that leads to a set; none where there is no such path."""
+    paths = [one.path for one in (items.sets if isinstance(items, a.Both) else (items,)) if isinstance(one, a.Ends)]
+    return paths[0].steps if len(paths) == 1 else ()
 
 
 def _there(reading: Reading) -> a.Items | None:

@@ -11,13 +11,15 @@ from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.value_types import type_of_terms
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import parts, terms_in
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import IRI, printable
 
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
+_LOOKED_AT = 20
 _SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:what|which) (year|decade|century|month|day|date)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"\bnumber of\b|\bhow many\b|\bmost\b|\bfewest\b", re.IGNORECASE)
@@ -25,16 +27,6 @@ _SEX = frozenset("woman women man men female male girl girls boy boys lady ladie
 _ALL = frozenset({"all", "every", "each", "always", "both"})
 _SHARED = frozenset("same share shares shared both common together also".split())
 _NOT = frozenset({"not", "never", "neither"})
-_UNITS = {
-    unit: names.split()[0]
-    for names in (
-        "s second seconds sec,min minute minutes,h hour hours,g gram grams,kg kilo kilos kilogram kilograms,"
-        "t ton tons tonne tonnes,mm millimetre millimetres,cm centimetre centimetres,m metre metres meter meters,"
-        "km kilometre kilometres,ft foot feet,mi mile miles,lb pound pounds"
-    ).split(",")
-    for unit in names.split()
-}
-"""Units of numbers in a question, each by its sign."""
 
 
 def plan_doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
@@ -54,6 +46,10 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
         yield Gap("operation", "and", "this asks for two things, of which one was computed")
     if (time := _TIME.search(question)) and computed.items and type_of_terms(computed.items) == "entities":
         yield Gap("kind", time[1], f"this asks for a {time[1].lower()}, and what was computed is none")
+    if "date" in read_cues(question).sought and computed.items and type_of_terms(computed.items) == "entities":
+        yield Gap("kind", "when", "this asks for a time, and what was computed is none")
+    if _are_others(computed, asked):
+        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
     if _is_of_number(plan) != bool(_NUMBER_OF.search(question)) and isinstance(
         plan, a.SummaryOf | a.Grouped | a.ItemTable
     ):
@@ -96,9 +92,9 @@ def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
 def _doubtful_units(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     """Numbers with a unit, which the graph does not say of what they are compared with."""
     texts = asked.words.texts
-    said = {_UNITS[unit] for before, unit in pairwise(texts) if before.isdecimal() and unit in _UNITS}
+    said = {UNITS[unit] for before, unit in pairwise(texts) if before.isdecimal() and unit in UNITS}
     compared = [p.measure for p in parts(plan) if isinstance(p, a.Where)]
-    known = {_UNITS.get(own.unit, own.unit) for own in compared if isinstance(own, a.Value | a.Summarised)}
+    known = {UNITS.get(own.unit, own.unit) for own in compared if isinstance(own, a.Value | a.Summarised)}
     for unit in sorted(said - known):
         yield Gap("word", unit, f"the graph does not say that the values are in {unit}, and nothing was converted")
 
@@ -107,12 +103,24 @@ def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     """Names of which the plan takes a meaning that is not the likeliest."""
     used = terms_in(plan)
     for link in asked.session.links:
-        others = [one for one in link.namesakes if one.term in used]
+        said = link.mention.text.casefold()
+        others = [one for one in link.candidates if one.term in used and one.label.casefold() != said]
         if link.kind == "entity" and others and link.term not in used:
             name = printable(link.mention.text, 80)
             yield Gap(
                 "ambiguous", link.mention.text, f"{name!r} may be another than {printable(others[0].term.value, 120)}"
             )
+
+
+def _are_others(computed: Computed, asked: PlanQuestion) -> bool:
+    """Whether what was found is of classes, and none of them is the one that `which` or `who` asks for."""
+    focus = asked.words.nouns_after(read_cues(asked.session.question).asking(asked.words.texts))
+    wanted = {own.term for own in asked.named if own.is_class and own.words & focus}
+    items = tuple(item for item in computed.items if isinstance(item, IRI))[:_LOOKED_AT]
+    if not wanted or not items:
+        return False
+    own = asked.profiler(a.Items(items)).classes
+    return bool(own) and wanted.isdisjoint({*own, *(above for kind in own for above in asked.profiler.broader(kind))})
 
 
 def _is_of_number(plan: a.Plan) -> bool:
