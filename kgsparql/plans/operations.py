@@ -170,14 +170,13 @@ class Operations:
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
             if own.keys() - of_classes and (there is not None or not is_there):
-                without = a.Lacks(reading.items, use.path, there or self._class_denied(reading, use, near))
+                without = a.Lacks(reading.items, use.path, there or self._class_denied(use, near))
                 yield stated(reading.items, use, "false") if is_yes_no(use) else without, Told(own)
 
-    def _class_denied(self, reading: Reading, use: PredicateUse, near: frozenset[int]) -> a.Instances | None:
+    def _class_denied(self, use: PredicateUse, near: frozenset[int]) -> a.Instances | None:
         """The class that things are said to be none of: `did not work at a university`, but not `no owner`."""
-        named = [own for own in self.reader.named if own.is_class and own.words and own.words <= near]
-        places = {i for own in named if not self._is_called(reading, own.words) for i in own.words}
-        return self.measures.class_named(use, places) if places else None
+        (own,) = self.reader.words.fits([self.measures.name(use.path)])
+        return self.measures.class_named(use, [i for i in near if own.get(i, 0.0) < _CALLED])
 
     def _is_called(self, reading: Reading, places: frozenset[int]) -> bool:
         """Whether a predicate of the items is itself called by these words: `no producer` is without that."""
