@@ -18,8 +18,11 @@ from kgsparql.rdf.terms import IRI, Literal, local_name
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _DO = frozenset("do does did don doesn didn".split())
+"""Words before a `not` after which comes a verb."""
 _BE = frozenset("s is are was were became".split())
+"""Words after `who` with which the best itself is asked for."""
 _BEFORE_NOUN = frozenset("of the all our their its these those".split())
+"""Words between a superlative and its noun."""
 _CALLED = 0.9
 """How well the name of a predicate accounts for a word that it is called by."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from kgsparql.answering.answer import Gap
 from kgsparql.answering.plan_question import PlanQuestion
@@ -20,9 +20,11 @@ from kgsparql.rdf.terms import IRI, printable
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
 _LOOKED_AT = 20
+"""Items of an answer whose classes are looked up."""
 _SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:what|which) (year|decade|century|month|day|date)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"\b(?:average|mean|total|the) number of\b|\bhow many\b|\bmost\b|\bfewest\b", re.IGNORECASE)
+"""Words with which a number of things is asked for."""
 _SEX = frozenset("woman women man men female male girl girls boy boys lady ladies".split())
 _ALL = frozenset({"all", "every", "each", "always", "both"})
 _SHARED = frozenset("same share shares shared both common together also".split())
@@ -30,8 +32,11 @@ _NOT = frozenset({"not", "never", "neither"})
 
 
 def plan_doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> tuple[Gap, ...]:
-    """The first thing that speaks against a plan; nothing where it may be called the answer."""
-    return tuple(_doubts(ranked, computed, asked))[:1]
+    """The first thing that speaks against a plan; nothing where it may be called the answer.
+
+    The graph is asked only where nothing in the plan and the question themselves does.
+    """
+    return tuple(islice(_doubts(ranked, computed, asked), 1))
 
 
 def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iterator[Gap]:
@@ -48,8 +53,6 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
         yield Gap("kind", time[1], f"this asks for a {time[1].lower()}, and what was computed is none")
     if "date" in read_cues(question).sought and computed.items and type_of_terms(computed.items) == "entities":
         yield Gap("kind", "when", "this asks for a time, and what was computed is none")
-    if _are_others(computed, asked):
-        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
     if _is_of_number(plan) != bool(_NUMBER_OF.search(question)) and isinstance(
         plan, a.SummaryOf | a.Grouped | a.ItemTable
     ):
@@ -65,6 +68,8 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
         yield Gap("reading", "", "there is nothing like that, so something else may have been asked")
     if ranked.score < _UNSURE:
         yield Gap("reading", "", "this may not be what was asked")
+    if _are_others(computed, asked):
+        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
 
 
 def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
@@ -75,8 +80,8 @@ def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     if any(text == "than" and i not in read for i, text in enumerate(texts)):
         yield Gap("word", "than", "what was computed leaves out 'than'")
     named = " ".join(getattr(term, "value", "").casefold() for term in terms_in(plan))
-    for text in _SEX.intersection(texts):
-        if not any(word in named for word in (text, "gender", "sex")):
+    for text in texts:
+        if text in _SEX and not any(word in named for word in (text, "gender", "sex")):
             yield Gap("word", text, f"what was computed leaves out {text!r}")
     if not isinstance(plan, a.Exists):
         return

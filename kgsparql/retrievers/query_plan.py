@@ -102,8 +102,9 @@ class QueryPlan(Retriever):
         if found is None:
             return RankedChoice(tuple(plans))
         ranked, computed = found
-        gaps = plan_doubts(ranked, computed, asked)
+        gaps: tuple[Gap, ...] = ()
         with session.within_budget():
+            gaps = plan_doubts(ranked, computed, asked)
             gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
         if not gaps and ranked.score < plans[0].score - _SAME:
             gaps = (_other_reading("a likelier reading comes to nothing", plans[0].plan, session),)

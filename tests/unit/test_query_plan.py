@@ -10,6 +10,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.budget import Budget
 from kgsparql.errors import PlanError
 from kgsparql.graphs import FederatedGraph
 from kgsparql.knowledge_base import KnowledgeBase
@@ -257,6 +258,17 @@ def test_a_value_that_its_facts_do_not_give_again_is_no_sure_answer(tmp_path: Pa
     answer = kgsparql.open(file, embedder="none").ask("What is the average price of the ships?")
     assert answer.computed is not None
     assert (answer.computed.is_confirmed, answer.status) == (False, "partial")
+
+
+def test_a_value_is_not_lost_where_the_budget_ends_while_doubts_are_looked_for(nobel: KnowledgeBase) -> None:
+    question, budget = "Which laureate was born in November 1867?", Budget(max_queries=None)
+    most = nobel.ask(question, retriever="query_plan", budget=budget).usage["queries"]
+    found = [
+        nobel.ask(question, retriever="query_plan", budget=Budget(max_queries=n)) for n in range(most - 14, most + 1)
+    ]
+    cut = [answer for answer in found if said(answer) == ["Marie Curie"] and answer.status == "partial"]
+    assert cut
+    assert found[-1].status == "answered"
 
 
 def test_that_a_class_has_no_instances_is_no_no(tmp_path: Path) -> None:
