@@ -122,7 +122,9 @@ the metrics. Figures are means over questions; in brackets are 95 % intervals (W
 - *no model*: the entities are linked from the question, nobody is told the number of hops, options are as by default.
 - *oracle*: the entities are given, and whoever chooses knows the gold path (or the ways to the gold triples) and when
   to stop. It is how far the rest of a method lets anybody get who chooses rightly, not a result of the method. In
-  `entity` and `mindmap` nobody chooses, so they have no such row."""
+  `entity` and `mindmap` nobody chooses, so they have no such row.
+
+What must be computed (counts, yes or no, extremes, tables) is measured by kind in [COMPUTED.md](COMPUTED.md)."""
 
 
 def kgsparql_version() -> str:

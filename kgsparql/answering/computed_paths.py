@@ -92,8 +92,7 @@ def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
     wanted = [own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts]
     if not wanted or not isinstance(wanted[0], IRI):
         return ends
-    own = asked.profiler(ends).classes
-    is_among = wanted[0] in own or any(wanted[0] in asked.profiler.broader(kind) for kind in own)
+    is_among = wanted[0] in asked.profiler.with_broader(asked.profiler(ends).classes)
     return both(a.Instances(wanted[0]), ends) if is_among else None
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.answer_type import WHAT_ONE_DOES, expected_kind
 from kgsparql.linking.words import root, words
-from kgsparql.rdf.terms import Literal, normalised
+from kgsparql.rdf.terms import Literal, Term, normalised
+
+_Likeness: TypeAlias = NDArray[np.floating]
 
 _NEAR = 0.42
 """How alike, as a cosine, the kind that is asked for and the name of the last step are, so that it says that kind."""
@@ -66,9 +72,8 @@ def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Seq
         yield Gap("kind", "place", "this asks for a place, and what was found is none")
     elif asked.startswith("where") and literals and not _says_place(steps, session):
         yield Gap("kind", "where", "this asks for a place, and nothing says that what was found is one")
-    elif other := _other_sort(asked, best, steps, session):
-        sort = "somebody" if asked.startswith("who") else "a place"
-        yield Gap("kind", asked.split()[0], f"this asks for {sort}, and what was found is {other!r}")
+    elif sort_gap := sort_gap_of(asked, best.ends, _forward_step(best, steps), session):
+        yield sort_gap
     elif wanted == WHAT_ONE_DOES and root("profession") not in {
         root(word) for step in steps for word in words(normalised(step))
     }:
@@ -97,24 +102,43 @@ def _is_own_name(asked: str, literals: Sequence[str], best: EvidenceItem, sessio
     return set(map(normalised, literals)) <= names
 
 
-def _other_sort(asked: str, best: EvidenceItem, steps: Sequence[str], session: Session) -> str:
-    """The kind of what was found, if that is clearly not what `who` or `where` asks for; else empty.
+def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session: Session) -> Gap | None:
+    """The doubt that what was found is not somebody where `who` asks, or no place where `where` does.
 
-    Of literals it is the name of the last step; of things without a class nothing is known.
+    :param ends: what was found; of literals the name of the step says what they are, of things without a class nothing.
+    :param steps: the name of the predicate that they are the values of; empty where they are none.
     """
     sort = next((sort for sort in ("who", "where") if re.match(rf"{sort}m?\b", asked)), "")
-    if not sort or not session.ranker.by_meaning or not best.ends:
-        return ""
-    (kinds,) = session.labels.shared_types([best.ends[:_SAMPLE]], in_grace=True)
-    last = steps[-1:] if best.paths[0].property_path.steps[-1].direction == "forward" else []
-    said = [*kinds, *last]
-    if not said or not (kinds or all(isinstance(end, Literal) for end in best.ends)):
-        return ""
+    if not sort or not ends:
+        return None
+    (kinds,) = session.labels.shared_types([ends[:_SAMPLE]], in_grace=True)
+    said = [*kinds, *steps]
+    if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
+        return None
     others = [name for own, names in _SORTS.items() if own != sort for name in names if name not in _EITHER]
-    mine = session.ranker.similarities(said, _SORTS[sort]).max(axis=1)
-    nearer = session.ranker.similarities(said, others).max(axis=1) - mine
-    is_said = bool(last) and mine[-1] >= _SORT_NEAR and nearer[-1] < _CLEARLY
-    return "" if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any() else said[0]
+    nearer, mine = _nearer(said, _SORTS[sort], others, session)
+    is_said = bool(steps) and mine[-1] >= _SORT_NEAR and nearer[-1] < _CLEARLY
+    if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():
+        return None
+    wanted = "somebody" if sort == "who" else "a place"
+    return Gap("kind", asked.split(maxsplit=1)[0], f"this asks for {wanted}, and what was found is {said[0]!r}")
+
+
+def _nearer(
+    said: Sequence[str], wanted: Sequence[str], others: Sequence[str], session: Session
+) -> tuple[_Likeness, _Likeness]:
+    """How much more names are like others than like what is wanted, and how much they are like that."""
+    if session.ranker.by_meaning:
+        mine = session.ranker.similarities(said, wanted).max(axis=1)
+        return session.ranker.similarities(said, others).max(axis=1) - mine, mine
+    last = [root(own[-1]) if (own := words(normalised(name))) else "" for name in said]
+    mine, other = (np.array([word in set(map(root, names)) for word in last], float) for names in (wanted, others))
+    return other - mine, mine
+
+
+def _forward_step(best: EvidenceItem, steps: Sequence[str]) -> Sequence[str]:
+    """The name of the last step, where its values are what was found."""
+    return steps[-1:] if best.paths and best.paths[0].property_path.steps[-1].direction == "forward" else []
 
 
 def _says_place(steps: Sequence[str], session: Session) -> bool:

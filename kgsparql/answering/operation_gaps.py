@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -12,6 +13,10 @@ from kgsparql.linking.answer_type import Operation
 from kgsparql.linking.words import root, words
 from kgsparql.rdf.terms import Literal, Term, normalised
 
+_COLUMNS = re.compile(
+    r"(?:please )?(?:list|show|give|name|get|return)\b.*\bwith (?:their|its|his|her) (\w+)", re.IGNORECASE
+)
+"""A list of things, each with something of its own beside it."""
 _ORDINALS = frozenset({"first", "second", "third", "last"})
 
 
@@ -22,6 +27,8 @@ def operation_gaps(
 
     :param steps: the names of the predicates that lead to its ends.
     """
+    if columns := _COLUMNS.match(session.own_words.strip()):
+        yield Gap("operation", columns[1], f"this asks for things with their {columns[1]}, and only one was looked for")
     if operation is None:
         if len(best.ends) > 1 and (place := _ordinal(session)):
             yield Gap("operation", place, f"this asks for the {place}, which is not computed: these are the facts")

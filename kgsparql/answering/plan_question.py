@@ -13,7 +13,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of, within
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.cues import Cues
+from kgsparql.plans.cues import Compared, Cues
 from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
 from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
@@ -47,7 +47,9 @@ class PlanQuestion:
         words = QuestionWords(session.question, session.ranker, session.linker)
         named: list[NamedTerm] = []
         with session.within_budget():
+            numbers = [cue.words for cue in read_cues(session.question).operations if isinstance(cue, Compared)]
             named = named_in(session.question, words, session.links, session.linker, session.labels)
+            named = [own for own in named if own.is_class or not any(own.words and own.words <= n for n in numbers)]
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=_common_profiler(session))
         return cls(session, words, named, profiler, vocabulary, sets)
 

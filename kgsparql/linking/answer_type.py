@@ -134,6 +134,11 @@ _TOTALS = [
     "proportion",
     "how old",
 ]
+YES_NO = (
+    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)"
+    r"\b(?! you\b)(?!.*\ban? \w+ or an? \w+\W*$)"
+)
+"""The beginning of a question that has yes or no as its answer, unlike `is she a painter or a poet?`."""
 _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
     ("count", r"how many|how often|the number of", "how many there are"),
     ("comparison", r"(?:more|less|fewer) (?:[a-z]+ ){1,2}than|exactly (?:one|two|three|\d+)", "for a comparison"),
@@ -144,11 +149,7 @@ _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
     ("total", "|".join(_TOTALS), "for the {words}"),
     ("negation", r"without|never|neither|nor|except|lacks?|lacking|not|no|\w+n['’]t", "for what is not so"),
     ("reason", r"^why", "for a reason"),
-    (
-        "yes or no",
-        r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)(?! you\b)",
-        "for yes or no",
-    ),
+    ("yes or no", YES_NO, "for yes or no"),
 )
 """Words that ask for something to be computed: the first that a question has say what it asks."""
 

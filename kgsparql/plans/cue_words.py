@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kgsparql.linking.answer_type import YES_NO
 from kgsparql.plans import algebra as a
 
 ADJECTIVES: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
@@ -54,9 +55,7 @@ SUMMARIES: dict[str, a.Summary] = {
     "average": "avg", "mean": "avg", "total": "sum", "sum": "sum", "combined": "sum", "altogether": "sum",
     "maximum": "max", "minimum": "min", "add": "sum",
 }  # fmt: skip
-ASKS_YES_NO = re.compile(
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b(?! you\b)", re.IGNORECASE
-)
+ASKS_YES_NO = re.compile(YES_NO, re.IGNORECASE)
 COMPARISONS: tuple[tuple[tuple[str, ...], a.Comparison], ...] = (
     (("more", "than"), ">"), (("greater", "than"), ">"), (("larger", "than"), ">"), (("bigger", "than"), ">"),
     (("over",), ">"), (("above",), ">"), (("exceeding",), ">"), (("exceeds",), ">"), (("exceed",), ">"),

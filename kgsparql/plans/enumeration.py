@@ -106,7 +106,7 @@ def _of_the_best(done: list[Reading], reader: Reader, cues: Cues) -> list[Readin
 def _of_class(reading: Reading, asked: set[IRI | Literal], reader: Reader) -> Reading:
     """What is asked for of what a step leads to, where only some of it is of the class that is asked for."""
     kinds = [kind for kind in sorted(asked, key=str) if isinstance(kind, IRI) and reader.is_of(reading, {kind})]
-    others = [kind for kind in reading.classes if asked.isdisjoint({kind, *reader.profiler.broader(kind)})]
+    others = [kind for kind in reading.classes if asked.isdisjoint(reader.profiler.with_broader([kind]))]
     return replace(reading, items=a.Both((a.Instances(kinds[0]), reading.items))) if kinds and others else reading
 
 

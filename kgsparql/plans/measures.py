@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.question_words import Fit, alike
 from kgsparql.plans.readings import ACCOUNTED, RARE, Reader, Reading, together
 from kgsparql.plans.set_profile import PredicateUse
@@ -25,6 +27,10 @@ _SILENT = 0.35
 _NEAR_WORDS = 4
 """Words after a cue that may say what it is about; before it, half as many."""
 _IDENTIFIERS = frozenset({"id", "identifier", "lat", "long", "latitude", "longitude", "code", "number", "phone", "zip"})
+_SAYS_LITTLE = frozenset(
+    map(root, "of in the a an total overall value amount number count date year time day official current".split())
+) | frozenset(map(root, UNITS))
+"""Words with which the name of a predicate says nothing of what is measured."""
 _COUNTED = 0.05
 """What it costs to count what a predicate leads to, beside a value of it."""
 _ONE_EACH = 0.5
@@ -120,6 +126,7 @@ class Measures:
         for use, fit in uses:
             own, cost = self._fit(use, fit, near, hints, len(uses))
             is_guess = not own and cost >= (_ONLY_MEASURE if hints or self._is_of_life(use) else _UNNAMED_MEASURE)
+            is_guess = is_guess or (not own and self._is_of_something_else(use, hints))
             yield MeasureOption(measure=a.Value(use.path, use.kind, use.unit), fit=own, cost=cost, is_guess=is_guess)
 
     def _deeper(
@@ -165,7 +172,7 @@ class Measures:
 
     def class_named(self, use: PredicateUse, places: Collection[int]) -> a.Instances | None:
         """The class of what a predicate leads to that these words name: `most laureates` counts no others."""
-        broader = {above for kind in use.classes for above in (kind, *self.reader.profiler.broader(kind))}
+        broader = self.reader.profiler.with_broader(use.classes)
         named = [n.term for n in self.reader.named if n.is_class and n.words and n.words <= set(places)]
         return next((a.Instances(term) for term in named if isinstance(term, IRI) and term in broader), None)
 
@@ -180,6 +187,12 @@ class Measures:
         if own or hinted:
             return own, -hinted / 2
         return {}, _ONLY_MEASURE if rivals == 1 else _UNNAMED_MEASURE
+
+    def _is_of_something_else(self, use: PredicateUse, hints: Sequence[str]) -> bool:
+        """Whether a name says more than what an adjective is about: the `size` of a crew is not how big a ship is."""
+        said = {root(word) for hint in hints for word in words(hint)} | set(map(root, self.reader.words.texts))
+        more = {root(word) for word in words(self.name(use.path))} - said
+        return bool(hints) and use.kind == "number" and not more <= _SAYS_LITTLE
 
     def _is_identifier(self, use: PredicateUse, fit: Fit) -> bool:
         name = self.name(use.path).split()

@@ -10,7 +10,7 @@ from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
 from kgsparql.plans.item_sets import classes_in, is_yes_no, stated
 from kgsparql.plans.measures import KEPT, MeasureOption, Measures, Told
-from kgsparql.plans.readings import ACCOUNTED, Reader, Reading, together
+from kgsparql.plans.readings import Reader, Reading, together
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import Step
@@ -95,7 +95,7 @@ class Operations:
             kept: a.ItemSet = a.Where(reading.items, measure, cue.comparison, _number(cue.value))
             if cue.upper is not None:
                 kept = a.Where(kept, measure, "<=", _number(cue.upper))
-            is_unsaid = is_noun and after not in option.fit and reading.fit.get(after, 0.0) < ACCOUNTED
+            is_unsaid = is_noun and after not in option.fit
             yield kept, replace(option, is_guess=option.is_guess or is_unsaid)
 
     def _holds_years(self, option: MeasureOption) -> bool:

@@ -121,10 +121,7 @@ class Reader:
 
     def _kinds(self, use: PredicateUse) -> list[IRI]:
         """The classes of what a predicate leads to, and those above them."""
-        own = use.classes[:3]
-        return list(
-            dict.fromkeys([*own, *(above for kind in own for above in sorted(self.profiler.broader(kind), key=str))])
-        )
+        return list(self.profiler.with_broader(use.classes[:3]))
 
     def _kind_fit(self, kinds: Sequence[IRI], names: Mapping[Term, str]) -> Fit:
         best: Fit = {}
@@ -141,7 +138,7 @@ class Reader:
         if own.is_class and isinstance(own.term, IRI):
             return Reading(a.Instances(own.term), fit, frozenset({own}), classes=(own.term,))
         classes = self.profiler(a.Items((own.term,))).classes if isinstance(own.term, IRI) else ()
-        of_class = {*classes, *(above for kind in classes for above in self.profiler.broader(kind) if own.others)}
+        of_class = self.profiler.with_broader(classes) if own.others else classes
         kinds = [n for n in self.named if n.is_class and n.term in of_class]
         beside = {i for n in kinds for i in n.words if own.others or self._are_close(own, i)}
         fit.update(dict.fromkeys(sorted(beside - own.words), _KIND_FIT))
@@ -202,7 +199,7 @@ class Reader:
     def is_of(self, reading: Reading, classes: set[IRI | Literal]) -> bool:
         """Whether what a reading is about is of one of these classes."""
         own = {*reading.classes, *classes_in(reading.items)}
-        return not classes.isdisjoint({*own, *(above for kind in own for above in self.profiler.broader(kind))})
+        return not classes.isdisjoint(self.profiler.with_broader(own))
 
     def _is_kind(self, reading: Reading) -> bool:
         """Whether an entity is named as a kind of things: right after `which`, `how many` or a superlative."""
@@ -239,7 +236,7 @@ class Reader:
                 if not self.asks_whether or isinstance(y.items, a.Items):
                     return False
                 return bool(set(x.classes) & set(y.classes)) or x.items.terms[0] in self.profiler.sample(y.items)
-        narrower = [{c, *self.profiler.broader(c)} for r in (one, other) for c in r.classes]
+        narrower = [set(self.profiler.with_broader([c])) for r in (one, other) for c in r.classes]
         ours, theirs = narrower[: len(one.classes)], narrower[len(one.classes) :]
         return any(x & y for x in ours for y in theirs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.graphs.protocols import KnowledgeGraph
@@ -157,6 +157,12 @@ class Profiler:
             )
             self.known.broader[kind] = frozenset(s["x"] for s in found if isinstance(s["x"], IRI)) - {kind}
         return self.known.broader[kind]
+
+    def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
+        """Classes, then those above them."""
+        own = tuple(kinds)
+        above = (kind for one in own for kind in sorted(self.broader(one), key=str))
+        return tuple(dict.fromkeys((*own, *above)))
 
     def _profile(self, items: a.ItemSet) -> SetProfile:
         terms = self.sample(items)[:ITEMS]

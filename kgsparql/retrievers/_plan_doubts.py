@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from kgsparql.answering.answer import Gap
+from kgsparql.answering.kinds_of_answers import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.value_types import type_of_terms
+from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import parts, terms_in
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, normalised, printable
 
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
@@ -40,13 +42,35 @@ def plan_doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> 
 
 
 def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iterator[Gap]:
-    plan, texts, question = ranked.plan, asked.words.texts, asked.session.question
-    if left := [texts[i] for i in ranked.left]:
+    yield from _doubtful_fit(ranked, asked)
+    yield from _doubtful_kind(ranked.plan, computed, asked)
+    yield from _doubtful_words(ranked.plan, asked)
+    yield from _doubtful_units(ranked.plan, asked)
+    yield from _other_meanings(ranked.plan, asked)
+    yield from _denied_otherwise(ranked.plan, asked)
+    if isinstance(computed.empty_part, a.Instances):
+        yield Gap("kind", "", "nothing in this graph is of a class that is asked about")
+    if computed.empty_part is not None and _is_far_measured(ranked.plan):
+        yield Gap("reading", "", "there is nothing like that, so something else may have been asked")
+    if ranked.score < _UNSURE:
+        yield Gap("reading", "", "this may not be what was asked")
+    if _are_others(computed, asked):
+        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
+
+
+def _doubtful_fit(ranked: RankedPlan, asked: PlanQuestion) -> Iterator[Gap]:
+    """What a plan leaves out of the question, and what it adds to it."""
+    if left := [asked.words.texts[i] for i in ranked.left]:
         yield Gap("word", " ".join(left), f"what was computed leaves out {', '.join(map(repr, left))}")
-    if ranked.silent or _is_far_counted(plan):
+    if ranked.silent or _is_far_counted(ranked.plan):
         yield Gap("step", "", "nothing in the question asks for a part of what was computed")
     if ranked.is_of_another_class:
         yield Gap("kind", "", "what was computed is of another kind than what is asked for")
+
+
+def _doubtful_kind(plan: a.Plan, computed: Computed, asked: PlanQuestion) -> Iterator[Gap]:
+    """Two things, a time, a number, somebody or a place that is asked for where something else was computed."""
+    question = asked.session.question
     if _SECOND.search(question) and not computed.is_table:
         yield Gap("operation", "and", "this asks for two things, of which one was computed")
     if (time := _TIME.search(question)) and computed.items and type_of_terms(computed.items) == "entities":
@@ -57,19 +81,8 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
         plan, a.SummaryOf | a.Grouped | a.ItemTable
     ):
         yield Gap("operation", "number", "what is averaged or summed up may not be what was asked for")
-    yield from _doubtful_words(plan, asked)
-    yield from _doubtful_units(plan, asked)
-    yield from _other_meanings(plan, asked)
-    if _misses_the_denied(plan, asked):
-        yield Gap("word", "not", "what is denied may not be what was computed")
-    if isinstance(computed.empty_part, a.Instances):
-        yield Gap("kind", "", "nothing in this graph is of a class that is asked about")
-    if computed.empty_part is not None and _is_far_measured(plan):
-        yield Gap("reading", "", "there is nothing like that, so something else may have been asked")
-    if ranked.score < _UNSURE:
-        yield Gap("reading", "", "this may not be what was asked")
-    if _are_others(computed, asked):
-        yield Gap("kind", "", "what was computed is of another kind than what is asked for")
+    if (sort := sort_gap_of(" ".join(question.casefold().split()), computed.items, (), asked.session)) is not None:
+        yield sort
 
 
 def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
@@ -125,13 +138,28 @@ def _are_others(computed: Computed, asked: PlanQuestion) -> bool:
     if not wanted or not items:
         return False
     own = asked.profiler(a.Items(items)).classes
-    return bool(own) and wanted.isdisjoint({*own, *(above for kind in own for above in asked.profiler.broader(kind))})
+    return bool(own) and wanted.isdisjoint(asked.profiler.with_broader(own))
 
 
 def _is_of_number(plan: a.Plan) -> bool:
     """Whether a plan counts something, or groups it to count."""
     counts = any(isinstance(part, a.HowMany | a.Count) for part in parts(plan))
     return counts or any(isinstance(part, a.GroupColumn) and part.summary is None for part in parts(plan))
+
+
+def _denied_otherwise(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
+    """Something that is denied in the question and not in the plan, or that may be said in another way."""
+    if _misses_the_denied(plan, asked):
+        yield Gap("word", "not", "what is denied may not be what was computed")
+    for part in parts(plan):
+        if isinstance(part, a.Lacks) and part.to is None and len(part.path) == 1:
+            (own,) = part.path.steps
+            others = [use.step.predicate for use in asked.profiler(part.items).uses if use.step != own]
+            names = asked.session.labels([own.predicate, *others], in_grace=True)
+            said = set(words(normalised(names[own.predicate])))
+            for other in others:
+                if other != own.predicate and said < set(words(normalised(names[other]))):
+                    yield Gap("reading", "", f"{names[own.predicate]!r} is missing, but there is {names[other]!r}")
 
 
 def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:

@@ -188,6 +188,46 @@ def test_what_was_found_missing_is_answered(nobel: KnowledgeBase, question: str,
     assert (answer.status, said(answer)) == ("answered", expected), answer.text
 
 
+MEANT_OTHERWISE = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Boat a rdfs:Class ; rdfs:label "boat" . :Band a rdfs:Class ; rdfs:label "band" .
+:Album a rdfs:Class ; rdfs:label "album" .
+:crew rdfs:label "crew size" . :member rdfs:label "member" . :length rdfs:label "length" .
+:by rdfs:label "recorded by" .
+:port rdfs:label "port" . :homePort rdfs:label "home port" . :year rdfs:label "year" .
+:gull a :Boat ; rdfs:label "Gull" ; :crew 9 ; :homePort :oslo .
+:tern a :Boat ; rdfs:label "Tern" ; :crew 2 ; :port :oslo .
+:oslo rdfs:label "Oslo" . :fjord a :Band ; rdfs:label "The Fjords" ; :member :ida, :jon .
+:first a :Album ; rdfs:label "One" ; :by :fjord ; :length 40 ; :year 1980 .
+:next a :Album ; rdfs:label "Two" ; :by :fjord ; :length 50 ; :year 1990 .
+:ida rdfs:label "Ida Lie" . :jon rdfs:label "Jon Moe" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "doubt"),
+    [
+        ("What is the biggest boat?", "nothing in the question asks for a part of what was computed"),
+        ("Which boats have no port?", "'port' is missing, but there is 'home port'"),
+        ("Who is the oldest that The Fjords recorded?", "this asks for somebody, and what was found is 'album'"),
+        ("Are there at least 2 songs on albums of The Fjords?", "leaves out"),
+    ],
+)
+def test_a_value_that_may_not_be_what_was_meant_is_no_sure_answer(tmp_path: Path, question: str, doubt: str) -> None:
+    file = tmp_path / "boats.ttl"
+    file.write_text(MEANT_OTHERWISE, encoding="utf-8")
+    answer = kgsparql.open(file, embedder="none").ask(question, retriever="query_plan")
+    assert answer.status == "partial"
+    assert any(doubt in gap.text for gap in answer.gaps), answer.text
+
+
+def test_a_number_of_a_comparison_is_no_entity(tmp_path: Path) -> None:
+    file = tmp_path / "boats.ttl"
+    file.write_text(MEANT_OTHERWISE, encoding="utf-8")
+    answer = kgsparql.open(file, embedder="none").ask("Which bands have more than one member?", retriever="query_plan")
+    assert (answer.status, said(answer)) == ("answered", ["The Fjords"]), answer.text
+
+
 def test_an_answer_says_what_was_done_and_what_it_rests_on(shop: KnowledgeBase) -> None:
     answer = shop.ask("How many suppliers are in France?", retriever="query_plan")
     assert answer.status == "answered"
@@ -296,6 +336,11 @@ def test_a_time_is_compared_where_the_word_is_no_part_of_a_name() -> None:
     assert isinstance(before, Against)
     assert before.comparison == "<"
     assert read_cues("Is After Eight manufactured by Unilever?").operations == ()
+
+
+def test_a_choice_between_two_is_no_yes_or_no() -> None:
+    assert not read_cues("Is Ann's child a man or a woman?").is_any
+    assert read_cues("Did Ann or Ben win?").wanted == "yes or no"
 
 
 def test_cues() -> None:
