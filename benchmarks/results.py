@@ -60,8 +60,8 @@ SETS = (
     Set("fb15k237", 100, True, "Real search-engine questions (WebQSP) on a subset of Freebase with 237 predicates."),
     Set(
         "wikidata_qald10", None, False,
-        "QALD-10 on an extract of Wikidata. Yes/no and count questions are in it; only `query_plan` computes those, and on "
-        "a sparse graph a negative one is trivially true: read the breakdown by type.",
+        "QALD-10 on an extract of Wikidata. Yes/no and count questions are in it; only `query_plan` computes those, "
+        "and on a sparse graph a negative one is trivially true: read the breakdown by type.",
     ),
     Set("nobel", 105, False, "Laureates and institutions, seven templates: a demonstration, not a benchmark."),
     Set("ck25", None, False, "A fictional company: literals, aggregates, results of several columns."),
