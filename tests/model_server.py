@@ -495,6 +495,9 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < length:  # the client gave up meanwhile
             self.close_connection = True
             return
+        if "json" not in self.headers.get("Content-Type", ""):  # to an endpoint that had this port before
+            self.send_error(415)
+            return
         self._answer(json.loads(body))
 
     def _answer(self, body: dict[str, Any]) -> None:
