@@ -25,7 +25,7 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.index import build_label_index, label_index
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.models.embedding import open_embedder
+from kgsparql.models.embedders import open_embedder
 from kgsparql.rdf.terms import IRI
 
 FOLDERS = ("metaqa", "fb15k237", "wikidata_qald10", "nobel", "ck25", "emckg", "orkg")

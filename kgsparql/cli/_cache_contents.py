@@ -11,6 +11,7 @@ from pathlib import Path
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.graphs.kept_counts import FOLDER as COUNTS
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, is_to_be_left_alone
+from kgsparql.models.embedders.onnx_export import FOLDER as MODELS
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.models.language_model import KIND
 from kgsparql.models.server_capabilities import CAPABILITIES
@@ -32,6 +33,7 @@ _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
     COUNTS: "what was counted over whole graphs",
+    MODELS: "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",
     FOLDER: "when public endpoints were asked last, and whether they want peace",
 }

@@ -30,7 +30,8 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.indexing import IndexedTexts, build_passages
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
 from kgsparql.linking.ranking import Ranker, ranker_for
-from kgsparql.models.embedding import INSTALL_HINT, Embedder, open_embedder
+from kgsparql.models.embedders import open_embedder
+from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
@@ -72,7 +73,9 @@ class LabelIndexes:
         """Turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
-        found = open_embedder(self._embedder, recording=None if self._snapshot is None else self._snapshot.recording)
+        found = open_embedder(
+            self._embedder, recording=None if self._snapshot is None else self._snapshot.recording, note=self._note
+        )
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found

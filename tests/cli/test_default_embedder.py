@@ -14,8 +14,9 @@ import pytest
 import kgsparql
 from benchmarks.honesty import QUESTIONS, judged
 from kgsparql.errors import EmbeddingError
-from kgsparql.models.embedding import SentenceTransformerEmbedder, open_embedder
-from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.models.embedders import open_embedder
+from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
 from kgsparql.rdf.terms import Literal
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
@@ -80,7 +81,7 @@ def test_the_embedder_may_be_named_in_the_environment(run: Run, monkeypatch: pyt
     assert run("find", "Curie", "-k", NOBEL).exit_code != 0
     assert run("find", "Curie", "-k", NOBEL, "--embedder", "none").exit_code == 0
     monkeypatch.setenv("KGSPARQL_EMBEDDER", "")  # auto; what that loads is tried in test_doctor
-    monkeypatch.setattr("kgsparql.models.embedding.find_model", lambda name: None)
+    monkeypatch.setattr("kgsparql.models.embedders.find_model", lambda name: None)
     assert run("find", "Curie", "-k", NOBEL).exit_code == 0
 
 

@@ -19,8 +19,9 @@ import pytest
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.index import build_label_index
-from kgsparql.models.embedding import OpenAIEmbedder, open_embedder
-from kgsparql.models.local_models import find_model, has_sentence_transformers
+from kgsparql.models.embedders import open_embedder
+from kgsparql.models.embedders.local_models import find_model, has_sentence_transformers
+from kgsparql.models.embedders.openai_server import OpenAIEmbedder
 from kgsparql.models.openai_client import outcomes
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
 

@@ -15,9 +15,11 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.cli.diagnosis.checks import Check, attempted, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
 from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.embedding import INSTALL_HINT, Embedder, OpenAIEmbedder, open_embedder
+from kgsparql.models.embedders import open_embedder
+from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
+from kgsparql.models.embedders.openai_server import OpenAIEmbedder
+from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.local_models import DEFAULT_MODEL, find_model
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.reply_parsing.cleaning import json_value
 from kgsparql.models.server_capabilities import Capabilities
@@ -161,7 +163,7 @@ def embedder_check(spec: str, *, timeout_s: float, is_quick: bool, note: Callabl
 
 
 def _embedder(spec: str, timeout_s: float, note: Callable[[str], None], *, is_quick: bool) -> Check:
-    embedder = open_embedder(spec)
+    embedder = open_embedder(spec, note=note)
     if embedder is None:
         hint = "" if spec == "none" else INSTALL_HINT
         return Check("embedder", "absent", "none: texts are compared by the words they share", hint)

@@ -1,0 +1,68 @@
+"""A sentence-transformers model exported to ONNX, run by ONNX Runtime: it starts in 0.4 s, torch in nine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+INPUTS = ("ids", "mask")
+OUTPUT = "vectors"
+
+_MOST_THREADS = 4
+"""More gain nothing with a model this small, and an answer is not worth all processors of a server."""
+_BATCH = 64
+_USUAL_TOKENS = 256
+
+
+class OnnxModel:
+    """Encodes texts by an exported model; several threads may use it.
+
+    :param file: the exported model; its inputs are :data:`INPUTS`, of shape ``(n_texts, n_tokens)``.
+    :param directory: the model it was exported from, for the tokenizer.
+    :raises Exception: what the libraries raise for a file that is not one.
+    """
+
+    def __init__(self, file: Path, directory: Path) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(_MOST_THREADS, os.cpu_count() or 1)
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads take no processor
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(_most_tokens(directory))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of shape ``(n_texts, dimension)``, in the order of the texts; there must be one at least."""
+        # One by one: the tokenizer's own threads make every later fork of the process print a warning.
+        tokens = [self._tokenizer.encode(text).ids for text in texts]
+        by_length = sorted(range(len(texts)), key=lambda i: len(tokens[i]))  # a batch is as slow as its longest text
+        batches = [by_length[at : at + _BATCH] for at in range(0, len(by_length), _BATCH)]
+        found = np.concatenate([self._encode_batch([tokens[i] for i in batch]) for batch in batches])
+        vectors = np.empty_like(found)
+        vectors[by_length] = found
+        return vectors
+
+    def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, numbers in enumerate(tokens):
+            ids[row, : len(numbers)] = numbers
+            mask[row, : len(numbers)] = 1
+        (vectors,) = self._session.run([OUTPUT], dict(zip(INPUTS, (ids, mask), strict=True)))
+        return np.asarray(vectors, dtype=np.float32)
+
+
+def _most_tokens(directory: Path) -> int:
+    """The number of tokens after which a text is cut."""
+    file = directory / "sentence_bert_config.json"
+    kept = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") if file.is_file() else None
+    return kept if isinstance(kept, int) else _USUAL_TOKENS

