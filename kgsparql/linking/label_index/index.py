@@ -72,7 +72,9 @@ def label_index(
     found = _index_to_use(graph, directory, embedder)
     if found is not None:
         gets_vectors = embedder is not None and found.texts <= EMBED_AT_ONCE
-        if found.embedder is not None or found.rows > MEMORY_ROWS or (graph.is_remote and not gets_vectors):
+        is_small = found.rows <= MEMORY_ROWS and not graph.is_remote
+        is_complete = found.embedder is not None or (graph.is_remote and not gets_vectors)
+        if found.rows > MEMORY_ROWS or (is_complete and not (is_small and gets_vectors)):
             return found
     try:
         rows = read_labels(graph, progress=progress, cancel=cancel, announce=_import_early)
@@ -82,8 +84,8 @@ def label_index(
         _mark_large(directory)
         return index_with_lookup(graph, kept, candidates or embedder)
     is_embedded = bool(embedder and rows) and len({row.text for row in rows}) <= EMBED_AT_ONCE
-    if not is_embedded and len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows):
-        return memory_index(rows)
+    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows):
+        return memory_index(rows, (candidates or embedder) if is_embedded else None)
     builder = _builder(graph, directory, embedder if is_embedded else None, progress, cancel)
     try:
         return builder.build(lambda: rows, wait_s=30.0)
@@ -91,7 +93,7 @@ def label_index(
         raise
     except StoreError as error:  # nothing can be written there
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
-        return memory_index(rows, note)
+        return memory_index(rows, note=note)
 
 
 def is_looked_up(graph: OpenedGraph, directory: Path) -> bool:

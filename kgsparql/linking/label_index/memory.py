@@ -27,11 +27,19 @@ class MemoryLabels(LabelSearch):
     >>> found = MemoryLabels([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])
     >>> [row.text for row in found.like("curye marie", limit=5)]
     ['Marie Curie']
+
+    :param embedder: compares texts by meaning; ``None`` for none.
+    :param vectors: by text; those that are missing are made, and added here.
     """
 
-    has_vectors = False
-
-    def __init__(self, rows: Iterable[LabelRow]) -> None:
+    def __init__(
+        self,
+        rows: Iterable[LabelRow],
+        embedder: Embedder | None = None,
+        vectors: dict[str, NDArray[np.float32]] | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._vectors = {} if vectors is None else vectors
         self.rows = sorted(rows)
         self._by_key: dict[str, list[LabelRow]] = defaultdict(list)
         for row in self.rows:
@@ -65,23 +73,49 @@ class MemoryLabels(LabelSearch):
         """As :meth:`LabelSearch.like`."""
         return self._rows(self._trigrams.best(trigrams(key), limit), limit)
 
+    @property
+    def has_vectors(self) -> bool:
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[LabelRow]]:
+        found: dict[str, list[LabelRow]] = defaultdict(list)
+        for row in self.rows:
+            found[row.text].append(row)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float32]:
+        """The vectors of all texts, in their order, of shape ``(n_texts, dimension)``."""
+        missing = [text for text in self._by_text if text not in self._vectors]
+        if missing and self._embedder is not None:
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.stack([self._vectors[text] for text in self._by_text])
+
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`."""
-        raise NotImplementedError("labels in memory have no vectors")
+        """As :meth:`LabelSearch.nearest`; makes the vectors of the labels when they are first needed."""
+        if not self.rows:
+            return [[] for _ in vectors]
+        rows = list(self._by_text.values())
+        return [
+            [(row, cosine) for i, cosine in hits for row in rows[i]]
+            for hits in nearest_places(vectors, self._matrix, limit)
+        ]
 
     def _rows(self, keys: Iterable[str], limit: int) -> list[LabelRow]:
         return [row for key in keys for row in self._by_key[key]][:limit]
 
 
-def memory_index(rows: Sequence[LabelRow], note: str = "") -> LabelIndex:
+def memory_index(rows: Sequence[LabelRow], embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
     """An index that is held in memory."""
-    return LabelIndex(MemoryLabels(rows), len(rows), len({row.text for row in rows}), note=note)
+    name = None if embedder is None else embedder.name
+    return LabelIndex(MemoryLabels(rows, embedder), len(rows), len({row.text for row in rows}), name, note=note)
 
 
 class FoundLabels(MemoryLabels):
     """The labels that were found for one text.
 
-    :param vectors: by text; those that are missing are made, and added here.
     :param common: words that more labels have than were read.
     :param small: words that are taken for those of classes and predicates, whose labels are not all known.
     """
@@ -94,16 +128,9 @@ class FoundLabels(MemoryLabels):
         common: Collection[str] = (),
         small: Collection[str] = (),
     ) -> None:
-        super().__init__(rows)
+        super().__init__(rows, embedder, vectors)
         self._small = small
-        self._vectors = vectors
-        self._embedder = embedder
         self._common = common
-
-    @property
-    def has_vectors(self) -> bool:  # type: ignore[override]
-        """As :meth:`LabelSearch.has_vectors`."""
-        return self._embedder is not None
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -112,20 +139,6 @@ class FoundLabels(MemoryLabels):
         counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
         stems = found.type_stems | {stem(word) for word in self._small}
         return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`; makes the vectors that are missing."""
-        by_text: dict[str, list[LabelRow]] = defaultdict(list)
-        for row in self.rows:
-            by_text[row.text].append(row)
-        texts = sorted(by_text)
-        missing = [text for text in texts if text not in self._vectors]
-        if missing and self._embedder is not None:
-            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-        if not texts:
-            return [[] for _ in vectors]
-        nearest = nearest_places(vectors, np.stack([self._vectors[text] for text in texts]), limit)
-        return [[(row, cosine) for i, cosine in hits for row in by_text[texts[i]]] for hits in nearest]
 
 
 def nearest_places(

@@ -94,7 +94,7 @@ def _slice_index(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | N
     manifest = tables.manifest()
     if manifest is not None and _slice_content(graph, kept).is_in(manifest):
         return replace(opened_index(tables, manifest, embedder), note=note)
-    return memory_index(kept.slice_rows(), note)
+    return memory_index(kept.slice_rows(), note=note)
 
 
 def read_slice(
