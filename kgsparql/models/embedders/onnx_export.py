@@ -51,6 +51,7 @@ def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = No
         return file
     with writer_lock(file, wait_s=_TIME_LIMIT_S):
         if not _is_whole(file):  # else another process has just made it
+            model.check_weights()
             if note is not None:
                 note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
             _export(model.directory, file)

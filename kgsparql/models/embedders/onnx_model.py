@@ -15,7 +15,9 @@ OUTPUT = "vectors"
 
 _MOST_THREADS = 4
 """More gain nothing with a model this small, and an answer is not worth all processors of a server."""
-_BATCH = 64
+_MOST_TEXTS = 64
+_MOST_CELLS = 4_096
+"""Tokens of a batch with its padding: what 16 long passages have; 64 of them would take 600 MB."""
 _USUAL_TOKENS = 256
 
 
@@ -44,11 +46,10 @@ class OnnxModel:
         """Vectors of shape ``(n_texts, dimension)``, in the order of the texts; there must be one at least."""
         # One by one: the tokenizer's own threads make every later fork of the process print a warning.
         tokens = [self._tokenizer.encode(text).ids for text in texts]
-        by_length = sorted(range(len(texts)), key=lambda i: len(tokens[i]))  # a batch is as slow as its longest text
-        batches = [by_length[at : at + _BATCH] for at in range(0, len(by_length), _BATCH)]
+        batches = _batches([len(own) for own in tokens])
         found = np.concatenate([self._encode_batch([tokens[i] for i in batch]) for batch in batches])
         vectors = np.empty_like(found)
-        vectors[by_length] = found
+        vectors[np.concatenate(batches)] = found
         return vectors
 
     def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
@@ -59,6 +60,17 @@ class OnnxModel:
             mask[row, : len(numbers)] = 1
         (vectors,) = self._session.run([OUTPUT], dict(zip(INPUTS, (ids, mask), strict=True)))
         return np.asarray(vectors, dtype=np.float32)
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of texts in batches, texts of like length together: a batch is as slow as its longest text."""
+    batches: list[list[int]] = [[]]
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        size = len(batches[-1])
+        if size == _MOST_TEXTS or (size and (size + 1) * lengths[place] > _MOST_CELLS):
+            batches.append([])
+        batches[-1].append(place)
+    return batches
 
 
 def _most_tokens(directory: Path) -> int:

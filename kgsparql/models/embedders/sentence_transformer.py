@@ -59,6 +59,7 @@ class SentenceTransformerEmbedder:
     def _encoder(self) -> Any:
         where = self._model.label if self._model.directory is None else str(self._model.directory)
         is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
+        self._model.check_weights()
         try:
             if not is_offline:
                 _reach_hub(where)

@@ -1,0 +1,65 @@
+"""What a question costs in a process that has the graph open, by method: processor time outside any model.
+
+    python benchmarks/warm.py FOLDER [--limit 50] [--methods path_ranking,mindmap]
+
+FOLDER is a graph with questions, as `kgsparql eval run` takes it. The labels are embedded before; no text of a path is:
+each method begins with a cache of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import kgsparql
+from kgsparql.evaluation.datasets import load as load_questions
+from kgsparql.models.embedders import open_embedder
+from kgsparql.retrievers import names
+
+
+def measure(folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_ranking",)) -> dict[str, float]:
+    """For each method the median and the worst of ten of processor milliseconds, and the growth of memory in MB."""
+    dataset = load_questions(folder)
+    step = max(1, len(dataset.questions) // limit)
+    questions = [question.text for question in dataset.questions[::step]][:limit]
+    found: dict[str, float] = {}
+    embedder = open_embedder("auto")
+    for method in methods:
+        with tempfile.TemporaryDirectory() as scratch:
+            os.environ["KGSPARQL_CACHE_DIR"] = scratch
+            knowledge = kgsparql.open(dataset.graph[0], embedder=embedder)
+            knowledge.ask(questions[0], retriever=method)
+            times = []
+            before = _peak_mb()
+            for question in questions[1:]:
+                began = time.process_time()
+                knowledge.ask(question, retriever=method)
+                times.append(1000 * (time.process_time() - began))
+        found[f"{method}, median"] = statistics.median(times)
+        found[f"{method}, 90 %"] = sorted(times)[int(0.9 * (len(times) - 1))]
+        found[f"{method}, growth of memory"] = _peak_mb() - before
+    return found
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def main() -> None:
+    """Measure, print one line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--limit", type=int, default=50, help="questions")
+    parser.add_argument("--methods", default=",".join(names()), help="comma-separated")
+    options = parser.parse_args()
+    for name, value in measure(options.folder, limit=options.limit, methods=tuple(options.methods.split(","))).items():
+        print(f"{name:<40} {value:8.0f}")
+
+
+if __name__ == "__main__":
+    main()
