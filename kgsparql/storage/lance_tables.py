@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,8 @@ from kgsparql.rdf.terms import printable
 MANIFEST = "kgsparql-index.json"
 _VERSION = 1
 _importing = threading.Lock()
+_REST_CLIENT = "lance_namespace_urllib3_client"
+"""What LanceDB imports for tables on a server, which are not used here: its 366 checks are half of the import."""
 
 
 def lancedb(part: str = "") -> Any:
@@ -29,9 +32,31 @@ def lancedb(part: str = "") -> Any:
 
     :param part: the name of a module, such as ``index``.
     """
-    with _importing:
+    with _importing, _without_checks_of(_REST_CLIENT):
         whole = import_module("lancedb")
         return import_module(f"lancedb.{part}") if part else whole
+
+
+@contextmanager
+def _without_checks_of(package: str) -> Iterator[None]:
+    """Import this package without the checks of arguments that pydantic would build for each of its functions."""
+    if package in sys.modules:
+        yield
+        return
+    import pydantic
+
+    checked = pydantic.validate_call
+
+    def as_it_is(function: Any = None, /, **options: Any) -> Any:
+        if getattr(function, "__module__", "").startswith(package):
+            return function
+        return checked(**options) if function is None else checked(function, **options)
+
+    pydantic.validate_call = as_it_is
+    try:
+        yield
+    finally:
+        pydantic.validate_call = checked
 
 
 class Tables:

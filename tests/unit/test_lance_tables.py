@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pydantic
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.storage.lance_tables import Tables, errors_translated
+from kgsparql.storage.lance_tables import Tables, _without_checks_of, errors_translated
 
 
 def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:
@@ -28,3 +31,28 @@ def test_a_place_that_cannot_be_written_names_another(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Tables(tmp_path / "file" / "index").names()
     assert "KGSPARQL_CACHE_DIR" in caught.value.hint
+
+
+def test_only_the_checks_of_the_named_package_are_left_out_of_an_import() -> None:
+    def half(number: int) -> float:
+        return number / 2
+
+    checked = pydantic.validate_call
+    with _without_checks_of("no.such"):
+        with pytest.raises(pydantic.ValidationError):
+            pydantic.validate_call(half)("x")  # type: ignore[arg-type]
+        with pytest.raises(pydantic.ValidationError):
+            pydantic.validate_call(validate_return=True)(half)("x")  # type: ignore[arg-type]
+        half.__module__ = "no.such.part"
+        assert pydantic.validate_call(half) is half
+    assert pydantic.validate_call is checked
+
+
+def test_a_table_is_written_and_searched_after_such_an_import() -> None:
+    script = (
+        "import tempfile, pydantic; from kgsparql.storage.lance_tables import lancedb\n"
+        "table = lancedb().connect(tempfile.mkdtemp()).create_table('t', [{'a': 1, 'vector': [0.0, 1.0]}])\n"
+        "print(table.search([0.0, 1.0]).limit(1).to_list()[0]['a'], pydantic.validate_call.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 pydantic.validate_call_decorator\n"
