@@ -173,6 +173,11 @@ class Session:
             self.notes.fallbacks += [] if fallback in self.notes.fallbacks else [fallback]
         self.emit(event)
 
+    @property
+    def reads_lists(self) -> bool:
+        """Whether a model or an oracle chooses from lists; else the ranker takes the best."""
+        return self.model is not None or self.chooser is not None
+
     def can_spare_call(self, purpose: str) -> bool:
         """Whether the model may be asked for this: the last call that the budget holds is kept for the answer.
 
