@@ -1,0 +1,242 @@
+"""How fast kgsparql is, beside the alternatives, in one command: tables in SPEED.md, figures as JSON, and a plot.
+
+    python -m benchmarks DATA [--quick] [-o benchmarks/SPEED.md] [--sections start growth …]
+
+DATA is a folder of graphs with questions, one folder each, as `oewn/graph.nt.gz`. Sections whose graph is not there are
+left out, and the page says so. Each part runs in a process of its own; what is compared takes turns within it. Figures
+are processor time, which a busy machine bends less than it does the clock; still, read the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import growth, neighbourhoods, shortest_paths, startup, typos, warm
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the page.
+
+    :param alternative: the figure beside it, in the same unit; ``None`` for none.
+    :param goal: what was asked for, as text.
+    :param is_met: whether the goal is reached; ``None`` without one.
+    """
+
+    what: str
+    ours: float
+    unit: str
+    alternative: float | None = None
+    beside: str = ""
+    goal: str = ""
+    is_met: bool | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours as a multiple of the alternative."""
+        return self.ours / self.alternative if self.alternative else None
+
+
+def at_most(what: str, ours: float, unit: str, limit: float) -> Row:
+    """A line whose figure may not be larger."""
+    return Row(what, ours, unit, goal=f"≤ {limit:g} {unit}", is_met=ours <= limit)
+
+
+def times_at_most(what: str, ours: float, unit: str, limit: float, *, other: float, beside: str) -> Row:
+    """A line whose figure may be so many times the alternative's."""
+    return Row(what, ours, unit, other, beside, f"≤ {limit:g} ×", ours <= limit * other)
+
+
+def start(_: Path, *, quick: bool) -> Iterable[Row]:
+    """Starting: commands in a new process, on the bundled graph of 1,500 triples."""
+    found = run(startup.measure, rounds=1 if quick else 5)
+    limits = {"--help": 0.25, "retrievers": 0.25, "ask, new question": 0.8, "ask, again": 0.5}
+    by_torch = "150 texts, sentence-transformers"
+    for name, seconds in found.items():
+        if name in limits:
+            yield at_most(name, seconds, "s", limits[name])
+        elif name == "150 texts, onnxruntime":
+            yield times_at_most(
+                "150 texts as vectors", seconds, "s", 0.2, other=found[by_torch], beside="sentence-transformers"
+            )
+        elif name != by_torch:
+            yield Row(name, seconds, "s")
+
+
+def looking(data: Path, *, quick: bool) -> Iterable[Row]:
+    """Neighbours with labels, for an entity, beside the best queries by hand."""
+    for name in ("oewn", "fb15k237"):
+        if graph := graph_of(data, name):
+            found = run(neighbourhoods.measure, graph, entities=50 if quick else 200, seed=1)
+            for way, limit in (("one", 3), ("batch", 1.5)):
+                what = f"{name}, {'one a call' if way == 'one' else '200 a call'}"
+                yield times_at_most(what, found[way], "ms", limit, other=found[f"{way} by hand"], beside="by hand")
+
+
+def joining(data: Path, *, quick: bool) -> Iterable[Row]:
+    """All shortest paths between two random entities, beside a plain compressed adjacency in NumPy."""
+    for name in ("oewn", "fb15k237"):
+        if graph := graph_of(data, name):
+            found = run(shortest_paths.measure, graph, pairs=10 if quick else 60, seed=1)
+            yield from shortest_path_rows(name, found)
+
+
+def shortest_path_rows(name: str, found: Mapping[str, float]) -> Iterable[Row]:
+    """The lines of one graph."""
+    yield times_at_most(
+        f"{name}, median", found["adjacency_ms"], "ms", 3, other=found["plain_ms"], beside="plain adjacency"
+    )
+    yield Row(f"{name}, by SPARQL", found["sparql_ms"], "ms", found["plain_ms"], "plain adjacency")
+    yield times_at_most(f"{name}, building", found["build_s"], "s", 1, other=found["load_s"], beside="loading")
+    yield at_most(f"{name}, on the disk, an edge", found["bytes_an_edge"], "bytes", 25)
+
+
+def naming(data: Path, *, quick: bool) -> Iterable[Row]:
+    """Names with one letter wrong, in memory or LanceDB, without vectors; beside rapidfuzz over all labels."""
+    for name in ("fb15k237", "oewn"):
+        if graph := graph_of(data, name):
+            found = run(typos.measure, graph, names=50 if quick else 200, seed=1)
+            labels = f"{found['labels']:,.0f} labels"
+            for way in ("find", "link"):
+                first, ten = found[f"{way}_hit_1"], found[f"{way}_hit_10"]
+                theirs = found["rapidfuzz_hit_1"]
+                yield Row(f"{name}, {way}: hit@1", first, "", theirs, "rapidfuzz", "≥ .95", first >= 0.95)
+                yield Row(
+                    f"{name}, {way}: hit@10", ten, "", found["rapidfuzz_hit_10"], "rapidfuzz", "≥ .99", ten >= 0.99
+                )
+                yield Row(
+                    f"{name}, {way}: median of {labels}", found[f"{way}_ms"], "ms", found["rapidfuzz_ms"], "rapidfuzz",
+                    "≤ 10 ms", found[f"{way}_ms"] <= 10,
+                )  # fmt: skip
+
+
+def asking(data: Path, *, quick: bool) -> Iterable[Row]:
+    """A question after others in one process, none of its texts embedded before: processor time without a model."""
+    for name, limit in (("metaqa", 120), ("fb15k237", 250)):
+        if graph_of(data, name):
+            methods = ("path_ranking",) if quick else warm.names()
+            found = run(warm.measure, data / name, limit=15 if quick else 50, methods=tuple(methods))
+            for method in methods:
+                most = limit if method == "path_ranking" else 1.5 * limit
+                yield at_most(f"{name}, {method}: median", found[f"{method}, median"], "ms", most)
+                yield Row(f"{name}, {method}: nine of ten below", found[f"{method}, 90 %"], "ms")
+
+
+def growing(_: Path, *, quick: bool) -> Iterable[Row]:
+    """Commands in new processes on made-up graphs of growing size."""
+    sizes = growth.SIZES[:2] if quick else growth.SIZES
+    for triples in sizes:
+        for name, (seconds, megabytes) in run(growth.measure, triples).items():
+            yield Row(f"{triples:,} triples: {name}", seconds, "s")
+            yield Row(f"{triples:,} triples: {name}, memory", megabytes, "MB")
+
+
+SECTIONS: Mapping[str, Callable[..., Iterable[Row]]] = {
+    "start": start, "names": naming, "neighbours": looking, "paths": joining, "questions": asking, "growth": growing,
+}  # fmt: skip
+
+
+def run(measure: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    """What a measurement gives, in a new process: nothing of an earlier one is in memory."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, *arguments, **options).result()
+
+
+def graph_of(data: Path, name: str) -> Path | None:
+    """The graph of a folder; ``None`` where there is none."""
+    return next((file for file in sorted((data / name).glob("graph.*")) if file.is_file()), None)
+
+
+def page(sections: Mapping[str, Sequence[Row]], *, quick: bool) -> str:
+    """The tables, as Markdown."""
+    made = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {multiprocessing.cpu_count()} processors"
+    parts = [
+        "# Speed", "",
+        f"Made by `python -m benchmarks DATA{' --quick' if quick else ''}` ({made}). Processor time, medians.",
+        "The graphs in DATA are not part of this repository. A goal that is missed is in **bold**.", "",
+    ]  # fmt: skip
+    for name, rows in sections.items():
+        parts += [f"## {(SECTIONS[name].__doc__ or name).rstrip('.')}", ""]
+        if not rows:
+            parts += ["Not measured: its graphs are not there.", ""]
+            continue
+        parts += ["| what | kgsparql | beside it | ratio | goal |", "|---|---|---|---|---|"]
+        parts += [_line(row) for row in rows] + [""]
+    return "\n".join(parts)
+
+
+def _line(row: Row) -> str:
+    ratio = row.ratio
+    theirs = "" if row.alternative is None else f"{_figure(row.alternative, row.unit)} ({row.beside})"
+    goal = f"**{row.goal}**" if row.is_met is False else row.goal
+    cells = [row.what, _figure(row.ours, row.unit), theirs, "" if ratio is None else f"{ratio:.2g} ×", goal]
+    return f"| {' | '.join(cells)} |"
+
+
+def _figure(value: float, unit: str) -> str:
+    text = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{text} {unit}".rstrip()
+
+
+def plot(rows: Sequence[Row], file: Path) -> None:
+    """Seconds against triples, both axes logarithmic, a line for each command."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for row in rows:
+        if row.unit == "s":
+            size, _, name = row.what.partition(" triples: ")
+            lines.setdefault(name, []).append((int(size.replace(",", "")), row.ours))
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for name, points in lines.items():
+        axes.loglog(*zip(*points, strict=True), marker="o", label=name)
+    axes.set_xlabel("triples")
+    axes.set_ylabel("seconds of processor time")
+    axes.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main() -> None:
+    """Measure section by section; write the page, the figures as JSON, and the plot of growth."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("-o", "--out", type=Path, default=ROOT / "benchmarks" / "SPEED.md")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, questions and sizes")
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    options = parser.parse_args()
+    found: dict[str, list[Row]] = {}
+    for name in options.sections:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        found[name] = list(SECTIONS[name](options.data, quick=options.quick))
+        for row in found[name]:
+            print(_line(row), flush=True)
+    options.out.write_text(page(found, quick=options.quick), encoding="utf-8")
+    figures = {name: [asdict(row) for row in rows] for name, rows in found.items()}
+    options.out.with_suffix(".json").write_text(
+        json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    if found.get("growth"):
+        plot(found["growth"], options.out.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()
