@@ -46,7 +46,10 @@ def remove_leftovers(target: Path) -> None:
     """As :func:`restore_store`; then remove what else a killed load left beside a store."""
     restore_store(target)
     for leftover in [*previous_stores(target), *_beside(target, "partial")]:
-        shutil.rmtree(leftover, ignore_errors=True)
+        if leftover.is_file():
+            leftover.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)
     for spool in _beside(target, "stdin"):
         spool.unlink(missing_ok=True)
 

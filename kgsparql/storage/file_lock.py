@@ -70,7 +70,8 @@ def _locked_descriptor(path: Path, directory: Path) -> int:
             ) from error  # fmt: skip
         if _is_same_file(path, descriptor):
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()}\n".encode())
+            with suppress(OSError):  # a full disk: the lock is held all the same
+                os.write(descriptor, f"{os.getpid()}\n".encode())
             return descriptor
         os.close(descriptor)
 
