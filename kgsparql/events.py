@@ -49,6 +49,18 @@ class QueryRun(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PathsSearched(Event):
+    """The shortest paths between two terms were looked up in the graph's adjacency, without a query."""
+
+    kind: ClassVar[str] = "paths_searched"
+    graph: str = ""
+    start: str = ""
+    end: str = ""
+    paths: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
     """A model replied, or failed.
 
@@ -133,6 +145,7 @@ class Finished(Event):
 KINDS: tuple[type[Event], ...] = (
     EntitiesLinked,
     QueryRun,
+    PathsSearched,
     ModelCalled,
     CandidatesChosen,
     LimitReached,

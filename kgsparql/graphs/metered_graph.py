@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
-from kgsparql.events import Emit, QueryRun
+from kgsparql.events import Emit, PathsSearched, QueryRun
+from kgsparql.graphs.adjacency import AdjacencyView, adjacency_view_of
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
@@ -109,6 +111,21 @@ class MeteredGraph:
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
         return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
+
+    def adjacency_view(self) -> AdjacencyView | None:
+        """The adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
+
+        There is none where statements of a Wikibase are in the graph: their parts are told apart by queries.
+        """
+        view = adjacency_view_of(self.graph)
+        if view is None or view.adjacency.has_statements:
+            return None
+        check = partial(self.usage.check, in_grace=not self.limited)
+        return replace(view, drops=self.ignored.drops, check=check, report=self._found_in_adjacency)
+
+    def _found_in_adjacency(self, search: PathsSearched) -> None:
+        self.emit(replace(search, graph=self.name))
+        self.usage.after_query(search.paths, in_grace=not self.limited)
 
     def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         self.usage.before_query(in_grace=not self.limited)

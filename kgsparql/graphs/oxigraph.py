@@ -11,6 +11,7 @@ from typing import TypeVar
 import pyoxigraph as ox
 
 from kgsparql.errors import QueryError, QuerySyntaxError
+from kgsparql.graphs.adjacency import Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.manifest import Manifest, StoredSource
 from kgsparql.graphs.protocols import Solutions, Source
@@ -29,6 +30,7 @@ class OxigraphGraph:
     :param fingerprint: a hash of the content, or a function that computes it on demand.
     :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
     :param stored: the files it was filled from.
+    :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
 
     >>> store = ox.Store()
     >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
@@ -48,6 +50,7 @@ class OxigraphGraph:
         fingerprint: str | Callable[[], str],
         sources: Mapping[str, Source] | None = None,
         stored: Iterable[StoredSource] = (),
+        revision: Revision | None = None,
     ) -> None:
         self.store = store
         self.name = name
@@ -55,6 +58,8 @@ class OxigraphGraph:
         self._sources = dict(sources or {})
         self.stored = tuple(stored)
         self.prefixes = Manifest(self.stored).prefixes
+        self.revision = revision
+        self._adjacency: Adjacency | None = None
 
     @property
     def is_as_loaded(self) -> bool:
@@ -128,6 +133,12 @@ class OxigraphGraph:
         except (OSError, RuntimeError, ValueError) as error:
             raise QueryError(f"{self.name}: looking up a triple failed: {error}") from error
         return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
+
+    def adjacency_view(self) -> AdjacencyView | None:
+        """Its triples as an adjacency; ``None`` where none was built, which the next call looks for again."""
+        if self._adjacency is None and self.revision is not None:
+            self._adjacency = open_adjacency(self.revision)
+        return None if self._adjacency is None else AdjacencyView(self._adjacency)
 
     @contextmanager
     def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:

@@ -81,7 +81,10 @@ def open_graph(
         mode: Mode = "write" if fresh else "use"
         kept = recording or (ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache else None)
         return _endpoint_graph(group[0], name, notes, kept)
-    return open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
+    graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
+    if recording is not None:
+        graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
+    return graph
 
 
 def open_embedded(

@@ -13,6 +13,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgsparql.errors import StoreError
+from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
@@ -78,6 +79,7 @@ def open_store(
     """
     manifest = describe_store(directory)
     path = Path(directory).absolute()
+    content = _tables_hash(path)  # before it is opened: what is changed later is not seen
     try:
         store = ox.Store.read_only(str(path))
     except (OSError, RuntimeError, ValueError) as error:
@@ -86,18 +88,21 @@ def open_store(
             path=str(path),
         ) from error  # fmt: skip
 
-    def tables_hash() -> str:
-        """Changes when another program writes to the store."""
-        tables = sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in path.iterdir() if e.suffix == ".sst")
-        return hashlib.sha256(json.dumps(tables).encode()).hexdigest()
-
     return OxigraphGraph(
         store,
         name=str(directory) if name is None else name,
-        fingerprint=manifest.fingerprint if manifest.sources else tables_hash,
+        fingerprint=manifest.fingerprint if manifest.sources else lambda: _tables_hash(path),
         sources=sources,
         stored=manifest.sources if stored is None else stored,
+        revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"),
     )
+
+
+def _tables_hash(store: Path) -> str:
+    """Changes when a program writes to a store: in its tables, or at first in the log of what is not yet in them."""
+    files = [(e.name, e.stat()) for e in store.iterdir() if e.suffix in {".sst", ".log"}]
+    written = sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in files if stat.st_size)
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
 
 
 def graph_in_memory(
@@ -123,12 +128,14 @@ def graph_in_memory(
         )  # fmt: skip
         stored.append(source)
     content = [[source.sha256, source.graph or ""] for source in stored]
+    fingerprint = hashlib.sha256(json.dumps([content, options.recipe]).encode()).hexdigest()
     return OxigraphGraph(
         store,
         name=name or ", ".join(file.name for file in files),
-        fingerprint=hashlib.sha256(json.dumps([content, options.recipe]).encode()).hexdigest(),
+        fingerprint=fingerprint,
         sources=sources_of_files(files, {source.source: source.graphs for source in stored}) if several else {},
         stored=stored,
+        revision=Revision(f"files {fingerprint}", ox.__version__),
     )
 
 

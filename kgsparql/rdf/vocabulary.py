@@ -20,6 +20,8 @@ _WIKIBASE = "http://wikiba.se/ontology#"
 _ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
 
 RDF_TYPE = IRI(_RDF + "type")
+CLASS_KINDS = (IRI(_RDFS + "Class"), IRI(_OWL + "Class"), IRI(_OWL + "Restriction"))
+"""What is declared to be one of these is a class."""
 SUBCLASS_OF = IRI(_RDFS + "subClassOf")
 INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
 """Wikidata's ``rdf:type``."""
