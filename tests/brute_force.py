@@ -43,13 +43,19 @@ def classes_of(triples: Iterable[Triple]) -> set[Term]:
 
 
 def all_shortest_paths(
-    triples: Collection[Triple], start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both"
+    triples: Collection[Triple],
+    start: IRI,
+    end: IRI,
+    *,
+    max_hops: int = 5,
+    direction: Directions = "both",
+    skip: Collection[IRI] = UNWALKED,
 ) -> set[Path]:
     """Breadth first from the start; every way to the end over the fewest hops, not through literals.
 
     Nor through classes, but between two of them.
     """
-    hops, classes = hops_from(triples, direction=direction), classes_of(triples)
+    hops, classes = hops_from(triples, direction=direction, skip=skip), classes_of(triples)
     if start == end:
         return {Path(start)}
     distance: dict[Term, int] = {start: 0}

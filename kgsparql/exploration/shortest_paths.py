@@ -22,11 +22,12 @@ from kgsparql.exploration.bidirectional_search import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.results import Found
+from kgsparql.graphs.adjacency import adjacency_view_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import UNWALKED
 
 FEW = 1_000
@@ -57,9 +58,11 @@ def shortest_paths(
     the path without hops.
 
     One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and an end of more
-    than 1,000 hops one or two. Where there are several paths, one more asks for degrees.
+    than 1,000 hops one or two. Where there are several paths, one more asks for degrees. Where the graph has an
+    adjacency, no query is asked, and the only cut is that of ``limit``: the paths are the same wherever queries cut
+    nothing.
 
-    :param hub_limit: a term with more hops than this is not expanded, which is a cut unless it is an end.
+    :param hub_limit: a query does not expand a term with more hops than this, which is a cut unless it is an end.
     :param limit: how many paths are enumerated before they are ordered; more are a cut. The first in lexical order;
         of more than 1,000, and more than four times as many, any.
     :raises InputError: for a start or an end that is not an IRI.
@@ -68,8 +71,16 @@ def shortest_paths(
     far = SearchSide(entities_of([end])[0], _OPPOSITE[direction])
     if near.end == far.end:
         return Found((Path(start),))
+    skipped = skipped_in(graph, skip)
+    view = adjacency_view_of(graph)
+    if view is not None:
+        from kgsparql.exploration.adjacency_search import paths_in_adjacency
+
+        return paths_in_adjacency(
+            view, near.end, far.end, max_hops=max_hops, direction=direction, skip=skipped, limit=limit
+        )
     enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
-    rules = SearchRules(skipped_in(graph, skip), hub_limit)
+    rules = SearchRules(skipped, hub_limit)
     met, complete, cuts = _meet(graph, near, far, rules, max_hops=max_hops, enough=enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
@@ -166,7 +177,8 @@ def _onward(met: Iterable[Bridge], near: SearchSide, far: SearchSide) -> _Onward
 
 
 def _hop_key(hop: Hop) -> tuple[object, ...]:
-    return order_key(hop.end), hop.triple.predicate.value, hop.direction
+    name = hop.end.value if isinstance(hop.end, BlankNode) else ""  # of two blank nodes, for one order in any search
+    return order_key(hop.end), hop.triple.predicate.value, hop.direction, name
 
 
 def _paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> Iterator[Path]:

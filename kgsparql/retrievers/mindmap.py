@@ -64,7 +64,7 @@ class MindMap(Retriever):
     :param paths_per_pair: shortest paths kept between two entities that follow each other.
     :param paths_enumerated: shortest paths of a pair among which those are chosen; beyond, the answer says so.
     :param max_hops: the longest shortest path.
-    :param hub_limit: terms with more edges are not walked through.
+    :param hub_limit: queries do not expand terms with more edges; an adjacency has no such limit.
     :param frontier: neighbours that are walked on from, where there is no pair to connect.
     :param two_hop_when_single: where there is no pair to connect, go two hops out and keep what fits the question.
     :param merge_inverses: where a graph has the inverse of a triple too, show one of both.

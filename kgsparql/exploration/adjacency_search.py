@@ -1,0 +1,244 @@
+"""All shortest paths between two entities, in a compressed adjacency: from both ends, a level of terms at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kgsparql.events import PathsSearched
+from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.results import Found
+from kgsparql.graphs.adjacency import IS_CLASS, Adjacency, AdjacencyView
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Direction, Directions, Hop, Path
+from kgsparql.rdf.terms import IRI, Term
+
+_Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
+
+_MANY = 16
+"""The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all."""
+_FEW = 200
+"""So many numbers are sorted sooner by Python than by NumPy."""
+_EXACT = 2.0**53
+"""Floating-point numbers count exactly up to here."""
+
+
+def paths_in_adjacency(
+    view: AdjacencyView, start: IRI, end: IRI, *, max_hops: int, direction: Directions, skip: frozenset[IRI], limit: int
+) -> Found[Path]:
+    """All shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` finds and orders them.
+
+    Nothing is left out because of a hub or of nested blank nodes.
+
+    :param skip: predicates that are not walked, beside those that the view drops.
+    """
+    view.check()
+    began = time.perf_counter()
+    search = _Search(view, start, end, _walked(view.adjacency, skip, view.drops, direction))
+    found = _ordered(view.adjacency, start, end, search.levels(max_hops), limit)
+    seconds = round(time.perf_counter() - began, 6)
+    view.report(PathsSearched(start=str(start), end=str(end), paths=len(found.items), seconds=seconds))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _walked(
+    adjacency: Adjacency, skip: frozenset[IRI], drops: Any, direction: Directions
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which steps are walked from the start on, and which from the end on."""
+    walked = np.zeros((len(adjacency.predicates), 2), np.bool_)
+    walked[[p not in skip and not drops(p) for p in adjacency.predicates]] = True
+    near, far = walked.copy(), walked
+    if direction != "both":
+        near[:, int(direction == "forward")] = False
+        far[:, int(direction == "inverse")] = False
+    return near.ravel(), far.ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Arcs:
+    """Hops, by the numbers of their terms and of their steps."""
+
+    tails: _Numbers
+    heads: _Numbers
+    steps: _Numbers
+
+
+@dataclass(slots=True)
+class _Side:
+    """The terms that were reached from one end.
+
+    :param mark: 1 for the start's side, -1 for the end's: the marks of its terms are the mark times their level, from
+        1 on.
+    :param begins: where the neighbours of each term of the frontier begin; ``counts``, how many there are.
+    :param cost: how many there are of all.
+    :param seen: of each level, where its walked hops are among all neighbours, and the terms they lead to.
+    """
+
+    mark: int
+    walked: npt.NDArray[np.bool_]
+    begins: _Numbers
+    counts: _Numbers
+    cost: int
+    seen: list[tuple[_Numbers, _Numbers]] = field(default_factory=list)
+
+
+class _Search:
+    """A search from two ends, which marks the terms that it reached."""
+
+    def __init__(
+        self,
+        view: AdjacencyView,
+        start: IRI,
+        end: IRI,
+        walked: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]],
+    ) -> None:
+        self._view = view
+        self._adjacency = view.adjacency
+        self._ends = [n for term in (start, end) if (n := self._adjacency.number(term)) is not None]
+        self._walked = walked
+        about = self._adjacency.about[self._ends]
+        self._through_classes = bool((about & IS_CLASS).all())
+
+    def levels(self, max_hops: int) -> list[_Arcs]:
+        """The hops of all shortest paths, by their place on the paths; none if there is no path."""
+        if len(self._ends) < 2:
+            return []
+        self._marks = np.zeros(len(self._adjacency.about), np.int16)
+        self._marks[self._ends] = 1, -1
+        near, far = (
+            _Side(mark, walked, *self._neighbours_of(np.array([number])))
+            for mark, walked, number in zip((1, -1), self._walked, self._ends, strict=True)
+        )
+        for _ in range(max_hops):
+            side = near if near.cost <= far.cost else far
+            if not side.cost:
+                break
+            met = self._expand(side)
+            if len(met):
+                return [*reversed(list(self._back(near, met))), *(_reversed(arcs) for arcs in self._back(far, met))]
+            self._view.check()
+        return []
+
+    def _neighbours_of(self, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
+        begins = self._adjacency.starts[terms].astype(np.int64)
+        counts = self._adjacency.starts[terms + 1] - begins
+        return begins, counts, int(counts.sum())
+
+    def _expand(self, side: _Side) -> _Numbers:
+        """Mark the terms one hop further; returns those at which the sides meet."""
+        if len(side.begins) == 1:
+            places: _Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
+        else:
+            before = np.cumsum(side.counts) - side.counts
+            places = np.repeat(side.begins - before, side.counts) + np.arange(side.cost)
+        places = places[side.walked[self._adjacency.steps[places]]]
+        heads = self._adjacency.others[places]
+        side.seen.append((places, heads))
+        marks = self._marks[heads]
+        met = heads[marks * side.mark < 0]
+        if len(met):
+            return _distinct(met)
+        new = heads[marks == 0]
+        if not self._through_classes:
+            new = new[self._adjacency.about[new] < IS_CLASS]
+        mark = side.mark * (len(side.seen) + 1)
+        self._marks[new] = mark
+        is_large = len(new) > len(self._marks) // _MANY
+        frontier = np.flatnonzero(self._marks == mark) if is_large else _distinct(new)
+        side.begins, side.counts, side.cost = self._neighbours_of(frontier)
+        return met
+
+    def _back(self, side: _Side, met: _Numbers) -> Iterator[_Arcs]:
+        """The hops that lead to the terms at which the sides meet, those into these first."""
+        wanted = np.zeros(len(self._marks), np.bool_)
+        for places, heads in reversed(side.seen):
+            wanted[met] = True
+            on_path = wanted[heads]
+            wanted[met] = False
+            places = places[on_path]  # noqa: PLW2901
+            tails = np.searchsorted(self._adjacency.starts, places, "right") - 1
+            yield _Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
+            met = _distinct(tails)
+
+
+def _distinct(numbers: _Numbers) -> _Numbers:
+    """Each number once, sorted; for few of them faster than :func:`numpy.unique`."""
+    if len(numbers) < _FEW:
+        return np.array(sorted(set(numbers.tolist())), np.int64)
+    return np.unique(numbers).astype(np.int64)
+
+
+def _reversed(arcs: _Arcs) -> _Arcs:
+    return _Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1)
+
+
+def _ordered(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], limit: int) -> Found[Path]:
+    """The first paths in lexical order, those through terms of few triples first."""
+    if not levels:
+        return Found()
+    ordered = [_sorted(arcs, adjacency.iris) for arcs in levels]
+    chosen: list[_Numbers] = []
+    tails = ordered[0].tails[:1]
+    complete = True
+    for arcs in ordered:
+        first = np.searchsorted(arcs.tails, tails)
+        counts = np.searchsorted(arcs.tails, tails, "right") - first
+        rows = np.repeat(np.arange(len(tails)), counts)
+        hops = np.arange(len(rows)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        complete = complete and len(rows) <= limit
+        rows, hops = rows[:limit], hops[:limit]
+        chosen = [*(column[rows] for column in chosen), hops]
+        tails = arcs.heads[hops]
+    by_degree = _by_degree(adjacency, ordered, chosen)
+    columns = [_hops(adjacency, arcs, hops[by_degree]) for arcs, hops in zip(ordered, chosen, strict=True)]
+    paths = tuple(Path(start, hops) for hops in zip(*columns, strict=True))
+    cut = () if complete else (Cut("paths", len(paths), _number_of_paths(ordered), f"{start} – {end}"),)
+    return Found(paths, cut)
+
+
+def _sorted(arcs: _Arcs, iris: int) -> _Arcs:
+    """The hops by the terms that they leave, and those of each in lexical order: blank nodes last, all alike."""
+    alike = np.minimum(arcs.heads, iris)
+    order = np.lexsort((arcs.heads, arcs.steps, alike, arcs.tails))
+    return _Arcs(arcs.tails[order], arcs.heads[order], arcs.steps[order])
+
+
+def _by_degree(adjacency: Adjacency, levels: list[_Arcs], chosen: Sequence[_Numbers]) -> _Numbers:
+    """The order of paths by the degrees of the IRIs between their ends; paths that are equal in it stay in order."""
+    degrees = np.zeros(len(chosen[0]), np.int64)
+    for arcs, hops in zip(levels[:-1], chosen[:-1], strict=True):
+        heads = arcs.heads[hops]
+        degrees += np.where(heads < adjacency.iris, adjacency.about[heads] % IS_CLASS, 0)
+    return np.argsort(degrees, kind="stable")
+
+
+def _number_of_paths(levels: list[_Arcs]) -> int:
+    """How many paths there are in all."""
+    numbers: npt.NDArray[Any] = np.ones(len(levels[-1].tails))
+    for arcs, following in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
+        tails, first = np.unique(following.tails, return_index=True)
+        of_tails = np.add.reduceat(numbers, first)
+        if of_tails.dtype != object and of_tails.max() * len(arcs.tails) >= _EXACT:
+            of_tails = of_tails.astype(np.int64).astype(object)
+        numbers = of_tails[np.searchsorted(tails, arcs.heads)]
+    return int(numbers.sum())
+
+
+def _hops(adjacency: Adjacency, arcs: _Arcs, chosen: _Numbers) -> list[Hop]:
+    """The hops with these places among others, one for each place."""
+    used = np.unique(chosen)
+    ends = [arcs.tails[used].tolist(), arcs.heads[used].tolist()]
+    terms: dict[int, Term] = {number: adjacency.term(number) for number in {*ends[0], *ends[1]}}
+    hops: dict[int, Hop] = {}
+    for place, tail, head, step in zip(used.tolist(), *ends, arcs.steps[used].tolist(), strict=True):
+        predicate, inverse = divmod(step, 2)
+        way: Direction = "inverse" if inverse else "forward"
+        hops[place] = hop_of(terms[tail], adjacency.predicates[predicate], terms[head], way)
+    return [hops[place] for place in chosen.tolist()]
