@@ -17,7 +17,7 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.session_factory import SessionFactory
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import InputError
+from kgsparql.errors import InputError, StoreError
 from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned
 from kgsparql.graphs import open_graph
@@ -205,6 +205,25 @@ class KnowledgeBase(GraphLookups):
         asking = AskOptions(retriever=QueryPlan.name, entities=entities, budget=budget or Budget())
         with self._recorded(question, asking) as (session, _, _):
             return planned_question(session, QueryPlan())
+
+    def index_paths(self) -> int:
+        """Build the adjacency that shortest paths are found in; returns its edges, 0 where queries find them instead.
+
+        They do so in endpoints, in several graphs as one, in small graphs, and where no adjacency can be kept (a note
+        says why).
+        """
+        from kgsparql.graphs import OxigraphGraph
+
+        if not isinstance(self.graph, OxigraphGraph):
+            return 0
+        from kgsparql.graphs.adjacency_building import build_adjacency
+
+        try:
+            built = build_adjacency(self.graph, progress=self.indexes.progress)
+        except StoreError as error:
+            self._note(f"shortest paths are still searched by queries: {error.message}")
+            return 0
+        return 0 if built is None else built.edges
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
+from kgsparql.graphs.adjacency import FOLDER as ADJACENCY
 from kgsparql.graphs.kept_counts import FOLDER as COUNTS
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, is_to_be_left_alone
 from kgsparql.models.embedders.onnx_export import FOLDER as MODELS
@@ -32,6 +33,7 @@ _VECTORS = "vectors"
 _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
+    ADJACENCY: "adjacencies of graphs, for shortest paths",
     COUNTS: "what was counted over whole graphs",
     MODELS: "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",

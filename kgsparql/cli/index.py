@@ -47,6 +47,8 @@ def index(
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
+    Of a large store or file, it also builds the adjacency that shortest paths are found in, without a query.
+
     With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
     the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
     page at a time: what was read before a stop is kept, and a higher --limit adds to it.
@@ -65,10 +67,13 @@ def index(
             built = knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
         else:
             built = knowledge.indexes.build()
+        edges = 0 if class_ else knowledge.index_paths()
         if text is not None:
             texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
+    if edges:
+        graph.say(f"indexed {edges:,} edges between things, for shortest paths")
     if texts is not None:
         _say_what_was_indexed(graph, texts)
 

@@ -1,0 +1,376 @@
+"""An adjacency: built once for a revision of a graph, never read by half, and never needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import kgsparql
+from kgsparql.budget import Budget, Usage
+from kgsparql.cli import app
+from kgsparql.cli._cache_contents import CacheContents
+from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
+from kgsparql.events import Event, PathsSearched
+from kgsparql.exploration import shortest_paths
+from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store
+from kgsparql.graphs.adjacency import Adjacency, open_adjacency
+from kgsparql.graphs.adjacency_building import build_adjacency
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.rdf.terms import IRI, BlankNode, Triple
+from kgsparql.storage.array_file import ArrayWriter, read_arrays
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.sorted_names import SortedNames, front_coded
+from tests.conftest import FIXTURES
+from tests.deep import examples
+
+E = "http://example.org/"
+CHAIN = "".join(f"<{E}n{i}> <{E}p> <{E}n{i + 1}> ; <{E}q> <{E}n{i + 1}> .\n" for i in range(9))
+START, END = IRI(f"{E}n0"), IRI(f"{E}n3")
+
+
+@pytest.fixture(autouse=True)
+def _small_graphs_have_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(adjacency_building, "FEWEST_TRIPLES", 1)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def store_of(tmp_path: Path, text: str = CHAIN, name: str = "store") -> Path:
+    file = tmp_path / f"{name}.ttl"
+    file.write_text(text, encoding="utf-8")
+    return load_store(file, tmp_path / name).directory
+
+
+def built(graph: OxigraphGraph) -> Adjacency:
+    adjacency = build_adjacency(graph)
+    assert adjacency is not None
+    return adjacency
+
+
+def kept_file(graph: OxigraphGraph) -> Path:
+    assert graph.revision is not None
+    return graph.revision.file
+
+
+def arrays(adjacency: Adjacency) -> list[Any]:
+    names = [adjacency.names[i] for i in range(len(adjacency.names))]
+    found = [getattr(adjacency, field.name) for field in fields(adjacency) if field.name != "names"]
+    return [names, *(value.tolist() if isinstance(value, np.ndarray) else value for value in found)]
+
+
+names = st.sets(st.binary(max_size=300).map(lambda name: name.replace(b"\n", b" ")), max_size=60)
+
+
+@examples(300)
+@given(names=names, others=names)
+def test_names_are_found_by_their_number_and_by_themselves(names: set[bytes], others: set[bytes]) -> None:
+    ordered = sorted(names)
+    blocks = list(front_coded(ordered))
+    found = SortedNames(memoryview(b"".join(blocks)), [0, *accumulate(map(len, blocks))], len(ordered))
+    assert [found[i] for i in range(len(found))] == ordered
+    assert [found.number(name) for name in ordered] == list(range(len(ordered)))
+    assert [found.number(name) for name in others - names] == [None] * len(others - names)
+
+
+def test_an_adjacency_says_what_the_graph_holds(tmp_path: Path) -> None:
+    kinds = f"<{E}a> a <{E}C> . <{E}D> a <http://www.w3.org/2002/07/owl#Class> ."
+    more = f'{kinds} <{E}a> <{E}p> <{E}a> , "x", 1 . <{E}é> <{E}p> [] .'
+    adjacency = built(open_store(store_of(tmp_path, more)))
+    terms = [adjacency.term(i) for i in range(len(adjacency.names))]
+    assert [t.value.rpartition("/")[2] for t in terms if isinstance(t, IRI)] == ["C", "D", "a", "é", "owl#Class"]
+    assert (adjacency.iris, isinstance(terms[5], BlankNode), adjacency.edges) == (5, True, 4)
+    assert [adjacency.number(t) for t in terms if isinstance(t, IRI)] == [0, 1, 2, 3, 4]
+    assert adjacency.number(IRI(f"{E}absent")) is None
+    classes = (adjacency.about & 1 << 15) > 0
+    assert classes.tolist() == [True, True, False, False, True, False]
+    assert (adjacency.about & 0x7FFF).tolist() == [1, 1, 5, 1, 1, 1]  # the loop counts on both sides, literals too
+
+
+def test_from_the_files_of_a_store_or_from_the_store_it_is_the_same(tmp_path: Path) -> None:
+    directory = store_of(tmp_path, CHAIN + f'<{E}n0> <{E}r> "a\\tb" , <{E}é> .')
+    source = tmp_path / "store.ttl"
+    by_files = arrays(built(open_store(directory)))
+    shutil.rmtree(tmp_path / "cache")
+    source.write_text(f"<{E}a> <{E}p> <{E}b> .")  # another file than was loaded
+    assert arrays(built(open_store(directory))) == by_files
+    shutil.rmtree(tmp_path / "cache")
+    source.unlink()
+    assert arrays(built(open_store(directory))) == by_files
+
+
+@pytest.mark.parametrize("damage", ["cut", "half", "empty", "end", "table", "longer"])
+def test_half_a_file_is_never_read_and_made_anew(tmp_path: Path, damage: str) -> None:
+    directory = store_of(tmp_path)
+    whole = arrays(built(open_store(directory)))
+    file = kept_file(open_store(directory))
+    data = bytearray(file.read_bytes())
+    place = {"end": -1, "table": -120}.get(damage)
+    if place is not None:
+        data[place] ^= 1
+    cut = {"cut": data[:-1], "half": data[: len(data) // 2], "empty": b"", "longer": b"x" + data}.get(damage, data)
+    file.write_bytes(cut)
+    graph = open_store(directory)
+    assert graph.adjacency_view() is None
+    assert len(shortest_paths(graph, START, END).items) == 8
+    assert arrays(built(graph)) == whole
+
+
+def test_an_error_while_writing_leaves_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    with ArrayWriter(file, {"n": 1}) as writer:
+        writer.write("some", np.arange(3))
+    with pytest.raises(ZeroDivisionError), ArrayWriter(file, {"n": 2}) as writer:
+        writer.write("some", np.arange(1 // 0))
+    found = read_arrays(file)
+    assert found is not None
+    assert (found[0], found[1]["some"].tolist()) == ({"n": 1}, [0, 1, 2])
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_store_that_changed_since_is_noticed(tmp_path: Path) -> None:
+    directory = store_of(tmp_path)
+    built(open_store(directory))
+    assert open_store(directory).adjacency_view() is not None
+    store = ox.Store(str(directory))  # another program writes
+    store.add(ox.Quad(START, IRI(f"{E}new"), END))
+    store.flush()
+    del store
+    changed = open_store(directory)
+    assert changed.adjacency_view() is None
+    assert [len(path) for path in shortest_paths(changed, START, END).items] == [1]
+    built(changed)
+    assert [len(path) for path in shortest_paths(changed, START, END).items] == [1]
+    assert changed.adjacency_view() is not None
+    assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1  # in the place of the old one
+    more = tmp_path / "more.ttl"
+    more.write_text(f"<{E}a> <{E}p> <{E}b> .")
+    load_store(more, directory)
+    assert open_store(directory).adjacency_view() is None
+
+
+def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "data.ttl"
+    file.write_text(CHAIN + f"<{E}n0> <{E}at> [ <{E}of> <{E}n7> ] .")
+    first, again = open_graph(file), open_graph(file)
+    assert isinstance(first, OxigraphGraph)
+    assert isinstance(again, OxigraphGraph)
+    built(first)
+    assert again.adjacency_view() is not None
+    through = shortest_paths(again, START, IRI(f"{E}n7")).items
+    assert [len(path) for path in through] == [2]
+    assert all(again.sources_of(triple) for path in through for triple in path.triples)  # the blank node is the same
+    file.write_text(CHAIN)
+    changed = open_graph(file)
+    assert isinstance(changed, OxigraphGraph)
+    assert changed.adjacency_view() is None
+
+
+BUILD = """
+import json, sys
+from kgsparql.graphs import adjacency_building, open_store
+adjacency_building.FEWEST_TRIPLES = 1
+wrote, write = [], adjacency_building._write
+adjacency_building._write = lambda *given: (wrote.append(1), write(*given))
+graph = open_store(sys.argv[1])
+sys.stdin.readline()
+print(json.dumps([adjacency_building.build_adjacency(graph).edges, len(wrote)]))
+"""
+
+
+def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> None:
+    directory = store_of(tmp_path, "".join(f"<{E}a{i}> <{E}p> <{E}b{i % 97}> .\n" for i in range(30_000)))
+    command = [sys.executable, "-c", BUILD, str(directory)]
+    children = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ, text=True)
+        for _ in range(3)
+    ]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    done = [json.loads(child.communicate(timeout=60)[0]) for child in children]
+    assert [edges for edges, _ in done] == [30_000] * 3
+    assert sum(wrote for _, wrote in done) == 1
+    assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    graph = open_store(store_of(tmp_path))
+    file = kept_file(graph)
+    (file.parent / f"{file.name}.partial-1" / "names").mkdir(parents=True)
+    (file.parent / f"{file.name}.partial-2").write_bytes(b"half")
+    built(graph)
+    assert list(file.parent.iterdir()) == [file]
+
+
+def noted(directory: Path) -> tuple[int, list[str], int]:
+    """The edges indexed, the notes, and the number of paths that are found all the same."""
+    notes: list[str] = []
+    knowledge = kgsparql.open(directory, embedder="none", note=notes.append)
+    return knowledge.index_paths(), notes, len(knowledge.paths(START, END).items)
+
+
+def test_who_may_not_wait_any_longer_goes_the_slow_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = store_of(tmp_path)
+    monkeypatch.setattr(adjacency_building, "_WAIT_S", 0.0)
+    with writer_lock(kept_file(open_store(directory))):
+        edges, notes, paths = noted(directory)
+    assert (edges, paths) == (0, 8)
+    assert "shortest paths are still searched by queries" in notes[0]
+    assert noted(directory) == (18, [], 8)
+
+
+@pytest.mark.parametrize("room", [0, 300, 700])
+def test_a_full_disk_leaves_the_slow_way_with_a_note(tmp_path: Path, room: int) -> None:
+    directory = store_of(tmp_path)
+    kept_file(open_store(directory)).parent.mkdir(parents=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        edges, notes, paths = noted(directory)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (edges, len(notes), paths) == (0, 1, 8)
+    assert "still searched by queries" in notes[0]
+    assert list((tmp_path / "cache" / "adjacency").iterdir()) == []
+    assert noted(directory) == (18, [], 8)
+
+
+def test_a_read_only_store_and_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = store_of(tmp_path)
+    before = sorted(entry.name for entry in directory.iterdir())
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(blocked))
+    edges, notes, paths = noted(directory)
+    assert (edges, len(notes), paths) == (0, 1, 8)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    assert noted(directory) == (18, [], 8)
+    assert sorted(entry.name for entry in directory.iterdir()) == before  # nothing is written into a store
+
+
+def test_graphs_that_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ox.Store()
+    store.load(CHAIN.encode(), ox.RdfFormat.TURTLE)
+    assert kgsparql.open(store, embedder="none").index_paths() == 0  # its owner may change it
+    file = tmp_path / "data.ttl"
+    file.write_text(CHAIN)
+    other = tmp_path / "other.ttl"
+    other.write_text(CHAIN)
+    both = kgsparql.open(file, store_of(tmp_path), embedder="none")
+    assert both.index_paths() == 0
+    monkeypatch.setattr(adjacency_building, "FEWEST_TRIPLES", 1_000)
+    assert kgsparql.open(file, embedder="none").index_paths() == 0  # small
+
+
+def test_of_a_graph_with_triple_terms_none_is_made(tmp_path: Path) -> None:
+    store = ox.Store(str(tmp_path / "triple_terms"))
+    store.add(ox.Quad(START, IRI(f"{E}says"), Triple(START, IRI(f"{E}p"), END)))
+    store.flush()
+    del store
+    with pytest.raises(StoreError, match="triple terms"):
+        build_adjacency(open_store(tmp_path / "triple_terms"))
+
+
+def test_with_a_snapshot_queries_are_asked(tmp_path: Path) -> None:
+    directory = store_of(tmp_path)
+    built(open_store(directory))
+    with Snapshot(tmp_path / "snapshot", "write") as snapshot:
+        graph = open_graph(directory, recording=snapshot.recording)
+        assert isinstance(graph, OxigraphGraph)
+        assert graph.adjacency_view() is None
+    assert open_store(directory).adjacency_view() is not None
+
+
+def metered(graph: OxigraphGraph, events: list[Event], **options: Any) -> MeteredGraph:
+    return MeteredGraph(graph, Usage(options.pop("budget", Budget())), events.append, **options)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> OxigraphGraph:
+    opened = open_store(store_of(tmp_path))
+    built(opened)
+    return opened
+
+
+def test_a_search_is_no_query_but_is_emitted_and_its_paths_count(graph: OxigraphGraph) -> None:
+    events: list[Event] = []
+    limited = metered(graph, events)
+    assert len(shortest_paths(limited, START, END).items) == 8
+    (event,) = events
+    assert isinstance(event, PathsSearched)
+    assert (event.graph, event.start, event.end, event.paths) == (graph.name, str(START), str(END), 8)
+    assert (limited.usage.queries, limited.usage.rows) == (0, 8)
+    with pytest.raises(BudgetExceededError):
+        shortest_paths(metered(graph, events, budget=Budget(max_rows=7)), START, END)
+    with pytest.raises(BudgetExceededError):
+        shortest_paths(metered(graph, events, budget=Budget(max_seconds=0)), START, END)
+    limited.usage.cancel.set()
+    with pytest.raises(CancelledError):
+        shortest_paths(limited, START, END)
+
+
+def test_ignored_predicates_are_not_walked(graph: OxigraphGraph) -> None:
+    ignored = IgnoredPredicates(frozenset([IRI(f"{E}q")]))
+    without = shortest_paths(metered(graph, [], ignored=ignored), START, END).items
+    assert [[hop.triple.predicate.value for hop in path.hops] for path in without] == [[f"{E}p"] * 3]
+    assert len(shortest_paths(metered(graph, []), START, END).items) == 8
+
+
+def test_where_statements_of_a_wikibase_are_told_apart_queries_are_asked(tmp_path: Path) -> None:
+    opened = open_store(store_of(tmp_path, f"<{E}n0> <http://www.wikidata.org/prop/P1> <{E}n3> ."))
+    built(opened)
+    events: list[Event] = []
+    limited = metered(opened, events)
+    assert shortest_paths(limited, START, END).items == ()
+    assert limited.usage.queries > 0
+    assert limited.ignored.hidden
+
+
+def test_it_is_listed_and_cleared_with_the_cache(graph: OxigraphGraph) -> None:
+    (kept,) = [kind for kind in CacheContents().summary() if kind.kind == "adjacency"]
+    assert (kept.count, kept.bytes) == (1, kept_file(graph).stat().st_size)
+    (cleared,) = CacheContents().clear(["adjacency"])
+    assert (cleared.count, cleared.bytes, cleared.failures) == (1, kept.bytes, ())
+    assert graph.revision is not None
+    assert open_adjacency(graph.revision) is None
+
+
+def test_the_command_index_builds_it_and_says_so(tmp_path: Path) -> None:
+    directory = store_of(tmp_path)
+    done = CliRunner().invoke(app, ["index", "-k", str(directory), "--embedder", "none"])
+    assert done.exit_code == 0, done.stderr
+    assert "indexed 18 edges between things, for shortest paths" in done.stderr
+    assert open_store(directory).adjacency_view() is not None
+
+
+def test_an_answer_is_the_same_with_it_and_without(tmp_path: Path) -> None:
+    """But for the queries that it took."""
+
+    def answered() -> dict[str, Any]:
+        knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+        question = "Which university links Marie Curie and Niels Bohr?"
+        return knowledge.ask(question, retriever="mindmap", model=None).to_json()
+
+    slow = answered()
+    assert kgsparql.open(FIXTURES / "nobel.ttl", embedder="none").index_paths() > 0
+    fast = answered()
+    assert fast.pop("usage")["queries"] < slow.pop("usage")["queries"]
+    assert fast == slow
+    assert slow["evidence"]
