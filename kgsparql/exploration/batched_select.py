@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
+from kgsparql.graphs.metered_graph import embedded_in, held
 from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions, naming_of
 from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
@@ -84,11 +86,14 @@ def select_about(
     graph: KnowledgeGraph, arms: Sequence[Query], terms: Iterable[T], *, parameter: str = "entity", bound: int = BOUND
 ) -> BatchedSolutions[T]:
     """The solutions of queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
-
-    def query_of(chunk: Sequence[T], bound: int) -> Query:
-        return union_of([arm.bind(**{parameter: chunk}).limit(bound + 1) for arm in arms])
-
-    return batched_select(graph, query_of, terms, key_of=lambda solution: solution[parameter], bound=bound)
+    union = limited_union(tuple(arms), bound + 1)
+    return batched_select(
+        graph,
+        lambda chunk, _: union.bind(**{parameter: chunk}),
+        terms,
+        key_of=lambda solution: solution[parameter],
+        bound=bound,
+    )
 
 
 def _parts(
@@ -131,12 +136,16 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
-    """The predicates to skip; if these include the usual label predicates, this graph's own as well."""
+    """The predicates to skip; if these include the usual label predicates, this graph's own as well.
+
+    Of a graph in this process, those that it has.
+    """
     skipped = frozenset(skip)
-    return skipped.union(naming_of(graph).labels) if skipped.issuperset(LABELS) else skipped
+    return held(graph, skipped.union(naming_of(graph).labels) if skipped.issuperset(LABELS) else skipped)
 
 
-def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:
+@lru_cache(maxsize=256)
+def skipping(query: Query, parameter: str, skip: frozenset[IRI]) -> Query:
     """The query with its skipped predicates bound; without any, the query as it is."""
     terms = sorted(skip, key=str)
     return query.bind(**{parameter: terms}) if terms else query
@@ -145,6 +154,12 @@ def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:
 def union_of(arms: Sequence[Query]) -> Query:
     """A single query as it is, several as one union."""
     return arms[0] if len(arms) == 1 else Query.union(arms)
+
+
+@lru_cache(maxsize=256)
+def limited_union(arms: tuple[Query, ...], limit: int) -> Query:
+    """The union of queries with a limit each, whose parameters are still to be bound: then it is made once for many."""
+    return union_of([arm.limit(limit) for arm in arms])
 
 
 def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solution], bool] | None = None) -> Solutions:
@@ -156,9 +171,11 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
     :param is_whole: whether a solution has all its variables; by default, those of any arm.
     """
     found = graph.select(query)
+    if len(query.arms) < 2 or embedded_in(graph) is not None:
+        return found
     variables = {arm.variables for arm in query.arms}
     whole = is_whole or (lambda solution: frozenset(solution) in variables)
-    if len(query.arms) < 2 or all(whole(solution) for solution in found):
+    if all(whole(solution) for solution in found):
         return found
     parts = [graph.select(arm) for arm in query.arms]
     solutions = tuple(solution for part in parts for solution in part)

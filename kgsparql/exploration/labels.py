@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import entities_of, order_key, select_about
 from kgsparql.exploration.results import Found, Label, Text
 from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.metered_graph import embedded_in
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, Naming, is_mediator
+
+_CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,11 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
-    own = [query.bind(range=language_ranges(languages)) for query in _label_queries(naming)]
-    best = dict(_best_labels(select_about(graph, own, iris).seen, languages, predicates))
-    rest = [term for term in iris if term not in best]
-    found = select_about(graph, [*_label_queries(naming), Query.load("labels_by_name")], rest).seen
+    query = _texts_query(graph, predicates)
+    found = select_about(graph, _with_links(query, naming, tuple(languages)), iris).seen
+    best = dict(_best_labels(found, languages, predicates))
+    rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
+    found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
     best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
     best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
@@ -78,11 +84,47 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     return named
 
 
-def _label_queries(naming: Naming) -> list[Query]:
-    """The queries for labels on a term itself, and on another node; not bound to terms yet."""
-    own = [Query.load("labels").bind(predicate=naming.labels)]
-    linked = [Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)] if naming.links else []
-    return own + linked
+def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
+    """The query for what some predicates say of terms; of a graph in this process, those of them that it has."""
+    embedded = embedded_in(graph)
+    own = None if embedded is None else embedded.held(frozenset(predicates))
+    return _bound_texts_query(predicates, own)
+
+
+@lru_cache(maxsize=64)
+def _bound_texts_query(predicates: tuple[IRI, ...], own: frozenset[IRI] | None) -> Query:
+    if own is None:
+        return Query.load("labels").bind(predicate=predicates)
+    return Query.load("labels_by_pair").bind(predicate=[predicate for predicate in predicates if predicate in own])
+
+
+@lru_cache(maxsize=64)
+def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None) -> tuple[Query, ...]:
+    """The queries for labels on a term itself, and on another node; not bound to terms yet.
+
+    :param languages: only in these, ``mul``, English and without a tag.
+    """
+    linked = Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)
+    queries = (query, linked) if naming.links else (query,)
+    return tuple(query if languages is None else query.bind(range=language_ranges(languages)) for query in queries)
+
+
+def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> list[IRI]:
+    """Those of some terms that may have a label in another language, or a name by a graph's own predicate.
+
+    In a graph in this process that is seen without a query. Most predicates of most graphs have neither.
+    """
+    embedded = embedded_in(graph)
+    if embedded is None or naming.links:
+        return terms
+    known = frozenset(naming.labels)
+    return [term for term in terms if embedded.may_have(term, lambda p: p in known or _is_called_name(p))]
+
+
+@lru_cache(maxsize=4096)
+def _is_called_name(predicate: IRI) -> bool:
+    """Whether ``queries/labels_by_name.rq`` finds what a predicate says."""
+    return _CALLED_NAME.search(predicate.value) is not None
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
@@ -180,7 +222,7 @@ def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequenc
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    query = Query.load("labels").bind(predicate=DESCRIPTIONS)
+    query = _texts_query(graph, DESCRIPTIONS)
     groups, cuts = _literals(graph, query.bind(range=language_ranges(languages)), starts)
     found = {entity for entity, _ in groups}
     others, more = _literals(graph, query, [entity for entity in starts if entity not in found])
@@ -220,7 +262,7 @@ def descriptions(
     starts = entities_of(entities)
     naming = naming_of(graph).labels
     ranges = language_ranges(languages)
-    of_entity = Query.load("labels").bind(predicate=DESCRIPTIONS, range=ranges)
+    of_entity = _texts_query(graph, DESCRIPTIONS).bind(range=ranges)
     of_class = Query.load("class_labels").bind(type=(RDF_TYPE, INSTANCE_OF), predicate=naming, range=ranges)
     texts: dict[Term, tuple[tuple[int, int], int, str]] = {}
     class_labels: dict[tuple[Term, Term], tuple[tuple[int, int], int, str]] = {}

@@ -6,7 +6,7 @@ group are fetched.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,6 +16,7 @@ from kgsparql.exploration.batched_select import (
     batched_select,
     entities_of,
     far_end,
+    limited_union,
     order_key,
     skipped_in,
     skipping,
@@ -76,13 +77,14 @@ class _Selection:
 
     def query(self, chunk: Sequence[IRI], bound: int) -> Query:
         """The query for all neighbours of some entities, at most so many, and one more, in each direction."""
-        arms = [self._arm(way, chunk) for way in self.ways]
-        return union_of([arm.limit(bound + 1) for arm in arms])
+        if self.steps is None:
+            arms = (skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip) for way in self.ways)
+            return limited_union(tuple(arms), bound + 1).bind(entity=chunk)
+        return union_of([self._arm(way, chunk).limit(bound + 1) for way in self.ways])
 
     def _arm(self, way: Direction, chunk: Sequence[IRI]) -> Query:
-        if self.steps is None:
-            return skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip).bind(entity=chunk)
-        pairs = [(entity, s.predicate) for entity in chunk for s in self.steps[entity] if s.direction == way]
+        steps = self.steps or {}
+        pairs = [(entity, s.predicate) for entity in chunk for s in steps[entity] if s.direction == way]
         return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
@@ -196,11 +198,11 @@ def _some_of_each(
 
 
 def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
-    members: dict[Group, list[Term]] = {}
+    members: dict[tuple[Term, Term, Direction], list[Term]] = defaultdict(list)
     for solution in solutions:
         way, far = far_end(solution)
-        members.setdefault((_entity_of(solution), Step(cast("IRI", solution["predicate"]), way)), []).append(far)
-    return members
+        members[solution["entity"], solution["predicate"], way].append(far)
+    return {(cast("IRI", e), Step(cast("IRI", p), way)): ends for (e, p, way), ends in members.items()}
 
 
 def _cut(group: NeighbourGroup, limit: int) -> Cut:

@@ -15,9 +15,10 @@ from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.notes import Note
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Triple
+from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.rdf.vocabulary import Naming
 
 
@@ -153,3 +154,15 @@ class MeteredGraph:
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
         """Where a triple is found; ``None`` if this graph cannot be asked for triples with blank nodes."""
         return self.graph.sources_of(triple) if isinstance(self.graph, BlankNodeLookup) else None
+
+
+def embedded_in(graph: KnowledgeGraph) -> OxigraphGraph | None:
+    """The graph in this process that queries go to, without a meter; ``None`` for an endpoint or several graphs."""
+    inner = graph.graph if isinstance(graph, MeteredGraph) else graph
+    return inner if isinstance(inner, OxigraphGraph) else None
+
+
+def held(graph: KnowledgeGraph, predicates: frozenset[IRI]) -> frozenset[IRI]:
+    """Those of some predicates that a graph has a triple with; all of them where that cannot be seen at once."""
+    embedded = embedded_in(graph)
+    return predicates if embedded is None else embedded.held(predicates)

@@ -16,10 +16,12 @@ from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.manifest import Manifest, StoredSource
 from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming
 
 _Result = TypeVar("_Result")
+_LOOKED_AT = 1_000
+"""Triples of a term that are read to see whether a query about it would find anything."""
 
 
 class OxigraphGraph:
@@ -60,6 +62,7 @@ class OxigraphGraph:
         self.prefixes = Manifest(self.stored).prefixes
         self.revision = revision
         self._adjacency: Adjacency | None = None
+        self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
 
     @property
     def is_as_loaded(self) -> bool:
@@ -78,6 +81,27 @@ class OxigraphGraph:
         Among all that leads to a class of a million things, to look for such links takes a second.
         """
         return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
+
+    def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
+        """Those of some predicates that are in a triple, remembered as long as the content stays the same.
+
+        A query that names 40 predicates is parsed in 0.3 ms, and most graphs have three of these.
+        """
+        if predicates not in self._held or not self.is_as_loaded:
+            self._held[predicates] = frozenset(filter(self._is_used, predicates))
+        return self._held[predicates]
+
+    def may_have(self, term: IRI, predicates: Callable[[IRI], bool]) -> bool:
+        """Whether a term has a literal by one of some predicates; always true of a term with many triples.
+
+        :param predicates: whether a predicate is one of them.
+        """
+        quads = islice(self.store.quads_for_pattern(term, None, None, None), _LOOKED_AT)
+        seen = 0
+        for seen, quad in enumerate(quads, 1):  # noqa: B007 - the number is used after the loop
+            if predicates(quad.predicate) and isinstance(quad.object, Literal):
+                return True
+        return seen == _LOOKED_AT
 
     def _is_used(self, predicate: IRI) -> bool:
         return next(self.store.quads_for_pattern(None, predicate, None, None), None) is not None
@@ -144,7 +168,7 @@ class OxigraphGraph:
     def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
         """The results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
-            results = self.store.query(query.minus_values, use_default_graph_as_union=True)
+            results = self.store.query(query.text, use_default_graph_as_union=True)
             if not isinstance(results, form):
                 found = type(results).__name__
                 del results  # to be freed on this thread; an error may live until another thread collects it

@@ -187,18 +187,10 @@ class OpenedGraph(KnowledgeGraph, Protocol):
         """Whether every query goes over a network."""
 
 
-@runtime_checkable
-class WithNaming(Protocol):
-    """A graph that says by which predicates it names things."""
-
-    @property
-    def naming(self) -> Naming:
-        """The predicates that labels are read from and looked up by."""
-
-
 def naming_of(graph: KnowledgeGraph) -> Naming:
-    """The label predicates of a graph; those that kgsparql knows, where it does not say."""
-    return graph.naming if isinstance(graph, WithNaming) else Naming()
+    """The label predicates of a graph; those that kgsparql knows, where it has no attribute ``naming``."""
+    naming = getattr(graph, "naming", None)  # no protocol: to look for one takes as long as a small query
+    return naming if isinstance(naming, Naming) else Naming()
 
 
 @runtime_checkable

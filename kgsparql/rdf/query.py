@@ -9,11 +9,11 @@ which binding replaces by terms. Only terms become text, after they are validate
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 
-from kgsparql.errors import QueryBindingError, ResourceNotFoundError
+from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
 from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.resources import resource
@@ -30,9 +30,12 @@ _NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 """A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph."""
 _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
-_NOT_IN = r"FILTER\(\?(\w+) NOT IN \((<[^<>\s]*>(?:, <[^<>\s]*>)*)\)\)"
 _TERM = r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
 """Literals, IRIs and comments: what looks like a parameter in them is not one."""
+_VALUES, _LIST = "VALUES", "NOT IN"
+"""What stands for a parameter in a text that is taken apart."""
+_SHORT = 8_000
+"""Letters of a text that is remembered taken apart."""
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
@@ -94,18 +97,6 @@ class Query:
         """
         return _COMMENT.sub("", self.text).lstrip()
 
-    @property
-    def minus_values(self) -> str:
-        """The text with ``MINUS`` for ``NOT IN`` if it is from our files: twice as fast on Oxigraph, wrong on Virtuoso.
-
-        >>> skipping = Query.load("neighbours_forward").bind(predicate=[IRI("http://e.org/a"), IRI("http://e.org/b")])
-        >>> skipping.minus_values.splitlines()[-3].strip()
-        'MINUS { VALUES ?predicate { <http://e.org/a> <http://e.org/b> } }'
-        """
-        if not all(map(_is_file, self.name.split("+"))):
-            return self.text
-        return _replaced(_NOT_IN, lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)[0]
-
     def bind(self, **values: Iterable[Term]) -> Query:
         """The query with terms in every ``VALUES ?name { UNDEF }`` and ``?name NOT IN ("")`` of these parameters.
 
@@ -129,28 +120,28 @@ class Query:
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
         # Each once: Virtuoso finds nothing for a literal that is there twice.
-        written = sorted({self._row(names, row): row for row in rows}.items(), key=lambda one: one[0])
-        data, terms = [text for text, _ in written], [row for _, row in written]
-        if len(names) == 1:
-            pattern, head, body = rf"VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}}", f"?{names[0]}", data
-        else:
-            variables = r"\s+".join(rf"\?{name}" for name in names)
-            unbound = r"\s+".join("UNDEF" for _ in names)
-            pattern = rf"VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}}"
-            head, body = f"({' '.join(f'?{name}' for name in names)})", [f"({row})" for row in data]
-        block = f"VALUES {head} {{ {' '.join(body)} }}"
-        text, count = _replaced(pattern, block, self.text)
-        if len(names) == 1:
-            listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-            text, lists = _replaced(_NO_LIST.format(names[0]), listed, text)
-            count += lists
-        if count == 0:
-            raise QueryBindingError(f"query {self.name} has no parameter {head}", query=self.text)
+        written = {self._row(names, row): row for row in rows}
+        return self._bound(tuple(names), sorted(written), written)
+
+    def _bound(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
+        """The query with rows in place of parameters, and so each of its arms.
+
+        :param data: the texts of the rows, in order.
+        :param rows: the terms of each.
+        """
+        values = f"VALUES {_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
+        listed = f"?{names[0]} NOT IN ({', '.join(data)})"
+        pieces = _pieces(self.text, names)
+        if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
+            raise QueryBindingError(f"query {self.name} has no parameter {_head(names)}", query=self.text)
+        parameters = {_VALUES: values, _LIST: listed}
+        text = "".join(parameters[piece] if i % 2 else piece for i, piece in enumerate(pieces))
         join = self.join
         if join is not None:
             for at, name in enumerate(names):
-                join = join.bound(name, [row[at] for row in terms])
-        return replace(self, text=text, empty=self.empty or not data, join=join)
+                join = join.bound(name, [rows[row][at] for row in data])
+        arms = tuple(arm._bound(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
+        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms)
 
     def fix(self, **values: Term) -> Query:
         """The query with one term in place of each parameter: for engines that need a constant there.
@@ -174,6 +165,8 @@ class Query:
     def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
         if len(row) != len(names):
             raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
+        if len(row) == 1 and isinstance(row[0], IRI):
+            return str(iri(row[0].value))
         for term in row:
             if not isinstance(term, IRI | Literal):
                 raise QueryBindingError(
@@ -232,7 +225,7 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
-def _replaced(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> tuple[str, int]:
+def _replaced(pattern: str, replacement: str, text: str) -> tuple[str, int]:
     """The text with matches of a pattern replaced, except in terms and comments, and the number of matches."""
     count = 0
 
@@ -241,7 +234,7 @@ def _replaced(pattern: str, replacement: str | Callable[[re.Match[str]], str], t
         if found["term"] is not None:
             return found[0]
         count += 1
-        return replacement if isinstance(replacement, str) else replacement(found)
+        return replacement
 
     return re.sub(f"{pattern}|{_TERM}", replaced, text), count
 
@@ -255,10 +248,38 @@ def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePa
     return text, counts, Join.declared(header), TriplePattern.declared(header)
 
 
-@cache
-def _is_file(name: str) -> bool:
-    try:
-        _loaded(name)
-    except ResourceNotFoundError:
-        return False
-    return True
+def _head(names: Sequence[str]) -> str:
+    """The variables of a ``VALUES`` block.
+
+    >>> _head(["s"]), _head(["s", "p"])
+    ('?s', '(?s ?p)')
+    """
+    return f"?{names[0]}" if len(names) == 1 else f"({' '.join(f'?{name}' for name in names)})"
+
+
+def _pieces(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A text taken apart at its parameters: every second piece stands for one, :data:`_VALUES` or :data:`_LIST`.
+
+    >>> _pieces("ASK { VALUES ?s { UNDEF } ?s ?p ?o }", ("s",))
+    ('ASK { ', 'VALUES', ' ?s ?p ?o }')
+    """
+    # What was bound already may be long, and other every time.
+    return _pieces_of_short(text, names) if len(text) < _SHORT else _taken_apart(text, names)
+
+
+def _taken_apart(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(names) == 1:
+        pattern = rf"(?P<values>VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}})|(?P<list>{_NO_LIST.format(names[0])})"
+    else:
+        variables = r"\s+".join(rf"\?{name}" for name in names)
+        unbound = r"\s+".join("UNDEF" for _ in names)
+        pattern = rf"(?P<values>VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}})(?P<list>(?!))?"
+    pieces, end = [], 0
+    for found in re.finditer(f"{pattern}|{_TERM}", text):
+        if found["term"] is None:
+            pieces += [text[end : found.start()], _LIST if found["list"] is not None else _VALUES]
+            end = found.end()
+    return (*pieces, text[end:])
+
+
+_pieces_of_short = lru_cache(maxsize=512)(_taken_apart)

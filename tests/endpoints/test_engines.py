@@ -42,12 +42,8 @@ QUESTIONS, COMPUTED = (
 )
 SMALL_QUESTIONS = ("Where does Ann Alpha work?", "Who knows Ben Beta?", "Which city is Acme in?")
 
-NOT_ON_VIRTUOSO = {
-    (
-        "between_pairs",
-        "unbound",
-    ): "a sub-select of two parameters that are both unbound finds nothing; it is never sent",
-}
+_BOTH_UNBOUND = "a sub-select of two parameters that are both unbound finds nothing; it is never sent"
+NOT_ON_VIRTUOSO = {("between_pairs", "unbound"): _BOTH_UNBOUND, ("labels_by_pair", "unbound"): _BOTH_UNBOUND}
 
 BY_GRAPH = sorted(cases(), key=lambda case: str(case.values[1]["graph"]))
 
