@@ -44,7 +44,7 @@ def batched_select(
     *,
     key_of: Callable[[Solution], object],
     bound: int | Callable[[int], int] = BOUND,
-    weight: Callable[[Solution], int] = lambda _: 1,
+    weight: Callable[[Solution], int] | None = None,
     chunk_size: int | None = None,
 ) -> BatchedSolutions[K]:
     """Ask about all keys in chunks; a chunk whose solutions exceed the bound, or were cut, is asked about in parts.
@@ -55,7 +55,7 @@ def batched_select(
 
     :param query_of: the query for some keys, each of its arms limited to one solution more than the bound.
     :param bound: of the solutions of a query; or a function from the number of its keys to that.
-    :param weight: how much of the bound a solution uses up: where solutions are counts, the count.
+    :param weight: how much of the bound a solution uses up: where solutions are counts, the count; 1 without.
     """
     size = max(1, chunk_size or graph.chunk_size)
     distinct = list(dict.fromkeys(keys))
@@ -67,7 +67,7 @@ def batched_select(
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
         gives_up = halving.should_give_up(found)
-        if not found.cut and sum(map(weight, found)) + found.left_out <= at_most:
+        if not found.cut and _size(found, weight) + found.left_out <= at_most:
             batched.solutions.extend(found)
             continue
         if gives_up:
@@ -96,19 +96,23 @@ def select_about(
     )
 
 
+def _size(found: Solutions, weight: Callable[[Solution], int] | None) -> int:
+    return len(found) if weight is None else sum(map(weight, found))
+
+
 def _parts(
     chunk: list[K],
     found: Solutions,
     at_most: int,
     key_of: Callable[[Solution], object],
-    weight: Callable[[Solution], int],
+    weight: Callable[[Solution], int] | None,
 ) -> tuple[K | None, list[list[K]]]:
     """The key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
     if len(chunk) == 1:
         return chunk[0], []
     weights: Counter[object] = Counter()
     for solution in found:
-        weights[key_of(solution)] += weight(solution)
+        weights[key_of(solution)] += 1 if weight is None else weight(solution)
     heaviest = next((key for key in chunk if 2 * weights[key] > weights.total()), None)
     if heaviest is None:
         half = len(chunk) // 2
@@ -141,7 +145,8 @@ def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
     Of a graph in this process, those that it has.
     """
     skipped = frozenset(skip)
-    return held(graph, skipped.union(naming_of(graph).labels) if skipped.issuperset(LABELS) else skipped)
+    own = naming_of(graph).labels if skipped.issuperset(LABELS) else ()
+    return held(graph, skipped if skipped.issuperset(own) else skipped.union(own))
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,9 +14,7 @@ from kgsparql.graphs.metered_graph import embedded_in
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, Naming, is_mediator
-
-_CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +68,10 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     found = select_about(graph, _with_links(query, naming, tuple(languages)), iris).seen
     best = dict(_best_labels(found, languages, predicates))
     rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
-    found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
-    best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
-    best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
+    if rest:
+        found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
+        best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
+        best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
         if isinstance(term, IRI):
             named[term] = best.get(term) or Label("[]" if is_mediator(term) else local_name(term), derived=True)
@@ -115,16 +113,9 @@ def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> li
     In a graph in this process that is seen without a query. Most predicates of most graphs have neither.
     """
     embedded = embedded_in(graph)
-    if embedded is None or naming.links:
+    if embedded is None or naming.links or naming.labels != LABELS:
         return terms
-    known = frozenset(naming.labels)
-    return [term for term in terms if embedded.may_have(term, lambda p: p in known or _is_called_name(p))]
-
-
-@lru_cache(maxsize=4096)
-def _is_called_name(predicate: IRI) -> bool:
-    """Whether ``queries/labels_by_name.rq`` finds what a predicate says."""
-    return _CALLED_NAME.search(predicate.value) is not None
+    return [term for term in terms if embedded.may_have_name(term)]
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:

@@ -239,6 +239,8 @@ def _first(group: NeighbourGroup, limit: int) -> NeighbourGroup:
 
     An endpoint names blank nodes differently in each reply: then the paths through the first ``limit`` of them.
     """
+    if not group.mediated:
+        return group if len(group.neighbours) <= limit else replace(group, neighbours=group.neighbours[:limit])
     shown: set[Term] = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)
     if not shown & met.keys():

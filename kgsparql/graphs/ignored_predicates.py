@@ -6,6 +6,7 @@ import string
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from kgsparql.graphs.identifiers import Identifiers
 from kgsparql.graphs.profiles.catalogue import known_endpoints
@@ -96,10 +97,8 @@ class IgnoredPredicates:
         """Whether a predicate is ignored."""
         if not isinstance(predicate, IRI):
             return False
-        if predicate in self.terms or predicate.value.startswith(_WIKIBASE):
-            return True
-        kind = claim_kind(predicate)
-        return kind == "other" or (not self.qualifiers and kind not in {"", "direct"})
+        kind = _kind(predicate)
+        return kind == "other" or (not self.qualifiers and kind not in {"", "direct"}) or predicate in self.terms
 
     def without(self, solutions: Solutions) -> Solutions:
         """The solutions that walk no ignored predicate; ``left_out`` counts the others."""
@@ -115,6 +114,12 @@ class IgnoredPredicates:
             s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
         )
         return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
+
+
+@lru_cache(maxsize=4096)
+def _kind(predicate: IRI) -> str:
+    """As :func:`claim_kind`; ``other`` also for what a Wikibase says of its own records."""
+    return "other" if predicate.value.startswith(_WIKIBASE) else claim_kind(predicate)
 
 
 def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:

@@ -17,9 +17,10 @@ from kgsparql.graphs.manifest import Manifest, StoredSource
 from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
-from kgsparql.rdf.vocabulary import Naming
+from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
+_REMEMBERED = 256
 _LOOKED_AT = 1_000
 """Triples of a term that are read to see whether a query about it would find anything."""
 
@@ -63,6 +64,7 @@ class OxigraphGraph:
         self.revision = revision
         self._adjacency: Adjacency | None = None
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
+        self._named: dict[IRI, bool] = {}
 
     @property
     def is_as_loaded(self) -> bool:
@@ -91,17 +93,23 @@ class OxigraphGraph:
             self._held[predicates] = frozenset(filter(self._is_used, predicates))
         return self._held[predicates]
 
-    def may_have(self, term: IRI, predicates: Callable[[IRI], bool]) -> bool:
-        """Whether a term has a literal by one of some predicates; always true of a term with many triples.
+    def may_have_name(self, term: IRI) -> bool:
+        """Whether a term has a literal by a predicate that is called like a name; true of a term with many triples.
 
-        :param predicates: whether a predicate is one of them.
+        Remembered of the last terms, since nearly every neighbourhood has the same few predicates, mostly without.
         """
-        quads = islice(self.store.quads_for_pattern(term, None, None, None), _LOOKED_AT)
-        seen = 0
-        for seen, quad in enumerate(quads, 1):  # noqa: B007 - the number is used after the loop
-            if predicates(quad.predicate) and isinstance(quad.object, Literal):
-                return True
-        return seen == _LOOKED_AT
+        found = self._named.get(term)
+        if found is None:
+            quads = enumerate(self.store.quads_for_pattern(term, None, None, None))
+            found = any(
+                (may_be_name(quad.predicate) and isinstance(quad.object, Literal)) or i == _LOOKED_AT
+                for i, quad in quads
+            )
+            if self.is_as_loaded:
+                if len(self._named) == _REMEMBERED:
+                    self._named.clear()
+                self._named[term] = found
+        return found
 
     def _is_used(self, predicate: IRI) -> bool:
         return next(self.store.quads_for_pattern(None, predicate, None, None), None) is not None
@@ -168,7 +176,7 @@ class OxigraphGraph:
     def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
         """The results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
-            results = self.store.query(query.text, use_default_graph_as_union=True)
+            results = self.store.query(query.without_comments, use_default_graph_as_union=True)
             if not isinstance(results, form):
                 found = type(results).__name__
                 del results  # to be freed on this thread; an error may live until another thread collects it

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
@@ -148,6 +148,7 @@ def whole_number(term: Term) -> int:
     return int(term.value) if isinstance(term, Literal) else 0
 
 
+@lru_cache(maxsize=8192)
 def local_name(term: IRI) -> str:
     """The last part of an IRI as words, for terms without a label.
 
@@ -159,7 +160,7 @@ def local_name(term: IRI) -> str:
     'example.org'
     """
     value = term.value.rstrip("/#")
-    tail = re.split(r"[/#]", value)[-1] or value
+    tail = value[max(value.rfind("/"), value.rfind("#")) + 1 :] or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
     words = unquote(tail).replace("_", " ").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
@@ -81,6 +82,19 @@ class Naming:
     def names(self) -> tuple[IRI, ...]:
         """The predicates of labels and alternative labels."""
         return (*self.labels, *(predicate for predicate in ALTERNATIVE_LABELS if predicate not in self.labels))
+
+
+_CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def may_be_name(predicate: IRI) -> bool:
+    """Whether a predicate is a usual label predicate, or called like one, as ``queries/labels_by_name.rq`` has it.
+
+    >>> [may_be_name(IRI(f"http://e.org/{name}")) for name in ("title", "fullName", "x#Name")]
+    [True, False, True]
+    """
+    return predicate in LABELS or _CALLED_NAME.search(predicate.value) is not None
 
 
 UNWALKED = frozenset(
