@@ -249,7 +249,7 @@ class KnowledgeBase(GraphLookups):
         from kgsparql.exploration.counting import graph_info
 
         indexed = self.indexes.description()
-        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
+        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown, note=self._note)
         return {**found, "label_index": indexed}
 
 

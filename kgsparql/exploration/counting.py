@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint_info import endpoint_json
 from kgsparql.graphs.kept_counts import counted
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles.profile import profile_of
 from kgsparql.graphs.protocols import Interruptible, KnowledgeGraph, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
@@ -64,9 +65,12 @@ def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
     A triple that is in several named graphs counts once.
     """
     kind = "_distinct" if graph.may_repeat_triples else ""
-    found = graph.select(Query.load(f"index_predicates{kind}"))
-    counts = {p: whole_number(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))
+    return _predicate_counts(counted(graph, Query.load(f"index_predicates{kind}")))
+
+
+def _predicate_counts(solutions: Solutions) -> dict[IRI, int]:
+    counts = {p: whole_number(s["triples"]) for s in solutions if isinstance(p := s["predicate"], IRI)}
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].value)))
 
 
 def step_key(step: Step) -> tuple[str, str]:
@@ -80,28 +84,29 @@ def _count(solution: Solution, *, exact: bool) -> PredicateCount:
     return PredicateCount(cast("IRI", solution["entity"]), step, whole_number(solution[way]), exact)
 
 
-def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
+def graph_info(
+    graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int, note: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
     """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
     A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why;
     ``endpoint`` says what is known of it.
 
     :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
+    :param note: takes a line for what a person should know.
     :raises UnreachableError: for an endpoint that does not reply at all.
     """
-    counter = _Counter(graph, labels)
+    counter = _Counter(graph, labels, prefixes, note)
     if graph.is_remote:
         graph.select(Query.load("any"))  # an unreachable endpoint is an error, not a list of missing counts
     kind = "_distinct" if counter.may_repeat_triples else ""
-    triples = counter.number("triples", Query.load(f"info_triples{kind}"))
-    named = counter.named_graphs(shown + 1)
-    commonest = {
-        what: counter.counts(what, Query.load(query).limit(shown + 1), prefixes)
-        for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
-    }
+    triples, predicates = counter.triples_and_predicates(kind, shown + 1)
+    named, graphs = counter.named_graphs(shown + 1)
+    classes = counter.counts("classes", Query.load("info_classes").limit(shown + 1))
+    commonest = {"classes": counter.described("classes", classes), "predicates": predicates}
     cuts = []
     if len(named) > shown:
-        cuts.append(Cut("named graphs", shown, counter.number("named graphs", Query.load("info_graph_count"))))
+        cuts.append(Cut("named graphs", shown, graphs))
     cuts += [Cut(what, shown) for what, rows in commonest.items() if len(rows) > shown]
     return {
         "name": graph.name,
@@ -121,7 +126,10 @@ class _Counter:
 
     graph: OpenedGraph
     labels: Labels
+    prefixes: PrefixMap
+    note: Callable[[str], None]
     missing: dict[str, str] = field(default_factory=dict)
+    noted: set[str] = field(default_factory=set)
 
     @property
     def may_repeat_triples(self) -> bool:
@@ -135,29 +143,48 @@ class _Counter:
         solutions = self._select(what, query)
         return whole_number(solutions[0]["count"]) if solutions else None
 
-    def named_graphs(self, limit: int) -> list[str]:
-        """The names of some named graphs; no query is sent to a graph that has none."""
-        if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
-            return []
-        if "named graphs" in self.missing:
-            return []
-        return [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(limit))]
+    def triples_and_predicates(self, kind: str, most: int) -> tuple[int | None, list[dict[str, Any]]]:
+        """The number of triples, and the commonest predicates: of a graph in this process, all from one query."""
+        if isinstance(self.graph, OxigraphGraph):
+            counts = _predicate_counts(self._select("predicates", Query.load(f"index_predicates{kind}")))
+            return sum(counts.values()), self.described("predicates", list(counts.items())[:most])
+        triples = self.number("triples", Query.load(f"info_triples{kind}"))
+        commonest = self.counts("predicates", Query.load(f"info_predicates{kind}").limit(most))
+        return triples, self.described("predicates", commonest)
 
-    def counts(self, what: str, query: Query, prefixes: PrefixMap) -> list[dict[str, Any]]:
-        solutions = self._select(what, query)
+    def named_graphs(self, most: int) -> tuple[list[str], int | None]:
+        """The names of some named graphs, and the number of all where there are as many.
+
+        No query is sent to a graph that has none.
+        """
+        if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
+            return [], 0
+        if "named graphs" in self.missing:
+            return [], None
+        if isinstance(self.graph, OxigraphGraph) and (own := self.graph.named_graphs()) is not None:
+            return [str(name) for name in own[:most]], len(own)
+        named = [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(most))]
+        more = len(named) == most
+        return named, self.number("named graphs", Query.load("info_graph_count")) if more else len(named)
+
+    def counts(self, what: str, query: Query) -> list[tuple[Term, int]]:
+        return [(solution["term"], whole_number(solution["count"])) for solution in self._select(what, query)]
+
+    def described(self, what: str, counts: Sequence[tuple[Term, int]]) -> list[dict[str, Any]]:
+        """Terms with their counts, CURIEs and labels."""
         try:
-            named = self.labels([solution["term"] for solution in solutions])
+            named = self.labels([term for term, _ in counts])
         except GRAPH_FAILED as error:
             self._miss(f"labels of {what}", error, "read")
             named = {}
         return [
             {
-                "term": str(term := solution["term"]),
-                "curie": prefixes.compress(term) if isinstance(term, IRI) else str(term),
+                "term": str(term),
+                "curie": self.prefixes.compress(term) if isinstance(term, IRI) else str(term),
                 "label": named.get(term, ""),
-                "count": whole_number(solution["count"]),
+                "count": count,
             }
-            for solution in solutions
+            for term, count in counts
         ]
 
     def _select(self, what: str, query: Query) -> Solutions:
@@ -165,7 +192,7 @@ class _Counter:
             if profile_of(self.graph).is_public and isinstance(self.graph, Interruptible):
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
-                found = counted(self.graph, query)
+                found = counted(self.graph, query, note=self._note_once)
         except GRAPH_FAILED as error:
             self._miss(what, error)
             return Solutions()
@@ -173,6 +200,11 @@ class _Counter:
             self.missing[what] = "not counted: the endpoint cut the result"
             return Solutions()
         return found
+
+    def _note_once(self, line: str) -> None:
+        if line not in self.noted:
+            self.noted.add(line)
+            self.note(line)
 
     def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
         """Note what an endpoint could not do; for a graph on this machine it is an error."""

@@ -132,6 +132,17 @@ class OxigraphGraph:
         named = sum(1 for _ in islice(self.store.named_graphs(), 2))
         return named + in_default > 1
 
+    def named_graphs(self) -> list[IRI] | None:
+        """The named graphs that hold anything, in the order of their names; ``None`` if blank nodes name some.
+
+        A query for them reads every triple, even where there are none.
+        """
+        names = list(self.store.named_graphs())
+        if not all(isinstance(name, IRI) for name in names):
+            return None
+        held = (n for n in names if next(self.store.quads_for_pattern(None, None, None, n), None) is not None)
+        return sorted((IRI(name.value) for name in held), key=lambda name: name.value)
+
     def select(self, query: Query) -> Solutions:
         """As :meth:`KnowledgeGraph.select`."""
         if query.empty:

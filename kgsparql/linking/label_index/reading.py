@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.graphs.kept_counts import counted
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.label_index.rows import (
@@ -99,7 +100,8 @@ class _Reader:
     kinds: dict[str, Kind] = field(default_factory=dict)
 
     def labels(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
-        counts = self._select(self._counting_query("index_predicates"))
+        query = self._counting_query("index_predicates")
+        counts = self._result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts"))
         triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in naming_of(self.graph).names)
         if self.graph.is_remote and about > REMOTE_ROWS:
@@ -107,8 +109,8 @@ class _Reader:
         if announce is not None:
             announce(about)
         # The engine counts on one core while this one reads texts.
-        query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
-        counting = self._started(query)
+        degrees_query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
+        counting = self._started(degrees_query)
         self._read_kinds(triples)
         self._read_texts(triples.keys())
         degrees = {_value(s["entity"]): min(MAX_DEGREE, whole_number(s["triples"])) for s in self._result(counting)}
