@@ -161,24 +161,11 @@ def similarity(word: str, other: str) -> float:
     # But two letters at the end may be an ending, as in `injured` and `injury`.
     is_long = shorter >= 9 or word[:5] == other[:5]
     allowed = 0 if shorter < 6 else 2 if is_long else 1
-    if longer - shorter > allowed or word[0] != other[0] or any(c.isdigit() for c in word + other):
+    if word[0] != other[0]:  # so do names such as `Hoover` and `Mover`
+        allowed = 1 if shorter >= 8 else 0
+    if longer - shorter > allowed or any(c.isdigit() for c in word + other):
         return 0.0  # a number with another digit is another number
-    edits = _edits(word, other)
+    from rapidfuzz.distance import OSA  # two swapped neighbours are one edit
+
+    edits = OSA.distance(word, other)
     return round(1 - edits / longer, 3) if edits <= allowed else 0.0
-
-
-def _edits(word: str, other: str) -> int:
-    """Edit distance, with two swapped neighbours as one edit.
-
-    Source: optimal string alignment distance (Damerau 1964; Levenshtein 1966).
-    """
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(word, 1):
-        before, last, row = row, before, [i]
-        for j, b in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == other[j - 2] and word[i - 2] == b:
-                cost = min(cost, last[j - 2] + 1)
-            row.append(cost)
-    return row[-1]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.linking.corrections import near_keys
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.spelling import unlikeliness
 from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.mention_detection import MentionDetector
@@ -140,7 +142,11 @@ class Linker:
         for run in detector.name_runs():
             first, last = detector.tokens[run[0]], detector.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
-            for row, shared in _trigram_likeness(detector, normalised(mention.text), limit=3 * _SUGGESTED):
+            key = normalised(mention.text)
+            near = near_keys(detector.search, key)
+            similar = [(row, _share_right(key, near[row.key])) for row in detector.search.exact(near.keys())]
+            similar += _trigram_likeness(detector, key, limit=3 * _SUGGESTED)
+            for row, shared in similar:
                 if shared > alike and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
@@ -168,17 +174,40 @@ class Linker:
         return tuple((text, self.suggest(text)) for text in list(lost)[:MAX_LINKS])
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
-        """Entities, classes and predicates whose labels are most like a text, the best first."""
+        """Entities, classes and predicates whose labels are most like a text, the best first.
+
+        Labels that are a typing error from the whole text come before those that only have some of its words.
+        """
         detector = MentionDetector(text, self.index.search, self.languages)
-        found: dict[str, LinkedEntity] = {}
-        for candidate in sorted(self._candidates(detector), key=lambda c: (-c.score, c.order)):
-            found.setdefault(candidate.row.iri, _linked_entity(detector, candidate))
-        mention = Mention(text, 0, len(text))
-        for row, shared in _trigram_likeness(detector, normalised(text), limit=limit):
+        key = normalised(text)
+        near = near_keys(detector.search, key)
+        candidates, rows = self._candidates_and_rows(detector, near)
+        if any(c.matched == "exact" and c.row.key == key for c in candidates):
+            rows = []  # it is spelled right
+        rows = sorted(rows, key=lambda r: (unlikeliness(key, r.key, near[r.key]), -r.degree, r))
+        found = self._as_found(text, ((row, _share_right(key, near[row.key])) for row in rows))
+        most = max((entity.score for entity in found.values()), default=1.0)
+        whole = set(words(key))
+        scored: dict[str, tuple[float, LinkCandidate]] = {}
+        for c in sorted(candidates, key=lambda c: (-c.score, c.order)):
+            is_whole = whole.issubset(words(c.row.key))
+            scored.setdefault(c.row.iri, (c.score if is_whole else min(most, c.score), c))
+        for score, c in sorted(scored.values(), key=lambda hit: -hit[0])[:limit]:
+            found.setdefault(c.row.iri, replace(_linked_entity(detector, c), score=round(score, 4)))
+        if not any(entity.score >= THRESHOLD for entity in found.values()):
             # Half the score, so that labels with whole words in common come first.
-            score = round(shared / 2, 4)
-            found.setdefault(row.iri, LinkedEntity(IRI(row.iri), row.text, score, row.kind, "text", mention))
+            alike = [(row, round(share / 2, 4)) for row, share in _trigram_likeness(detector, key, limit=limit)]
+            found = self._as_found(text, alike) | found
         return sorted(found.values(), key=lambda e: -e.score)[:limit]
+
+    @staticmethod
+    def _as_found(text: str, rows: Iterable[tuple[LabelRow, float]]) -> dict[str, LinkedEntity]:
+        """What rows name, each once with its first score, as found for all of a text."""
+        mention = Mention(text, 0, len(text))
+        found: dict[str, LinkedEntity] = {}
+        for row, score in rows:
+            found.setdefault(row.iri, LinkedEntity(IRI(row.iri), row.text, score, row.kind, "text", mention))
+        return found
 
     def similar(self, question: str, *, limit: int = 10, threshold: float = 0.5) -> tuple[LinkedEntity, ...]:
         """The entities whose labels are most like a whole question, the best first; classes if no entity is.
@@ -206,13 +235,19 @@ class Linker:
         return tuple(best.values())[:limit]
 
     def _candidates(self, detector: MentionDetector) -> list[LinkCandidate]:
-        exact = list(detector.exact_candidates())
-        found = list(exact)
+        return self._candidates_and_rows(detector, ())[0]
+
+    def _candidates_and_rows(
+        self, detector: MentionDetector, keys: Collection[str]
+    ) -> tuple[list[LinkCandidate], list[LabelRow]]:
+        """All candidates in their order; beside them, the rows with some keys."""
+        found, rows = detector.candidates_by_key(keys)
+        exact = [c for c in found if c.matched == "exact"]
         if detector.content:
             found += detector.text_candidates(exact)
             if self.embedder is not None:
                 found += detector.vector_candidates(exact, self.embedder)
-        return sorted(found, key=lambda c: c.order)
+        return sorted(found, key=lambda c: c.order), rows
 
     def _links_without_overlap(
         self, detector: MentionDetector, found: Sequence[LinkCandidate]
@@ -235,6 +270,11 @@ class Linker:
                 break
         named = [link for link, is_common in links if not is_common]
         return tuple(named or [link for link, _ in links])
+
+
+def _share_right(key: str, edits: int) -> float:
+    """The share of a text that is right, if it is so many edits from what is meant."""
+    return round(1 - edits / (len(key) + 1), 4)
 
 
 def _trigram_likeness(detector: MentionDetector, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from kgsparql.linking.corrections import Correction, Corrections
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelSearch, Vocabulary
 from kgsparql.linking.label_matching import (
@@ -19,7 +20,7 @@ from kgsparql.linking.label_matching import (
     exact_fit,
     is_only_prefix,
 )
-from kgsparql.linking.words import consecutive, is_unspaced, stem, stop_words, tokens, words
+from kgsparql.linking.words import TextToken, consecutive, inflections, is_unspaced, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -78,6 +79,7 @@ class MentionDetector:
         self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
+        self._corrections = Corrections(self.tokens, self._content, self._small, self.search)
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
@@ -93,16 +95,22 @@ class MentionDetector:
         token = self.tokens[i]
         return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
 
-    def exact_candidates(self) -> Iterator[LinkCandidate]:
-        """Every label that is, word for word, a part of the question."""
-        spans = defaultdict(list)
+    def candidates_by_key(self, others: Collection[str] = ()) -> tuple[list[LinkCandidate], list[LabelRow]]:
+        """Every label that is, word for word, a part of the question, or would be without one mistyped word.
+
+        :param others: further keys to look up with the same query; their rows are given beside the candidates.
+        """
+        spans: dict[str, list[tuple[int, int, Correction | None]]] = defaultdict(list)
         for start, end in self._ngrams():
-            spans[self._key(start, end)].append((start, end))
-        rows = self.search.exact(spans.keys())
+            key = self._key(start, end)
+            spans[key].append((start, end, None))
+            if end - start <= USUAL_NGRAM:
+                for word in self._corrections.within(start, end, len(key)):
+                    spans[self._key(start, end, word)].append((start, end, word))
+        rows = self.search.exact({*spans, *others})
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
-        for row in rows:
-            for start, end in spans[row.key]:
-                yield self._exact_candidate(row, start, end, vocabulary)
+        found = [self._keyed_candidate(row, *span, vocabulary) for row in rows for span in spans.get(row.key, ())]
+        return found, [row for row in rows if row.key in others]
 
     def _ngrams(self) -> Iterator[tuple[int, int]]:
         longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
@@ -120,9 +128,24 @@ class MentionDetector:
             return False
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
-    def _key(self, start: int, end: int) -> str:
-        first, *others = self.tokens[start:end]
+    def _key(self, start: int, end: int, corrected: Correction | None = None) -> str:
+        """The words side by side, as in the keys of labels; one of them corrected."""
+        first, *others = self.tokens[start:end] if corrected is None else self._corrected(corrected)[start:end]
         return first.text + "".join(t.text if t.joined else f" {t.text}" for t in others)
+
+    def _corrected(self, corrected: Correction) -> list[TextToken]:
+        """The tokens with another word in one place."""
+        place = corrected.place
+        return [*self.tokens[:place], replace(self.tokens[place], text=corrected.word), *self.tokens[place + 1 :]]
+
+    def _keyed_candidate(
+        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary
+    ) -> LinkCandidate:
+        if corrected is None:
+            return self._exact_candidate(row, start, end, vocabulary)
+        found = exact_fit(self._corrected(corrected), start, end, vocabulary, self.stops)
+        found = replace(found, coverage=corrected.likeness, weight=found.weight * corrected.likeness)
+        return self._candidate(row, found, corrected.likeness * SCATTERED, vocabulary, "text")
 
     def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
         found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
@@ -214,12 +237,11 @@ class MentionDetector:
 
     def text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
         """Labels that share words or similar words with the question, without those that are already exact."""
-        lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
-        done = {frozenset(c.fit.places) for c in exact}
+        lists = [self.search.with_words(self._searched_words(), limit=100)]
         for run in consecutive(self.content):
-            if frozenset(run) not in done:
+            if any(self._needs_parts(i) for i in run):
                 lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
-        exact_rows = {c.row for c in exact}
+        exact_rows = {c.row for c in exact if c.matched == "exact"}
         rows = [row for row in _fused(lists, limit=100) if row not in exact_rows]
         wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
@@ -227,6 +249,18 @@ class MentionDetector:
             found = best_fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
                 yield self._text_candidate(row, found, vocabulary)
+
+    def _searched_words(self) -> list[str]:
+        """The content words of the question, other forms of them, and what mistyped ones may be."""
+        asked = [self.tokens[i].text for i in self.content]
+        forms = [form for word in asked for form in inflections(word)]
+        counts = self.search.vocabulary(forms).counts
+        forms = [form for form in forms if counts.get(form)]
+        return list(dict.fromkeys([*asked, *forms, *self._corrections.words]))
+
+    def _needs_parts(self, i: int) -> bool:
+        """Whether parts of a word must be searched: its script has no spaces, or nothing known is near to it."""
+        return is_unspaced(self.tokens[i].text[0]) or self._corrections.is_lost(i)
 
     def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]

@@ -225,6 +225,20 @@ def stem(word: str) -> str:
     return word
 
 
+def inflections(word: str) -> tuple[str, ...]:
+    """Other forms that an English word may have, some of which are no words: for a look into a vocabulary.
+
+    >>> inflections("movies"), inflections("city")
+    (('movy', 'movys', 'movying', 'movie'), ('citys', 'citying', 'citie', 'cities'))
+    """
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return ()
+    base = stem(word)
+    forms = [base, f"{base}s", f"{base}ed", f"{base}ing", word[:-1], f"{word}s", f"{word}es"]
+    forms += [f"{base[:-1]}ie", f"{base[:-1]}ies"] if base.endswith("y") else []
+    return tuple(form for form in dict.fromkeys(forms) if form != word and stem(form) == base)
+
+
 _SYNONYMS = {
     word: group.split()[0]
     for group in (

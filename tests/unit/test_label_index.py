@@ -349,7 +349,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
     assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.lance")) == [
-        "labels", "vectors", "words",
+        "keys", "labels", "vectors", "words",
     ]  # fmt: skip
 
 

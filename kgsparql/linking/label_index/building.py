@@ -19,7 +19,7 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, table_tag
 
-RECIPE = "labels-5"
+RECIPE = "labels-6"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 
@@ -108,6 +108,6 @@ class Builder:
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
     """Drop the tables that stopped or older builds left behind."""
-    named = {manifest["labels"], manifest["words"], also}
+    named = {manifest["labels"], manifest["keys_table"], manifest["words"], also}
     named |= {entry["table"] for entry in manifest["vectors"].values()}
     tables.drop(name for name in tables.names() if name not in named)

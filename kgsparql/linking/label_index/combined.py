@@ -17,6 +17,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.spelling import nearest_first
 
 _RowCosine: TypeAlias = tuple[LabelRow, float]
 _ROLES = ("label", "alternative", "derived")
@@ -71,6 +72,12 @@ class _CombinedLabels(ABC):
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         return self._interleaved([part.like(key, limit=limit) for part in self.parts])[:limit]
+
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        return nearest_first(key, chain.from_iterable(part.near_keys(key, edits=edits) for part in self.parts))
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        return nearest_first(word, chain.from_iterable(part.near_words(word, edits=edits) for part in self.parts))
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:
         """As :meth:`LabelSearch.nearest`, of the parts that have vectors."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgsparql.linking import bm25
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.spelling import SpellingSearch
 from kgsparql.linking.words import stem, trigrams, words
 from kgsparql.models.embedding import Embedder
 
@@ -57,6 +58,14 @@ class MemoryLabels(LabelSearch):
     def _trigrams(self) -> _Postings:
         return _Postings((key, trigrams(key)) for key in self._by_key)
 
+    @cached_property
+    def _key_spellings(self) -> SpellingSearch:
+        return SpellingSearch.of(self._by_key)
+
+    @cached_property
+    def _word_spellings(self) -> SpellingSearch:
+        return SpellingSearch.of(self._vocabulary.counts)
+
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
         """As :meth:`LabelSearch.vocabulary`."""
         return self._vocabulary
@@ -92,6 +101,14 @@ class MemoryLabels(LabelSearch):
         if missing and self._embedder is not None:
             self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
         return np.stack([self._vectors[text] for text in self._by_text])
+
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        """As :meth:`LabelSearch.near_keys`."""
+        return self._key_spellings.near(key, edits=edits)
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        """As :meth:`LabelSearch.near_words`."""
+        return self._word_spellings.near(word, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """As :meth:`LabelSearch.nearest`; makes the vectors of the labels when they are first needed."""
@@ -131,6 +148,14 @@ class FoundLabels(MemoryLabels):
         super().__init__(rows, embedder, vectors)
         self._small = small
         self._common = common
+
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        """None: the endpoint may have a label of that spelling."""
+        return LabelSearch.near_keys(self, key, edits=edits)
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        """As :meth:`near_keys`."""
+        return LabelSearch.near_words(self, word, edits=edits)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

@@ -115,6 +115,17 @@ class LabelSearch(Protocol):
         """Rows that share trigrams with a normalised text."""
         ...
 
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all keys
+        """The keys that are so many typing errors, or fewer, from another text, with how many: the likeliest first.
+
+        None where not all labels are at hand: the text may be that of a label that is not.
+        """
+        return []
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all words
+        """As :meth:`near_keys`, for one word and the words of the vocabulary."""
+        return []
+
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """For each vector, of shape ``(n, dimension)``, the rows of the nearest texts with their cosines."""
         ...
