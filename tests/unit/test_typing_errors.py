@@ -1,0 +1,88 @@
+"""Names with a letter wrong: found by their letters and the edit distance; what is spelled right is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.label_index.index import build_label_index
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.reading import read_labels
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
+from kgsparql.linking.label_index.spelling import SpellingSearch
+from kgsparql.linking.linker import Linker
+
+FILMS = """
+:inception rdfs:label "Inception" . :interception rdfs:label "The Interception" . :matrix rdfs:label "The Matrix" .
+:faust rdfs:label "Faust" . :fausta rdfs:label "Fausta" . :up rdfs:label "Up" . :ran rdfs:label "Ran" .
+:us rdfs:label "Us" . :goethe rdfs:label "Johann Wolfgang Goethe" . :nolan rdfs:label "Christopher Nolan" .
+:directed rdfs:label "directed by" . :inception :directed :nolan . :faust :directed :goethe .
+"""
+
+
+def distance(text: str, other: str) -> int:
+    """The optimal string alignment distance, as its definition has it."""
+    rows = [[i + j if not i * j else 0 for j in range(len(other) + 1)] for i in range(len(text) + 1)]
+    for i in range(1, len(text) + 1):
+        for j in range(1, len(other) + 1):
+            is_wrong = text[i - 1] != other[j - 1]
+            rows[i][j] = min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + is_wrong)
+            if i > 1 and j > 1 and text[i - 1] == other[j - 2] and text[i - 2] == other[j - 1]:
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]
+
+
+WORDS = st.text(alphabet="abcé京 ", min_size=1, max_size=8)
+
+
+@given(texts=st.sets(WORDS, max_size=12), text=WORDS, edits=st.integers(1, 2))
+def test_all_texts_within_the_distance_are_found(texts: set[str], text: str, edits: int) -> None:
+    found = SpellingSearch.of(texts).near(text, edits=edits)
+    near = {other: d for other in texts if 0 < (d := distance(text, other)) <= edits}
+    assert dict(found) == (near if len(text) > edits else {})
+    assert [d for _, d in found] == sorted(d for _, d in found)
+
+
+@pytest.fixture(params=["memory", "lance"])
+def search(request: pytest.FixtureRequest, graph_of: Callable[..., OxigraphGraph], tmp_path: Path) -> LabelSearch:
+    graph = graph_of(FILMS)
+    if request.param == "memory":
+        return MemoryLabels(read_labels(graph))
+    return build_label_index(graph, tmp_path / "index", embedder=None).search
+
+
+@pytest.mark.parametrize("typed", ["Incepton", "Inceptoin", "Incepption", "Inceptiom", "Nception", "Imception"])
+def test_one_letter_wrong(search: LabelSearch, typed: str) -> None:
+    linker = Linker(LabelIndex(search))
+    assert linker.find(typed)[0].label == linker.find(typed.lower())[0].label == "Inception"
+    assert "Inception" in {link.label for link in linker.link(f"Who directed {typed}?")}
+
+
+def test_two_letters_wrong_in_a_long_name(search: LabelSearch) -> None:
+    assert Linker(LabelIndex(search)).find("Inseptiom")[0].label == "Inception"
+
+
+def test_what_is_spelled_right_is_no_other_word(search: LabelSearch) -> None:
+    linker = Linker(LabelIndex(search))
+    assert [link.label for link in linker.link("Who directed Faust?") if link.kind == "entity"] == ["Faust"]
+    assert [link.label for link in linker.link("Who directed Fausta?") if link.kind == "entity"] == ["Fausta"]
+    assert linker.find("Faust")[0].label == "Faust"
+
+
+@pytest.mark.parametrize("word", ["Use", "Upp", "Ram", "Cup"])
+def test_short_words_are_not_corrected_to_short_names(search: LabelSearch, word: str) -> None:
+    linked = Linker(LabelIndex(search)).link(f"Who directed {word}?")
+    assert [link.label for link in linked if link.kind == "entity"] == []
+
+
+def test_the_right_name_comes_before_a_corrected_one(search: LabelSearch) -> None:
+    linked = Linker(LabelIndex(search)).link("Did Christopher Nolam direct The Matrix?")
+    assert {link.label for link in linked if link.kind == "entity"} == {"Christopher Nolan", "The Matrix"}
+    (nolan,) = (link for link in linked if link.label == "Christopher Nolan")
+    assert nolan.matched == "text"
+    assert 0.8 < nolan.score < 1
