@@ -229,7 +229,7 @@ def inflections(word: str) -> tuple[str, ...]:
     """Other forms that an English word may have, some of which are no words: for a look into a vocabulary.
 
     >>> inflections("movies"), inflections("city")
-    (('movy', 'movys', 'movying', 'movie'), ('citys', 'citying', 'citie', 'cities'))
+    (('movy', 'movys', 'movyed', 'movying', 'movie'), ('citys', 'cityed', 'citying', 'citie', 'cities'))
     """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return ()

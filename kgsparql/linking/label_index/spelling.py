@@ -19,7 +19,7 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
 
     >>> one, other, far = signatures(["inception", "incepton", "matrix"])
     >>> int(np.bitwise_count(one ^ other)), int(np.bitwise_count(one ^ far))
-    (1, 13)
+    (1, 11)
     """
     parts = [_signatures(texts[at : at + _AT_ONCE]) for at in range(0, len(texts), _AT_ONCE)]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
