@@ -174,6 +174,7 @@ def page(sections: Mapping[str, Sequence[Row]], *, quick: bool) -> str:
             continue
         parts += ["| what | kgsparql | beside it | ratio | goal |", "|---|---|---|---|---|"]
         parts += [_line(row) for row in rows] + [""]
+        parts += ["![Seconds against triples, both logarithmic](SPEED.svg)", ""] if name == "growth" else []
     return "\n".join(parts)
 
 
