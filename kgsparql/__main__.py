@@ -3,6 +3,10 @@
 
 def main() -> None:
     """Run the command line."""
+    import gc
+
+    # Solutions are many, and none is part of a circle: looking for circles among them takes a third of a question.
+    gc.set_threshold(50_000, 20, 50)
     from kgsparql.cli import app
 
     app()

@@ -356,3 +356,13 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert "Marie Curie" in done.stdout
     assert "Traceback" not in done.stderr
     assert "Broken" not in done.stderr
+
+
+def test_only_the_command_changes_how_often_circles_are_looked_for() -> None:
+    script = (
+        "import gc, sys, kgsparql, kgsparql.cli; from kgsparql.__main__ import main\n"
+        "before = gc.get_threshold()[0]; sys.argv = ['kgsparql', '--version']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(before < 10_000 < gc.get_threshold()[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"
