@@ -115,8 +115,10 @@ def _parts(
         weights[key_of(solution)] += 1 if weight is None else weight(solution)
     heaviest = next((key for key in chunk if 2 * weights[key] > weights.total()), None)
     if heaviest is None:
-        half = len(chunk) // 2
-        return None, [chunk[:half], chunk[half:]]
+        # Those in the result tell how many go into half of the bound; halving again and again reads all thrice.
+        fitting = at_most * len(weights) // (2 * max(1, weights.total()))
+        size = max(1, min(fitting, (len(chunk) + 1) // 2))
+        return None, [chunk[start : start + size] for start in range(0, len(chunk), size)]
     rest = [key for key in chunk if key != heaviest]
     return (heaviest, [rest]) if weights[heaviest] > at_most else (None, [[heaviest], rest])
 
