@@ -49,6 +49,8 @@ class KnowledgeBase(GraphLookups):
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
+    :ivar opened_with: arguments of :func:`open` with which another process opens the same, its sources as a list;
+        ``None`` where there are none: for an object in memory, standard input, a snapshot.
     :raises SnapshotError: if the graph is not the one of the snapshot.
     """
 
@@ -65,6 +67,7 @@ class KnowledgeBase(GraphLookups):
     ) -> None:
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self.snapshot = snapshot
+        self.opened_with: Mapping[str, Any] | None = None
         self._note = note
         self.indexes = LabelIndexes(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
@@ -275,7 +278,14 @@ def open(
     given = [_plain(source) for source in sources]
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
-    return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot)
+    knowledge = KnowledgeBase(
+        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
+    )
+    is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
+    if is_named and snapshot is None and isinstance(embedder, str | None):
+        named = [str(source) for source in given]
+        knowledge.opened_with = {"sources": named, "languages": languages, "embedder": embedder, **options}
+    return knowledge
 
 
 def _plain(source: Any) -> str | Path | pyoxigraph.Store:

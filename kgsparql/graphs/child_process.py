@@ -14,9 +14,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, BinaryIO
 
 _REPORT_EVERY_S = 0.1
@@ -44,11 +45,18 @@ def read_frame(pipe: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     return header, body
 
 
-def start_child(module: str, complaints: IO[bytes], *, descriptors: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+def start_child(
+    module: str,
+    complaints: IO[bytes],
+    *,
+    descriptors: tuple[int, ...] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.Popen[bytes]:
     """Run a module of this package in a process of its own, with pipes for its input and output.
 
     :param complaints: gets what it writes to standard error.
     :param descriptors: open files that it inherits.
+    :param environment: variables beside those of this process.
     """
     paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
     return subprocess.Popen(
@@ -56,7 +64,7 @@ def start_child(module: str, complaints: IO[bytes], *, descriptors: tuple[int, .
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
         pass_fds=() if os.name == "nt" else descriptors,
         start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
     )
@@ -81,17 +89,17 @@ def pipe_to_parent() -> BinaryIO:
     return replies
 
 
-def headers_from_parent(requests: BinaryIO) -> queue.Queue[dict[str, Any]]:
-    """In the child: the headers of frames as they arrive. The process ends when its parent does."""
-    headers: queue.Queue[dict[str, Any]] = queue.Queue()
+def frames_from_parent(requests: BinaryIO) -> queue.Queue[tuple[dict[str, Any], bytes]]:
+    """In the child: the frames as they arrive. The process ends when its parent does."""
+    frames: queue.Queue[tuple[dict[str, Any], bytes]] = queue.Queue()
 
     def receive() -> None:
         while (frame := read_frame(requests)) is not None:
-            headers.put(frame[0])
+            frames.put(frame)
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
-    return headers
+    return frames
 
 
 def throttled(report: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
-from kgsparql.graphs.child_process import headers_from_parent, pipe_to_parent, read_frame, throttled, write_frame
+from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
@@ -27,7 +27,7 @@ def main() -> None:
     first = read_frame(sys.stdin.buffer)
     if first is None:
         return
-    headers_from_parent(sys.stdin.buffer)
+    frames_from_parent(sys.stdin.buffer)
     try:
         write_frame(replies, {"done": [asdict(source) for source in _filled(first[0], replies)]})
     except KgsparqlError as error:

@@ -30,8 +30,9 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
+from kgsparql.evaluation.runs.outcome import _model_seconds
 from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
-from kgsparql.evaluation.runs.running import UNREACHABLE, _model_seconds, run
+from kgsparql.evaluation.runs.running import UNREACHABLE, run
 from kgsparql.events import ModelCalled
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.rdf.query import Query

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryError, QuerySyntaxError
-from kgsparql.graphs.child_process import headers_from_parent, pipe_to_parent, read_frame, throttled, write_frame
+from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.user_query.results import BoundedLines, write_lines
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     first = read_frame(requests)
     if first is None:
         return
-    queries = headers_from_parent(requests)
+    queries = frames_from_parent(requests)
     target, content = first
     try:
         store = _store_of(target, content, replies)
@@ -38,7 +38,7 @@ def main() -> None:
     _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ()))
     write_frame(replies, {"ready": True})
     while True:
-        write_frame(replies, *_reply(store, queries.get()))
+        write_frame(replies, *_reply(store, queries.get()[0]))
 
 
 def _store_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> ox.Store:

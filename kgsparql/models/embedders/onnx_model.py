@@ -34,7 +34,8 @@ class OnnxModel:
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = min(_MOST_THREADS, os.cpu_count() or 1)
+        wanted = os.environ.get("OMP_NUM_THREADS", "")  # as torch and NumPy have it
+        options.intra_op_num_threads = int(wanted) if wanted.isdecimal() else min(_MOST_THREADS, os.cpu_count() or 1)
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads take no processor
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
