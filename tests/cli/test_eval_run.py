@@ -142,14 +142,16 @@ def test_what_is_in_a_directory_is_left_alone(run: Run, nobel: Path, tmp_path: P
     assert (tmp_path / "run" / "run.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("workers", ["1", "4"])
 @pytest.mark.parametrize("how", [deep(signal.SIGKILL), signal.SIGINT])
 def test_a_stopped_run_goes_on_and_comes_to_the_same(
-    run: Run, nobel: Path, tmp_path: Path, how: signal.Signals
+    run: Run, nobel: Path, tmp_path: Path, how: signal.Signals, workers: str
 ) -> None:
     asked = ["eval", str(nobel), "--no-model", "-r", "mindmap,path_ranking", "--limit", "8", *PLAIN, "-o"]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert run(*asked, whole).exit_code == 0
-    process = subprocess.Popen([sys.executable, "-m", "kgsparql", *asked, str(stopped)], env={**os.environ})
+    command = [sys.executable, "-m", "kgsparql", *asked, str(stopped), "--workers", workers]
+    process = subprocess.Popen(command, env={**os.environ})
     answers = stopped / "answers" / "mindmap.jsonl"
     while process.poll() is None and (not answers.exists() or answers.read_bytes().count(b"\n") < 3):
         time.sleep(0.01)
