@@ -63,7 +63,10 @@ class QuestionOptions:
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", min=1, max=64, help="Questions at the same time; 4 with a model or endpoint, else 1."
+            "--workers",
+            min=1,
+            max=64,
+            help="Questions at the same time; 4 with a model or endpoint, else 1: more are asked by other processes.",
         ),
     ] = None
     complete: Annotated[
