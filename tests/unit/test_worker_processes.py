@@ -19,7 +19,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.evaluation.runs import worker_processes
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.outcome import Outcome, outcome_of
+from kgsparql.evaluation.runs.outcome import QuestionOutcome, outcome_of
 from kgsparql.evaluation.runs.plan import Method, Plan, load_methods
 from kgsparql.evaluation.runs.running import run
 from kgsparql.evaluation.runs.worker_processes import WorkerProcess, WorkerProcesses
@@ -72,7 +72,7 @@ def untimed(value: Any) -> Any:
     return [untimed(own) for own in value] if isinstance(value, list | tuple) else value
 
 
-def described(outcome: Outcome | None) -> Any:
+def described(outcome: QuestionOutcome | None) -> Any:
     assert outcome is not None
     error = None if outcome.error is None else (type(outcome.error), outcome.error.to_json())
     return outcome.question, untimed(outcome.record.to_json()), untimed(outcome.steps), untimed(error)
@@ -128,7 +128,7 @@ def test_a_process_that_ends_is_done_without(
     ended: list[WorkerProcess] = []
     answers = WorkerProcess.outcome
 
-    def outcome(process: WorkerProcess, method: Method, question: Question) -> Outcome | None:
+    def outcome(process: WorkerProcess, method: Method, question: Question) -> QuestionOutcome | None:
         if process not in ended:
             ended.append(process)
             process.kill()

@@ -66,7 +66,7 @@ class QuestionOptions:
             "--workers",
             min=1,
             max=64,
-            help="Questions at the same time; 4 with a model or endpoint, else 1: more are asked by other processes.",
+            help="Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes.",
         ),
     ] = None
     complete: Annotated[

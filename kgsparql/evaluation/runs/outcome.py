@@ -26,7 +26,7 @@ _QUERY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """What came of a question.
 
     :param steps: its events, as JSON objects.
@@ -39,7 +39,7 @@ class Outcome:
     error: KgsparqlError | None = None
 
 
-def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> Outcome:
+def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
     """The outcome of one question with one method; nothing is recorded if the run was stopped."""
     events: list[Event] = []
     asking = _asking(plan, method, question, events.append)
@@ -52,14 +52,14 @@ def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Q
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
         )  # fmt: skip
         error = answer.error if isinstance(answer.error, KgsparqlError) else None
-        return Outcome(question, record, _steps(events), error)
+        return QuestionOutcome(question, record, _steps(events), error)
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
         seconds = _clocked(knowledge, method, question, "whole", time.monotonic() - began)
         record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
-        return Outcome(question, record, _steps(events), known)
+        return QuestionOutcome(question, record, _steps(events), known)
 
 
 def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:

@@ -17,7 +17,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.configuration import check_same, now
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.outcome import Outcome, outcome_of
+from kgsparql.evaluation.runs.outcome import QuestionOutcome, outcome_of
 from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
 from kgsparql.evaluation.runs.worker_processes import WorkerProcess, WorkerProcesses
 from kgsparql.knowledge_base import KnowledgeBase
@@ -87,10 +87,10 @@ def _run_method(
 
 def _outcomes(
     knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question], processes: WorkerProcesses
-) -> Generator[Outcome]:
+) -> Generator[QuestionOutcome]:
     """The outcomes as they come; at most ``plan.workers`` questions are asked at the same time."""
     waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    ended: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+    ended: queue.SimpleQueue[QuestionOutcome | BaseException] = queue.SimpleQueue()
     for question in questions:
         waiting.put(question)
     stop, counting, lost_in_a_row = threading.Event(), threading.Lock(), 0
@@ -143,9 +143,9 @@ def _outcomes(
             thread.join(max(0.0, until - time.monotonic()))
 
 
-def _in_order(outcomes: Iterable[Outcome], questions: Sequence[Question]) -> Iterator[Outcome]:
+def _in_order(outcomes: Iterable[QuestionOutcome], questions: Sequence[Question]) -> Iterator[QuestionOutcome]:
     """The same in the order of the questions: the speed of threads must not show in a snapshot."""
-    waiting: dict[str, Outcome] = {}
+    waiting: dict[str, QuestionOutcome] = {}
     left = deque(question.id for question in questions)
     for outcome in outcomes:
         waiting[outcome.question.id] = outcome
@@ -153,7 +153,7 @@ def _in_order(outcomes: Iterable[Outcome], questions: Sequence[Question]) -> Ite
             yield waiting.pop(left.popleft())
 
 
-def _or_raise(outcome: Outcome | BaseException) -> Outcome:
+def _or_raise(outcome: QuestionOutcome | BaseException) -> QuestionOutcome:
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome

@@ -17,7 +17,7 @@ from typing import Any
 from kgsparql.errors import error_from
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.runs.outcome import Outcome
+from kgsparql.evaluation.runs.outcome import QuestionOutcome
 from kgsparql.evaluation.runs.plan import NO_MODEL, Method, Plan
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
@@ -65,13 +65,13 @@ class WorkerProcess:
         """Whether it has opened the graph; ``None`` as long as that is not known."""
         return self._is_ready if self._opened.wait(timeout_s) else None
 
-    def outcome(self, method: Method, question: Question) -> Outcome | None:
+    def outcome(self, method: Method, question: Question) -> QuestionOutcome | None:
         """The outcome of a question; ``None`` if the process has ended, whatever ended it."""
         reply = self._reply((method, question))
         if reply is None:
             return None
         record, steps, error = pickle.loads(reply)  # noqa: S301 - our own process wrote it
-        return Outcome(question, record, steps, None if error is None else error_from(error))
+        return QuestionOutcome(question, record, steps, None if error is None else error_from(error))
 
     def _reply(self, request: object) -> bytes | None:
         stdin, stdout = self._child.stdin, self._child.stdout
