@@ -162,9 +162,7 @@ class _Engines:
         """The rows of a plan, which are the same on both."""
         assume(not _multiplies_long_fractions(plan))
         text = compiled(plan).text
-        found = self.oxigraph.query(text)
-        names = [v.value for v in found.variables]
-        rows = [tuple(None if row[n] is None else row[n].value for n in names) for row in found]
+        rows = self._rows(text)
         if any(isinstance(one, a.Items) for one in parts(plan)) and any(
             isinstance(one, a.HowMany) for one in parts(plan)
         ):
@@ -172,6 +170,12 @@ class _Engines:
         other = [tuple(None if v is None else str(v) for v in row) for row in self.rdflib.query(text)]
         assert sorted(map(_comparable, rows), key=repr) == sorted(map(_comparable, other), key=repr), text
         return rows
+
+    def _rows(self, text: str) -> list[tuple[str | None, ...]]:
+        # Its own function: rdflib's parser keeps the frames above it, and results may be freed on their thread only.
+        found = self.oxigraph.query(text)
+        names = [v.value for v in found.variables]
+        return [tuple(None if row[n] is None else row[n].value for n in names) for row in found]
 
 
 def _multiplies_long_fractions(plan: a.Plan) -> bool:
