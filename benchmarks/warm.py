@@ -2,8 +2,8 @@
 
     python benchmarks/warm.py FOLDER [--limit 50] [--methods path_ranking,mindmap]
 
-FOLDER is a graph with questions, as `kgsparql eval run` takes it. The labels are embedded before; no text of a path is:
-each method begins with a cache of its own.
+FOLDER is a graph with questions, as `kgsparql eval run` takes it. The graph is indexed before, as `kgsparql index` does
+it; no text of a path is embedded: each method begins with a cache of its own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def measure(folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_
         with tempfile.TemporaryDirectory() as scratch:
             os.environ["KGSPARQL_CACHE_DIR"] = scratch
             knowledge = kgsparql.open(dataset.graph[0], embedder=embedder)
+            knowledge.index_paths()
             knowledge.ask(questions[0], retriever=method)
             times = []
             before = _peak_mb()

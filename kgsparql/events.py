@@ -50,7 +50,10 @@ class QueryRun(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathsSearched(Event):
-    """The shortest paths between two terms were looked up in the graph's adjacency, without a query."""
+    """Paths were looked up in the graph's adjacency, without a query: the shortest ones between two terms, or all.
+
+    :param end: where they lead; empty if they are all property paths of one length from ``start``.
+    """
 
     kind: ClassVar[str] = "paths_searched"
     graph: str = ""

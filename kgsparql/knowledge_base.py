@@ -210,7 +210,7 @@ class KnowledgeBase(GraphLookups):
             return planned_question(session, QueryPlan())
 
     def index_paths(self) -> int:
-        """Build the adjacency that shortest paths are found in; returns its edges, 0 where queries find them instead.
+        """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.
 
         They do so in endpoints, in several graphs as one, in small graphs, and where no adjacency can be kept (a note
         says why).
@@ -224,7 +224,7 @@ class KnowledgeBase(GraphLookups):
         try:
             built = build_adjacency(self.graph, progress=self.indexes.progress)
         except StoreError as error:
-            self._note(f"shortest paths are still searched by queries: {error.message}")
+            self._note(f"paths are still searched by queries: {error.message}")
             return 0
         return 0 if built is None else built.edges
 

@@ -33,7 +33,7 @@ _VECTORS = "vectors"
 _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
-    ADJACENCY: "adjacencies of graphs, for shortest paths",
+    ADJACENCY: "adjacencies of graphs, for paths",
     COUNTS: "what was counted over whole graphs",
     MODELS: "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",

@@ -106,8 +106,8 @@ def _step_lines(event: Event, verbose: int) -> Iterator[str]:
             yield f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms"
             yield _indented(event.text, 400)
         case e.PathsSearched() if verbose >= 2:
-            ends = f"{event.start} to {event.end}"
-            yield f"· shortest paths from {ends}: {event.paths:,} in the adjacency, {event.seconds * 1000:.1f} ms"
+            what = f"shortest paths from {event.start} to {event.end}" if event.end else f"paths from {event.start}"
+            yield f"· {what}: {event.paths:,} in the adjacency, {event.seconds * 1000:.1f} ms"
         case e.ModelCalled():
             yield from _call_lines(event, verbose)
         case e.EntitiesLinked():

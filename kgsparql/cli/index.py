@@ -47,7 +47,7 @@ def index(
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
-    Of a large store or file, it also builds the adjacency that shortest paths are found in, without a query.
+    Of a large store or file, it also builds the adjacency that paths are found in, without queries.
 
     With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
     the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
@@ -73,7 +73,7 @@ def index(
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
     if edges:
-        graph.say(f"indexed {edges:,} edges between things, for shortest paths")
+        graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is not None:
         _say_what_was_indexed(graph, texts)
 

@@ -7,8 +7,8 @@ from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
 from kgsparql.exploration.mediators import StatementSide, mediated_paths, missing_sides, statement_sides
 from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
-from kgsparql.exploration.results import Found, Label, NeighbourGroup, PredicateCount, Text
+from kgsparql.exploration.predicate_paths import predicate_paths
+from kgsparql.exploration.results import Found, Label, NeighbourGroup, PredicateCount, PredicatePath, Text
 from kgsparql.exploration.shortest_paths import shortest_paths
 from kgsparql.exploration.walks import walk_ends, walk_ways
 

@@ -40,7 +40,7 @@ def paths_in_adjacency(
     """
     view.check()
     began = time.perf_counter()
-    search = _Search(view, start, end, _walked(view.adjacency, skip, view.drops, direction))
+    search = _Search(view, start, end, walked_steps(view.adjacency, skip, view.drops, direction))
     found = _ordered(view.adjacency, start, end, search.levels(max_hops), limit)
     seconds = round(time.perf_counter() - began, 6)
     view.report(PathsSearched(start=str(start), end=str(end), paths=len(found.items), seconds=seconds))
@@ -48,7 +48,7 @@ def paths_in_adjacency(
 
 
 @lru_cache(maxsize=8)
-def _walked(
+def walked_steps(
     adjacency: Adjacency, skip: frozenset[IRI], drops: Any, direction: Directions
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Which steps are walked from the start on, and which from the end on."""
@@ -113,7 +113,7 @@ class _Search:
         self._marks = np.zeros(len(self._adjacency.about), np.int16)
         self._marks[self._ends] = 1, -1
         near, far = (
-            _Side(mark, walked, *self._neighbours_of(np.array([number])))
+            _Side(mark, walked, *neighbours_of(self._adjacency, np.array([number])))
             for mark, walked, number in zip((1, -1), self._walked, self._ends, strict=True)
         )
         for _ in range(max_hops):
@@ -126,18 +126,12 @@ class _Search:
             self._view.check()
         return []
 
-    def _neighbours_of(self, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
-        begins = self._adjacency.starts[terms].astype(np.int64)
-        counts = self._adjacency.starts[terms + 1] - begins
-        return begins, counts, int(counts.sum())
-
     def _expand(self, side: _Side) -> _Numbers:
         """Mark the terms one hop further; returns those at which the sides meet."""
         if len(side.begins) == 1:
             places: _Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
         else:
-            before = np.cumsum(side.counts) - side.counts
-            places = np.repeat(side.begins - before, side.counts) + np.arange(side.cost)
+            places = ranges(side.begins, side.counts)
         places = places[side.walked[self._adjacency.steps[places]]]
         heads = self._adjacency.others[places]
         side.seen.append((places, heads))
@@ -152,7 +146,7 @@ class _Search:
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
         frontier = np.flatnonzero(self._marks == mark) if is_large else _distinct(new)
-        side.begins, side.counts, side.cost = self._neighbours_of(frontier)
+        side.begins, side.counts, side.cost = neighbours_of(self._adjacency, frontier)
         return met
 
     def _back(self, side: _Side, met: _Numbers) -> Iterator[_Arcs]:
@@ -166,6 +160,23 @@ class _Search:
             tails = np.searchsorted(self._adjacency.starts, places, "right") - 1
             yield _Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
             met = _distinct(tails)
+
+
+def neighbours_of(adjacency: Adjacency, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
+    """Where the neighbours of each term begin, how many there are, and how many of all."""
+    begins = adjacency.starts[terms].astype(np.int64)
+    counts = adjacency.starts[terms + 1] - begins
+    return begins, counts, int(counts.sum())
+
+
+def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
+    """The numbers from each beginning on, so many of each.
+
+    >>> ranges(np.array([5, 20]), np.array([3, 2])).tolist()
+    [5, 6, 7, 20, 21]
+    """
+    before = np.cumsum(counts) - counts
+    return np.repeat(begins - before, counts) + np.arange(int(counts.sum()))
 
 
 def _distinct(numbers: _Numbers) -> _Numbers:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.rdf.paths import Hop, Path, Step
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 
 T = TypeVar("T")
@@ -60,6 +60,17 @@ class NeighbourGroup:
     def hops(self) -> list[Hop]:
         """The hop to each neighbour."""
         return [hop_of(self.entity, self.step.predicate, far, self.step.direction) for far in self.neighbours]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicatePath:
+    """A property path that leads somewhere.
+
+    :param ends: some of the terms it leads to, in the order of their text; none where they were not fetched.
+    """
+
+    path: PropertyPath
+    ends: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOLDER = "adjacency"
 """Of the cache directory."""
-RECIPE = "adjacency-1"
+RECIPE = "adjacency-2"
 """Changes whenever the arrays would be made differently."""
 
 IS_CLASS = 1 << 15
@@ -61,12 +61,14 @@ class Revision:
 class Adjacency:
     """The neighbours of each IRI and blank node, a number each: in lexical order, IRIs first.
 
-    A triple that is in several named graphs is there once. Literals are no neighbours.
+    A triple that is in several named graphs is there once. Literals are no neighbours; only their predicates are kept.
 
     :param iris: how many of the terms are IRIs.
     :param starts: where the neighbours of each term begin in ``others``; shape ``(terms + 1,)``.
     :param others: the neighbours, those of one term together.
     :param steps: how each is reached: twice the number of the predicate, and 1 more if the neighbour is the subject.
+    :param literals: the numbers of the predicates that lead from each term to a literal, in order.
+    :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``.
     :param about: the number of triples with each term as subject or object, literals included, at most
         ``MOST_DEGREE``; and ``IS_CLASS``.
     :param has_statements: whether there are statements of a Wikibase.
@@ -78,6 +80,8 @@ class Adjacency:
     starts: npt.NDArray[np.unsignedinteger]
     others: npt.NDArray[np.uint32]
     steps: npt.NDArray[np.unsignedinteger]
+    literal_starts: npt.NDArray[np.unsignedinteger]
+    literals: npt.NDArray[np.unsignedinteger]
     about: npt.NDArray[np.uint16]
     has_statements: bool
 
@@ -112,6 +116,8 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
         arrays["starts"],
         arrays["others"],
         arrays["steps"],
+        arrays["literal_starts"],
+        arrays["literals"],
         arrays["about"],
         any(claim_kind(predicate) == "claim" for predicate in predicates),
     )

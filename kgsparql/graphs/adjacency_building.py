@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,21 +171,33 @@ def _write_neighbours(writer: ArrayWriter, work: Path, terms: _Terms, predicates
     degrees = _number_edges(work, terms)
     _number_literals(work, terms)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
-    counts, literals = np.zeros(len(terms), np.int64), np.zeros(len(terms), np.int64)
-    with writer.array("others", "<u4") as others_file, (work / "steps").open("wb") as steps_file:
+    counts, literals, described = (np.zeros(len(terms), np.int64) for _ in range(3))
+    with ExitStack() as files:
+        others_file = files.enter_context(writer.array("others", "<u4"))
+        steps_file, literals_file = (
+            files.enter_context((work / name).open("wb")) for name in ("steps", "described_by")
+        )
         for low, high in _ranges(degrees):
             of, others, steps = _neighbours(work, low, high)
             counts[low:high] = np.bincount(of, minlength=high - low)
-            literals[low:high] = _literals(work, low, high)
+            literals[low:high], described[low:high], by = _literals(work, low, high)
             others_file.write(others.tobytes())
             steps_file.write(steps.astype(step_type).tobytes())
-    with writer.array("steps", step_type) as file, (work / "steps").open("rb") as kept:
-        shutil.copyfileobj(kept, file)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    writer.write("starts", starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8"))
+            literals_file.write(by.astype(step_type).tobytes())
+    for name, file_name in (("steps", "steps"), ("literals", "described_by")):
+        with writer.array(name, step_type) as file, (work / file_name).open("rb") as kept:
+            shutil.copyfileobj(kept, file)
+    writer.write("starts", _starts(counts))
+    writer.write("literal_starts", _starts(described))
     about = np.minimum(counts + literals, MOST_DEGREE).astype("<u2")
     about[_classes(work, terms, predicates)] |= IS_CLASS
     writer.write("about", about)
+
+
+def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Where those of each term begin, and those of the last one end."""
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
 
 
 def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
@@ -252,14 +265,23 @@ def _neighbours(work: Path, low: int, high: int) -> tuple[npt.NDArray[Any], npt.
     return (pair >> np.uint64(32)).astype(np.int64), pair.astype(np.uint32), step[new]
 
 
-def _literals(work: Path, low: int, high: int) -> npt.NDArray[np.int64]:
-    """How many triples with a literal each of the terms from ``low`` to ``high`` has."""
+def _literals(
+    work: Path, low: int, high: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Of the terms from ``low`` to ``high``: how many triples with a literal each has, and how many predicates of such.
+
+    The third are these predicates, those of one term together, in order.
+    """
     chunks = (c[(c["subject"] >= low) & (c["subject"] < high)] for c in _chunks(work / "described", _LITERAL))
     found = np.concatenate([np.empty(0, _LITERAL), *chunks])
     found = found[np.lexsort((found["object"], found["predicate"], found["subject"]))]
-    new = np.ones(len(found), np.bool_)
-    new[1:] = found[1:] != found[:-1]
-    return np.bincount((found["subject"][new] - np.uint32(low)).astype(np.int64), minlength=high - low)
+    subjects, predicates = (found["subject"] - np.uint32(low)).astype(np.int64), found["predicate"]
+    new_group = np.ones(len(found), np.bool_)
+    new_group[1:] = (subjects[1:] != subjects[:-1]) | (predicates[1:] != predicates[:-1])
+    new = new_group.copy()
+    new[1:] |= found["object"][1:] != found["object"][:-1]
+    counts, described = (np.bincount(subjects[some], minlength=high - low) for some in (new, new_group))
+    return counts, described, predicates[new_group]
 
 
 def _chunks(path: Path, dtype: np.dtype[Any]) -> Iterator[npt.NDArray[Any]]:

@@ -26,7 +26,7 @@ from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
 from kgsparql.events import Event, PathsSearched
-from kgsparql.exploration import shortest_paths
+from kgsparql.exploration import predicate_paths, shortest_paths
 from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
@@ -232,7 +232,7 @@ def test_who_may_not_wait_any_longer_goes_the_slow_way(tmp_path: Path, monkeypat
     with writer_lock(kept_file(open_store(directory))):
         edges, notes, paths = noted(directory)
     assert (edges, paths) == (0, 8)
-    assert "shortest paths are still searched by queries" in notes[0]
+    assert "paths are still searched by queries" in notes[0]
     assert noted(directory) == (18, [], 8)
 
 
@@ -316,7 +316,9 @@ def test_a_search_is_no_query_but_is_emitted_and_its_paths_count(graph: Oxigraph
     (event,) = events
     assert isinstance(event, PathsSearched)
     assert (event.graph, event.start, event.end, event.paths) == (graph.name, str(START), str(END), 8)
-    assert (limited.usage.queries, limited.usage.rows) == (0, 8)
+    assert (limited.usage.queries, limited.usage.rows) == (0, 16)
+    assert len(predicate_paths(limited, START, max_hops=2).items) == 8
+    assert [(event.end, event.paths) for event in events[1:] if isinstance(event, PathsSearched)] == [("", 2), ("", 6)]
     with pytest.raises(BudgetExceededError):
         shortest_paths(metered(graph, events, budget=Budget(max_rows=7)), START, END)
     with pytest.raises(BudgetExceededError):
@@ -356,7 +358,7 @@ def test_the_command_index_builds_it_and_says_so(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     done = CliRunner().invoke(app, ["index", "-k", str(directory), "--embedder", "none"])
     assert done.exit_code == 0, done.stderr
-    assert "indexed 18 edges between things, for shortest paths" in done.stderr
+    assert "indexed 18 edges between things, for paths" in done.stderr
     assert open_store(directory).adjacency_view() is not None
 
 

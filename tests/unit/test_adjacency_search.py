@@ -1,9 +1,9 @@
-"""Shortest paths in an adjacency: equal to brute force, and to those that queries find."""
+"""Paths in an adjacency: equal to those that queries find, shortest paths to brute force, too."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from unittest.mock import patch
 
 import pyoxigraph as ox
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.exploration import shortest_paths
+from kgsparql.exploration import PredicatePath, adjacency_hops, adjacency_levels, predicate_paths, shortest_paths
 from kgsparql.graphs import OxigraphGraph, adjacency_building, adjacency_reading
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.adjacency_building import build_adjacency
-from kgsparql.rdf.paths import Directions
+from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
 from tests.brute_force import all_shortest_paths
@@ -112,3 +112,88 @@ def test_paths_equal_brute_force_and_those_of_queries(
     by_queries = shortest_paths(slow, start, end, limit=limit, **options)
     if all(cut.what == "paths" for cut in by_queries.cuts):  # not for nested blank nodes, which no query can name
         assert found == by_queries
+
+
+# Few terms, so that many ways lead to each.
+near = st.sampled_from([*IRIS[:4], CLASSES[0]])
+named = st.builds(Triple, near, st.sampled_from(PREDICATES[:2]), near)
+described = st.builds(
+    Triple, near, st.sampled_from([*PREDICATES[:2], LABEL]), st.sampled_from([Literal("h"), Literal("x")])
+)
+around_blank = st.builds(Triple, near, st.just(PREDICATES[0]), st.just(BLANK[0]))
+dense = st.tuples(
+    st.lists(named, min_size=4, max_size=20, unique=True),
+    st.lists(st.one_of(described, described, typed), max_size=6, unique=True),
+    st.one_of(st.just([]), st.just([]), st.lists(around_blank, min_size=1, max_size=1)),
+).map(lambda parts: [triple for part in parts for triple in part])
+
+
+@examples(400, short=80)
+@given(
+    triples=dense,
+    start=near,
+    direction=st.sampled_from(["both", "both", "forward", "inverse"]),
+    max_hops=st.integers(2, 4),
+    frontier=st.sampled_from([1, 2, 3, 200]),
+    skip=st.sampled_from([UNWALKED, frozenset({ex("p")}), frozenset()]),
+    shown=st.sampled_from([None, 2]),
+    kept=st.sampled_from([None, 1, 3]),
+    batch=st.sampled_from([1, 7, 1_000]),
+    most=st.sampled_from([10, 10_000, 10_000]),
+)
+def test_predicate_paths_equal_those_of_queries(
+    triples: list[Triple],
+    start: IRI,
+    direction: Directions,
+    max_hops: int,
+    frontier: int,
+    skip: frozenset[IRI],
+    shown: int | None,
+    kept: int | None,
+    batch: int,
+    most: int,
+) -> None:
+    """With literals beside entities, a start that no triple has, limits, and blank nodes at which queries go on."""
+    fast, slow = graphs_of([ox.Quad(t.subject, t.predicate, t.object) for t in triples])
+    asked: list[list[PredicatePath]] = [[], []]
+    found = []
+    for graph, levels in zip((fast, slow), asked, strict=True):
+
+        def keep(level: Sequence[PredicatePath], levels: list[PredicatePath] = levels) -> Collection[PropertyPath]:
+            levels += level
+            return [path.path for path in level[-kept:]] if kept else [path.path for path in level]
+
+        with patch.multiple(adjacency_hops, _BATCH=batch, MOST=most), patch.object(adjacency_levels, "MOST", most):
+            found.append(
+                predicate_paths(
+                    graph, start, max_hops=max_hops, frontier=frontier, direction=direction, skip=skip,
+                    shown=shown, keep=keep,
+                )
+            )  # fmt: skip
+    by_numbers, by_queries = found
+    assert by_numbers.items == by_queries.items
+    assert set(by_numbers.cuts) == set(by_queries.cuts)
+    assert asked[0] == asked[1]
+
+
+def test_predicate_paths_ask_for_literals_only() -> None:
+    """Queries name the terms that have literals, and their predicates."""
+    quads = [
+        ox.Quad(ex("a"), ex("p"), ex("b")),
+        ox.Quad(ex("b"), ex("q"), ex("c")),
+        ox.Quad(ex("c"), ex("p"), ex("d")),
+        ox.Quad(ex("b"), ex("height"), Literal(3)),
+    ]
+    graph, _ = graphs_of(quads)
+    queries: list[str] = []
+    select = OxigraphGraph.select
+    with patch.object(OxigraphGraph, "select", lambda own, query: queries.append(query.name) or select(own, query)):
+        found = predicate_paths(graph, ex("a"), max_hops=3)
+    assert [str(item.path) for item in found.items] == [
+        "<http://example.org/p>",
+        "<http://example.org/p>/<http://example.org/height>",
+        "<http://example.org/p>/<http://example.org/q>",
+        "<http://example.org/p>/<http://example.org/q>/<http://example.org/p>",
+    ]
+    assert [item.ends for item in found.items] == [(ex("b"),), (Literal(3),), (ex("c"),), ()]
+    assert queries == ["group_forward"]

@@ -1,0 +1,189 @@
+"""The property paths of one length from an entity, with their ends, found in a compressed adjacency."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kgsparql.events import PathsSearched
+from kgsparql.exploration.adjacency_hops import (
+    MOST,
+    Hops,
+    HopsByNumber,
+    NotByNumbersError,
+    Numbers,
+    Values,
+    starts_of,
+)
+from kgsparql.exploration.adjacency_search import ranges
+from kgsparql.exploration.batched_select import order_key
+from kgsparql.exploration.query_levels import EndsOfPaths, Level, QueryLevel, Walking
+from kgsparql.exploration.results import Found, PredicatePath
+from kgsparql.graphs.adjacency import AdjacencyView
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Term
+
+_NONE = -1
+"""In place of the number of a term or a step where there is none."""
+
+
+def first_level(walking: Walking, view: AdjacencyView) -> AdjacencyLevel | None:
+    """The path of no step; ``None`` if queries must find the paths."""
+    number = view.adjacency.number(walking.start)
+    if number is None or view.adjacency.has_statements:
+        return None
+    row, none = np.array([number]), np.array([_NONE])
+    return AdjacencyLevel(
+        HopsByNumber(walking, view), (PropertyPath(()),), none, none + 1, row, np.array([[_NONE] * 2])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacencyLevel:
+    """The paths of one length. A row stands for a path and one of its ends; rows are sorted by both.
+
+    :param shapes: the paths, in lexical order.
+    :param last: the number of each path's last step.
+    :param path: of each row, the place of the path in ``shapes``.
+    :param end: of each row, the number of the end, which is an IRI.
+    :param before: of each row, the numbers of two terms just before the end, or of the only one; shape ``(rows, 2)``.
+    :param literals: those at the ends of a path, by its place.
+    """
+
+    hops: HopsByNumber
+    shapes: tuple[PropertyPath, ...]
+    last: Numbers
+    path: Numbers
+    end: Numbers
+    before: Numbers
+    literals: Mapping[int, Sequence[Term]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def paths(self) -> list[PredicatePath]:
+        """The paths in lexical order, with their ends."""
+        bounds = np.searchsorted(self.path, np.arange(len(self) + 1)).tolist()
+        found, shown = [], self.hops.walking.shown
+        for place, shape in enumerate(self.shapes):
+            ends = self.hops.terms(self.end[bounds[place] : bounds[place + 1]][:shown])
+            if place in self.literals:
+                ends = sorted([*ends, *self.literals[place]], key=order_key)[:shown]
+            found.append(PredicatePath(shape, tuple(ends)))
+        return found
+
+    def only(self, wanted: Collection[PropertyPath]) -> AdjacencyLevel:
+        """Those of the paths that are wanted, without literals: nothing is walked on from these."""
+        kept = np.array([shape in wanted for shape in self.shapes], np.bool_)
+        rows = kept[self.path]
+        places = np.cumsum(kept) - 1
+        shapes = tuple(shape for shape in self.shapes if shape in wanted)
+        return AdjacencyLevel(
+            self.hops, shapes, self.last[kept], places[self.path[rows]], self.end[rows], self.before[rows]
+        )
+
+    def longer(self) -> tuple[Level, tuple[Cut, ...]]:
+        """The paths one step longer."""
+        began = time.perf_counter()
+        try:
+            hops, values, cuts = self.hops.limited(np.unique(self.end))
+            rows, onward = self._joined(hops)
+        except NotByNumbersError:
+            return self._for_queries().longer()
+        heads, keys = hops.heads[onward], self._keys(rows, hops.steps[onward])
+        to_before = (heads == self.before[rows, 0]) & (self.before[rows, 1] == _NONE)
+        kept = np.flatnonzero(~(self._goes_back(rows, hops.steps[onward]) & to_before))
+        keys, heads, tails = keys[kept], heads[kept], self.end[rows[kept]]
+        order = np.lexsort((heads, keys))
+        keys, heads, tails = keys[order], heads[order], tails[order]
+        first = starts_of([keys, heads])
+        several = np.diff(first, append=len(keys)) > 1
+        before = np.full((len(first), 2), _NONE)
+        before[:, 0] = tails[first]
+        before[several, 1] = tails[first[several] + 1]
+        longer, more = self._level(keys[first], heads[first], before, self._literals(values))
+        self._report(len(longer), began)
+        return longer, (*cuts, *more)
+
+    def last_step(self) -> Found[PredicatePath]:
+        """The paths one step longer, without their ends."""
+        began = time.perf_counter()
+        try:
+            hops = self.hops.counted(np.unique(self.end))
+            rows, onward = self._joined(hops)
+        except NotByNumbersError:
+            return self._for_queries().last_step()
+        leads_on = ~self._goes_back(rows, hops.steps[onward]) | (hops.counts[onward] > 1)
+        keys = np.unique(self._keys(rows, hops.steps[onward])[leads_on])
+        self._report(len(keys), began)
+        return Found(tuple(map(PredicatePath, self._shapes(keys))))
+
+    def _joined(self, hops: Hops) -> tuple[Numbers, Numbers]:
+        """Each row with each hop from its end: the places of both."""
+        first = np.searchsorted(hops.tails, self.end)
+        counts = np.searchsorted(hops.tails, self.end, "right") - first
+        if counts.sum() > MOST:
+            raise NotByNumbersError
+        return np.repeat(np.arange(len(counts)), counts), ranges(first, counts)
+
+    def _keys(self, rows: Numbers, steps: Numbers) -> Numbers:
+        """A number for each path one step longer; these numbers are in the order of the paths."""
+        return self.path[rows] * self.hops.steps + steps
+
+    def _shapes(self, keys: Numbers) -> tuple[PropertyPath, ...]:
+        paths, steps = np.divmod(keys, self.hops.steps)
+        known = {step: self.hops.step(step) for step in set(steps.tolist())}
+        return tuple(
+            PropertyPath((*self.shapes[path], known[step]))
+            for path, step in zip(paths.tolist(), steps.tolist(), strict=True)
+        )
+
+    def _goes_back(self, rows: Numbers, steps: Numbers) -> npt.NDArray[np.bool_]:
+        return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
+
+    def _literals(self, values: Values) -> dict[int, list[Term]]:
+        """The literals at the ends of paths one step longer, by the numbers of these."""
+        found: dict[int, dict[Term, None]] = {}
+        order = np.argsort(self.end, kind="stable")
+        ends = self.end[order]
+        for (tail, step), literals in values.items():
+            some = order[np.searchsorted(ends, tail) : np.searchsorted(ends, tail, "right")]
+            for path in self.path[some].tolist() if literals else ():
+                found.setdefault(path * self.hops.steps + step, {}).update(dict.fromkeys(literals))
+        return {key: sorted(own, key=order_key) for key, own in found.items()}
+
+    def _level(
+        self, keys: Numbers, ends: Numbers, before: Numbers, literals: Mapping[int, list[Term]]
+    ) -> tuple[AdjacencyLevel, list[Cut]]:
+        """The level of paths one step longer, at most ``frontier`` ends of each, the first in order."""
+        distinct = np.union1d(keys, np.array([*literals], np.int64))
+        shapes, frontier = self._shapes(distinct), self.hops.walking.frontier
+        path = np.searchsorted(distinct, keys)
+        counts = np.bincount(path, minlength=len(shapes))
+        first = np.cumsum(counts) - counts
+        most, own = np.full(len(shapes), frontier), {}
+        for key, values in literals.items():
+            place = int(np.searchsorted(distinct, key))
+            others = self.hops.terms(ends[first[place] : first[place] + min(frontier, counts[place])])
+            ordered = sorted([*others, *values], key=order_key)[:frontier]
+            own[place] = [term for term in ordered if not isinstance(term, IRI)]
+            most[place], counts[place] = len(ordered) - len(own[place]), counts[place] + len(values)
+        cuts = [self.hops.walking.cut(shapes[p], int(counts[p])) for p in np.flatnonzero(counts > frontier).tolist()]
+        kept = np.arange(len(path)) - first[path] < most[path]
+        last = distinct % self.hops.steps
+        return AdjacencyLevel(self.hops, shapes, last, path[kept], ends[kept], before[kept], own), cuts
+
+    def _report(self, paths: int, began: float) -> None:
+        start, seconds = str(self.hops.walking.start), round(time.perf_counter() - began, 6)
+        self.hops.view.report(PathsSearched(start=start, paths=paths, seconds=seconds))
+
+    def _for_queries(self) -> QueryLevel:
+        ends: EndsOfPaths = {shape: {} for shape in self.shapes}
+        for path, end, before in zip(self.path.tolist(), self.hops.terms(self.end), self.before, strict=True):
+            ends[self.shapes[path]][end] = set(self.hops.terms(before[before != _NONE]))
+        return QueryLevel(self.hops.walking, ends)

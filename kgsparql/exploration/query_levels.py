@@ -1,0 +1,197 @@
+"""The property paths of one length from an entity, with their ends, found by queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, TypeVar
+
+from kgsparql.exploration.batched_select import order_key
+from kgsparql.exploration.counting import predicates, step_key
+from kgsparql.exploration.neighbourhood import neighbours
+from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount, PredicatePath
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.rdf.paths import Directions, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import is_mediator
+
+Ends: TypeAlias = dict[Term, set[Term]]
+"""The ends of a property path, each with the terms just before it; two of these are enough."""
+
+EndsOfPaths: TypeAlias = dict[PropertyPath, Ends]
+
+FarEnds: TypeAlias = Mapping[tuple[IRI, Step], set[Term]]
+"""The neighbours of a term by one step."""
+
+_Onward = TypeVar("_Onward", PredicateCount, NeighbourGroup)
+
+
+@dataclass(frozen=True, slots=True)
+class Walking:
+    """Where paths begin, and what is walked.
+
+    :param frontier: how many ends of a path are expanded.
+    :param skipped: predicates that are not walked.
+    :param shown: how many ends of a path are returned; all that are expanded, if ``None``.
+    """
+
+    graph: KnowledgeGraph
+    start: IRI
+    direction: Directions
+    frontier: int
+    skipped: frozenset[IRI]
+    shown: int | None = None
+
+    def cut(self, path: PropertyPath, ends: int) -> Cut:
+        """That a path has more ends than are expanded."""
+        return Cut("ends", self.frontier, ends, f"{self.start} {path}")
+
+
+class Level(Protocol):
+    """The paths of one length, with their ends."""
+
+    def __len__(self) -> int:
+        """How many paths there are."""
+
+    def paths(self) -> list[PredicatePath]:
+        """The paths in lexical order, with their ends."""
+
+    def only(self, wanted: Collection[PropertyPath]) -> Level:
+        """Those of the paths that are wanted."""
+
+    def longer(self) -> tuple[Level, tuple[Cut, ...]]:
+        """The paths one step longer."""
+
+    def last_step(self) -> Found[PredicatePath]:
+        """The paths one step longer, without their ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLevel:
+    """The paths of one length, whose ends are expanded by queries.
+
+    :param behind: paths that are one step longer already: they lead through a blank node.
+    """
+
+    walking: Walking
+    ends: EndsOfPaths
+    behind: EndsOfPaths = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def paths(self) -> list[PredicatePath]:
+        """The paths in lexical order, with their ends."""
+        return _ordered(self.ends, self.walking.shown)
+
+    def only(self, wanted: Collection[PropertyPath]) -> QueryLevel:
+        """Those of the paths that are wanted."""
+        ends = {path: ends for path, ends in self.ends.items() if path in wanted}
+        behind = {path: ends for path, ends in self.behind.items() if PropertyPath(path.steps[:-1]) in wanted}
+        return QueryLevel(self.walking, ends, behind)
+
+    def longer(self) -> tuple[QueryLevel, tuple[Cut, ...]]:
+        """The paths one step longer."""
+        walking = self.walking
+        near = neighbours(
+            walking.graph,
+            self._entities(),
+            direction=walking.direction,
+            skip=walking.skipped,
+            limit=walking.frontier,
+        )
+        grown, behind = _grown(self.ends, near.items)
+        level, cuts = _merged(grown, self.behind), list(near.cuts)
+        for path, ends in level.items():
+            if len(ends) > walking.frontier:
+                cuts.append(walking.cut(path, len(ends)))
+                level[path] = {end: ends[end] for end in sorted(ends, key=order_key)[: walking.frontier]}
+        return QueryLevel(walking, level, behind), tuple(cuts)
+
+    def last_step(self) -> Found[PredicatePath]:
+        """The paths one step longer, without their ends."""
+        walking = self.walking
+        counted = predicates(walking.graph, self._entities(), direction=walking.direction, skip=walking.skipped)
+        last = _last_steps(self.ends, counted.items, _far_ends(walking.graph, self.ends, counted.items))
+        return Found(tuple(_ordered({**{path: {} for path in last}, **self.behind}, walking.shown)), counted.cuts)
+
+    def _entities(self) -> list[IRI]:
+        met = {end for ends in self.ends.values() for end in ends}
+        return sorted((end for end in met if isinstance(end, IRI) and not is_mediator(end)), key=str)
+
+
+def _ordered(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
+    paths = sorted(level, key=lambda path: [step_key(step) for step in path])
+    return [PredicatePath(path, tuple(sorted(level[path], key=order_key)[:shown])) for path in paths]
+
+
+def _goes_back(path: PropertyPath, step: Step) -> bool:
+    return len(path) > 0 and step.inverts(path.steps[-1])
+
+
+def _last_steps(level: EndsOfPaths, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
+    """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
+    return {
+        PropertyPath((*path, count.step))
+        for path, _, before, count in _longer(level, counts)
+        if not _goes_back(path, count.step)
+        or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
+    }
+
+
+def _longer(level: EndsOfPaths, onward: Iterable[_Onward]) -> Iterator[tuple[PropertyPath, Term, set[Term], _Onward]]:
+    """Each path, one of its ends, the terms just before that end, and what one step from it leads to."""
+    at: dict[Term, list[_Onward]] = {}
+    for one in onward:
+        at.setdefault(one.entity, []).append(one)
+    for path, ends in level.items():
+        for end, before in ends.items():
+            for one in at.get(end, ()):
+                yield path, end, before, one
+
+
+def _far_ends(graph: KnowledgeGraph, level: EndsOfPaths, counts: Iterable[PredicateCount]) -> FarEnds:
+    """Where steps back lead, if their count does not tell whether that is more than the term just left.
+
+    In a federation, a triple that several members hold counts several times.
+    """
+    most = len(members_of(graph))
+    doubtful: dict[IRI, list[Step]] = {}
+    for path, _, before, count in _longer(level, counts):
+        if 1 < count.count <= most and len(before) == 1 and _goes_back(path, count.step):
+            doubtful.setdefault(count.entity, []).append(count.step)
+    if not doubtful:
+        return {}
+    near = neighbours(graph, sorted(doubtful, key=str), steps=doubtful, limit=most)
+    return {(group.entity, group.step): set(group.neighbours) for group in near.items}
+
+
+def _grown(level: EndsOfPaths, groups: Iterable[NeighbourGroup]) -> tuple[EndsOfPaths, EndsOfPaths]:
+    """The paths one step longer, with their ends; and those two steps longer, through a blank node."""
+    grown: EndsOfPaths = {}
+    behind: EndsOfPaths = {}
+    for path, end, before, group in _longer(level, groups):
+        back = before if _goes_back(path, group.step) else set[Term]()
+        for far in group.neighbours:
+            if back != {far}:
+                _add(grown, PropertyPath((*path, group.step)), far, end)
+        for mediated in group.mediated:
+            there, onward = mediated.hops
+            if back != {there.end}:
+                _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
+    return grown, behind
+
+
+def _add(level: EndsOfPaths, path: PropertyPath, end: Term, before: Term) -> None:
+    known = level.setdefault(path, {}).setdefault(end, set())
+    if len(known) < 2:
+        known.add(before)
+
+
+def _merged(level: EndsOfPaths, others: Mapping[PropertyPath, Ends]) -> EndsOfPaths:
+    for path, ends in others.items():
+        for end, before in ends.items():
+            for term in before:
+                _add(level, path, end, term)
+    return level
