@@ -86,6 +86,8 @@ class HopsByNumber:
         parts = [others]
         limit, asked = self.walking.frontier, np.array([e * self.steps + s for e, s in values], np.int64)
         for hops in self._batches(entities):
+            if np.any(hops.heads >= self.view.adjacency.iris):
+                raise NotByNumbersError
             groups, counts = _groups(hops)
             ranks = np.arange(len(hops.tails)) - np.repeat(groups, counts)
             by_numbers = ~np.isin(hops.tails * self.steps + hops.steps, asked)
@@ -96,8 +98,6 @@ class HopsByNumber:
             kept = np.flatnonzero(by_numbers & (ranks < limit))
             parts.append(Hops(*(column[kept] for column in hops)))
         found = Hops(*map(np.concatenate, zip(*parts, strict=True)))
-        if len(found.heads) and found.heads.max() >= self.view.adjacency.iris:
-            raise NotByNumbersError
         return _sorted(found), values, sorted(cuts, key=str)
 
     def counted(self, entities: Numbers) -> Hops:
