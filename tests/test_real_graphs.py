@@ -192,3 +192,21 @@ def test_oewn_is_asked(oewn: Path) -> None:
     assert answer.status == "answered"
     assert any(link.label == "dog" for link in answer.linked)
     assert all(c.verified for item in answer.evidence for c in item.triples)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["fb15k237", "metaqa"])
+def test_paths_in_an_adjacency_give_the_same_answers(shared_data: Path, name: str) -> None:
+    asked = [entry["question"] for entry in questions(shared_data / name)]
+    found = []
+    for indexed in (True, False):
+        knowledge = kgsparql.open(shared_data / name / "graph.nt.gz", embedder="none")
+        assert isinstance(knowledge.graph, OxigraphGraph)
+        if indexed:
+            assert knowledge.index_paths() > 100_000
+        else:
+            knowledge.graph.revision = None
+        answers = [knowledge.ask(q, retriever="path_ranking").to_json() for q in asked[:: len(asked) // 60]]
+        found.append([{**answer, "usage": None} for answer in answers])
+    for one, other in zip(*found, strict=True):
+        assert one == other

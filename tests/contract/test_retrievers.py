@@ -297,6 +297,17 @@ def test_both_backends_give_the_same(once: Ask, method: str) -> None:
     assert compared >= len(ASKED_OF["endpoint"])
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("chosen", ["path_ranking", "query_plan"])
+def test_the_bundled_questions_have_the_same_answers_at_an_endpoint(nobel_graphs: Graphs, chosen: str) -> None:
+    """Also where a graph in this process is asked in a way of its own."""
+    lines = (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    for question in (json.loads(line)["question"] for line in lines):
+        one, other = (nobel_graphs[backend].ask(question, retriever=chosen) for backend in BACKENDS)
+        assert _content(one) == _content(other), question
+    assert len(lines) == 40
+
+
 def _is_cut(answer: Answer) -> bool:
     return any("there are more" in str(cut) for item in answer.evidence for cut in item.cuts)
 
