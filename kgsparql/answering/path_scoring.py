@@ -33,6 +33,8 @@ _ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects
 _NO_DATE = 1.0  # taken off a path to something else than dates, where when is asked of what has dates of its own
 _OTHERS_DATE = 0.15  # taken off a path to dates for each hop after the first, there
 
+_WORDINGS = (nested_text, arrow_text, reversed_text)
+
 Weight: TypeAlias = Annotated[float, Within(0, 10)]
 
 
@@ -69,6 +71,10 @@ class Weights:
         return values
 
 
+UNWORDED = Weights(nested=0.0, arrow=0.0, reversed=0.0)
+"""Without the wordings of whole paths."""
+
+
 @dataclass(frozen=True, slots=True)
 class WordedPath:
     """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
@@ -85,14 +91,23 @@ def _alike(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArra
 
 
 def path_scores(
-    question: ScoredQuestion, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
+    question: ScoredQuestion,
+    paths: Sequence[WordedPath],
+    labels: Mapping[Term, str],
+    ranker: Ranker,
+    weights: Weights,
+    *,
+    worded: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
     """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question.
 
     Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
+
+    :param worded: the places of the paths whose wordings are compared; all of them, if ``None``.
     """
-    in_words = bool(weights.nested or weights.arrow or weights.reversed)
-    scores = path_features(question, paths, labels, ranker, in_words=in_words) @ weights.signed
+    if not (weights.nested or weights.arrow or weights.reversed):
+        worded = ()
+    scores = path_features(question, paths, labels, ranker, worded=worded) @ weights.signed
     scores -= _OTHER_WAY * np.array([goes_other_way(question, p.path.steps[0], labels) for p in paths])
     return scores - _off_for_dates(question, paths)
 
@@ -118,27 +133,29 @@ def path_features(
     labels: Mapping[Term, str],
     ranker: Ranker,
     *,
-    in_words: bool = True,
+    worded: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
     """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
-    :param in_words: look at the wordings of whole paths, too; else they count for nothing.
+    :param worded: the places of the paths whose wordings are compared, all if ``None``; those of others count for
+        nothing, which is less than for any wording that has to do with the question.
     """
     if not paths:
         return np.zeros((0, 9))
     predicates = {labels[step.predicate] for p in paths for step in p.path}
     question = question.without_types({*predicates, *(kind for p in paths for kind in p.kinds)})
     question = question.without_kind_of(paths[0].kinds[0])
-    says = (nested_text, arrow_text, reversed_text) if in_words else ()
-    wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
-    ranked = ranker.rank(question.masked, wordings) if in_words else np.zeros(3 * len(paths))
+    places = range(len(paths)) if worded is None else worded
+    wordings = [say(paths[i].path, paths[i].kinds, labels) for say in _WORDINGS for i in places]
+    ranked = np.zeros((len(_WORDINGS), len(paths)))
+    ranked[:, list(places)] = ranker.rank(question.masked, wordings).reshape(len(_WORDINGS), len(places))
     words = question.asking_words(paths[0].kinds[0], ranker)
     lengths = np.array([len(p.path) for p in paths])
     steps = _Steps(paths, labels)
     for_others = asks_for_others(question.masked, names=len(question.mentions))
     return np.column_stack(
         [
-            *ranked.reshape(3, len(paths)),
+            *ranked,
             _coverage(question, words, steps, ranker),
             _order(question, steps, ranker),
             _kind(question, paths, labels, ranker),

@@ -244,18 +244,21 @@ class Session:
         weights: Weights | None = None,
         words: Mapping[Term, str] = MappingProxyType({}),
         texts: Sequence[str] = (),
+        worded: Sequence[int] | None = None,
     ) -> list[Candidate]:
         """Property paths from a linked entity as numbered candidates, from 0, scored as wholes against the question.
 
         :param paths: each with the kinds along it: one more than it has steps, empty where a kind is not known.
         :param words: of predicates, to be compared with the question in place of their labels.
         :param texts: what a model reads of each; the paths in words without any.
+        :param worded: the places of the paths whose wordings are compared with the question; all of them, if ``None``.
         """
-        worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
+        own = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
         named = self.labels((step.predicate for path, _ in paths for step in path), in_grace=True)
-        scores = path_scores(self.scored_question(about), worded, {**named, **words}, self.ranker, weights or Weights())
-        shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
+        question, labels = self.scored_question(about), {**named, **words}
+        scores = path_scores(question, own, labels, self.ranker, weights or Weights(), worded=worded)
+        shown = texts or [nested_text(p.path, p.kinds, named) for p in own]
         return [
             Candidate(i, text, score=float(score), path=p.path)
-            for i, (p, text, score) in enumerate(zip(worded, shown, scores, strict=True))
+            for i, (p, text, score) in enumerate(zip(own, shown, scores, strict=True))
         ]

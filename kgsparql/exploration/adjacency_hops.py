@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from kgsparql.events import PathsSearched
 from kgsparql.exploration.adjacency_search import neighbours_of, ranges, walked_steps
 from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.exploration.query_levels import Walking
+from kgsparql.exploration.results import NeighbourGroup
 from kgsparql.graphs.adjacency import AdjacencyView
-from kgsparql.graphs.cut import Cut
-from kgsparql.rdf.paths import Step
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.paths import Directions, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
 Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -33,7 +35,7 @@ class NotByNumbersError(Exception):
 class Hops(NamedTuple):
     """Hops, those from one term together, then those by one step, then by their heads; a column each.
 
-    :param counts: only from :meth:`HopsByNumber.counted`: how many hops there are; it gives one for each step.
+    :param counts: how many hops there are from the tail by the step; those that are left out count, too.
     """
 
     tails: Numbers
@@ -42,8 +44,10 @@ class Hops(NamedTuple):
     counts: Numbers
 
 
-Values: TypeAlias = dict[tuple[int, int], list[Term]]
-"""The literals that a term leads to by a step."""
+_NO_HOPS = Hops(*[np.empty(0, np.int64)] * 4)
+
+Values: TypeAlias = dict[tuple[int, int], NeighbourGroup]
+"""The groups of neighbours with a literal, by the numbers of the entity and of the step."""
 
 
 @dataclass(slots=True)
@@ -53,14 +57,15 @@ class HopsByNumber:
     The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
     """
 
-    walking: Walking
+    graph: KnowledgeGraph
     view: AdjacencyView
+    direction: Directions
+    skipped: frozenset[IRI]
     _walked: npt.NDArray[np.bool_] = field(init=False)
     _terms: dict[int, Term] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        walking, view = self.walking, self.view
-        self._walked = walked_steps(view.adjacency, walking.skipped, view.drops, walking.direction)[0]
+        self._walked = walked_steps(self.view.adjacency, self.skipped, self.view.drops, self.direction)[0]
 
     @property
     def steps(self) -> int:
@@ -77,28 +82,32 @@ class HopsByNumber:
         known, term = self._terms, self.view.adjacency.term
         return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
 
-    def limited(self, entities: Numbers) -> tuple[Hops, Values, list[Cut]]:
-        """At most ``frontier`` hops from each term by each step, to the first in lexical order.
+    def limited(self, entities: Numbers, limit: int) -> tuple[Hops, Values]:
+        """At most so many hops from each term by each step, to the first in lexical order.
 
+        :return: these hops, and the groups of neighbours with a literal, which are not among them.
         :raises NotByNumbersError: if queries must go on.
         """
-        values, others, cuts = self._with_literals(entities)
-        parts = [others]
-        limit, asked = self.walking.frontier, np.array([e * self.steps + s for e, s in values], np.int64)
+        values = self._with_literals(entities, limit)
+        elsewhere = np.array([tail * self.steps + step for tail, step in values], np.int64)
+        parts = [_NO_HOPS]
         for hops in self._batches(entities):
             if np.any(hops.heads >= self.view.adjacency.iris):
                 raise NotByNumbersError
             groups, counts = _groups(hops)
             ranks = np.arange(len(hops.tails)) - np.repeat(groups, counts)
-            by_numbers = ~np.isin(hops.tails * self.steps + hops.steps, asked)
-            for group in groups[(counts > limit) & by_numbers[groups]].tolist():
-                size = int(counts[np.searchsorted(groups, group)])
-                (entity,) = self.terms(hops.tails[group : group + 1])
-                cuts.append(Cut("neighbours", limit, size, f"{entity} {self.step(int(hops.steps[group]))}"))
-            kept = np.flatnonzero(by_numbers & (ranks < limit))
-            parts.append(Hops(*(column[kept] for column in hops)))
-        found = Hops(*map(np.concatenate, zip(*parts, strict=True)))
-        return _sorted(found), values, sorted(cuts, key=str)
+            here = ~np.isin(hops.tails * self.steps + hops.steps, elsewhere)
+            kept = np.flatnonzero(here & (ranks < limit))
+            parts.append(Hops(*(column[kept] for column in (*hops[:3], np.repeat(counts, counts)))))
+        return Hops(*map(np.concatenate, zip(*parts, strict=True))), values
+
+    def groups(self, hops: Hops) -> Iterator[NeighbourGroup]:
+        """The groups of neighbours that limited hops make."""
+        first, sizes = _groups(hops)
+        entities, heads = self.terms(hops.tails[first]), self.terms(hops.heads)
+        steps, counts = hops.steps[first].tolist(), hops.counts[first].tolist()
+        for at, size, entity, step, count in zip(first.tolist(), sizes.tolist(), entities, steps, counts, strict=True):
+            yield NeighbourGroup(cast("IRI", entity), self.step(step), tuple(heads[at : at + size]), count)
 
     def counted(self, entities: Numbers) -> Hops:
         """The steps from each term, each once, with the number of hops; of literals, one counts.
@@ -110,7 +119,7 @@ class HopsByNumber:
         for hops in self._batches(entities):
             groups, counts = _groups(hops)
             parts.append(Hops(hops.tails[groups], hops.steps[groups], hops.heads[groups], counts))
-        found = _sorted(Hops(*map(np.concatenate, zip(*parts, strict=True))))
+        found = sorted_hops(Hops(*map(np.concatenate, zip(*parts, strict=True))))
         groups, _ = _groups(found)
         counts = np.add.reduceat(found.counts, groups) if len(groups) else found.counts
         return Hops(found.tails[groups], found.steps[groups], found.heads[groups], counts)
@@ -144,29 +153,38 @@ class HopsByNumber:
         walked = self._walked[steps]
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
-    def _with_literals(self, entities: Numbers) -> tuple[Values, Hops, list[Cut]]:
-        """The groups of neighbours that have a literal, from queries: their literals, and the hops to others."""
+    def _with_literals(self, entities: Numbers, limit: int) -> Values:
+        """The groups of neighbours that have a literal, from queries."""
         tails, steps = self._literal_groups(entities)
         asked: dict[IRI, list[Step]] = defaultdict(list)
         numbers: dict[tuple[Term, Step], tuple[int, int]] = {}
         for entity, tail, step in zip(self.terms(tails), tails.tolist(), steps.tolist(), strict=True):
-            asked[entity].append(self.step(step))  # type: ignore[index]
-            numbers[entity, asked[entity][-1]] = (tail, step)  # type: ignore[index]
-        found = neighbours(self.walking.graph, asked, steps=asked, limit=self.walking.frontier)
-        values: Values = {group: [] for group in numbers.values()}
-        rows: list[tuple[int, int, int, int]] = []
-        for group in found.items:
-            tail, step = numbers[group.entity, group.step]
-            for end in group.neighbours:
-                if isinstance(end, BlankNode):
-                    raise NotByNumbersError
-                head = self.view.adjacency.number(end) if isinstance(end, IRI) else None
-                if head is None:
-                    values[tail, step].append(end)
-                else:
-                    rows.append((tail, step, head, 1))
-        columns = np.array(rows, np.int64).reshape(-1, 4).T
-        return values, Hops(*columns), list(found.cuts)
+            asked[cast("IRI", entity)].append(self.step(step))
+            numbers[entity, self.step(step)] = (tail, step)
+        found = neighbours(self.graph, asked, steps=asked, limit=limit)
+        if any(isinstance(end, BlankNode) for group in found.items for end in group.neighbours):
+            raise NotByNumbersError
+        return {numbers[group.entity, group.step]: group for group in found.items}
+
+
+def neighbours_by_number(
+    hops: HopsByNumber, entities: Iterable[IRI], limit: int
+) -> tuple[list[NeighbourGroup], list[IRI]] | None:
+    """The neighbours of some entities, as :func:`kgsparql.exploration.neighbours` finds them; a search is reported.
+
+    :return: their groups, and the entities that have no neighbours but literals; ``None`` if queries must find all.
+    """
+    began = time.perf_counter()
+    numbers = {entity: hops.view.adjacency.number(entity) for entity in entities}
+    known = np.array(sorted(number for number in numbers.values() if number is not None), np.int64)
+    try:
+        found, values = hops.limited(known, limit)
+    except NotByNumbersError:
+        return None
+    groups = [*hops.groups(found), *values.values()]
+    start, seconds = f"{next(iter(numbers))} and {len(numbers) - 1:,} others", round(time.perf_counter() - began, 6)
+    hops.view.report(PathsSearched(start=start, paths=len(groups), seconds=seconds))
+    return groups, [entity for entity, number in numbers.items() if number is None]
 
 
 def starts_of(columns: Iterable[Numbers]) -> Numbers:
@@ -189,6 +207,7 @@ def _groups(hops: Hops) -> tuple[Numbers, Numbers]:
     return groups, np.diff(groups, append=len(hops.tails))
 
 
-def _sorted(hops: Hops) -> Hops:
+def sorted_hops(hops: Hops) -> Hops:
+    """In the order of their tails, then steps, then heads."""
     order = np.lexsort((hops.heads, hops.steps, hops.tails))
     return Hops(*(column[order] for column in hops))

@@ -17,10 +17,12 @@ from kgsparql.exploration.adjacency_hops import (
     NotByNumbersError,
     Numbers,
     Values,
+    sorted_hops,
     starts_of,
 )
 from kgsparql.exploration.adjacency_search import ranges
 from kgsparql.exploration.batched_select import order_key
+from kgsparql.exploration.neighbourhood import cut_of_group
 from kgsparql.exploration.query_levels import EndsOfPaths, Level, QueryLevel, Walking
 from kgsparql.exploration.results import Found, PredicatePath
 from kgsparql.graphs.adjacency import AdjacencyView
@@ -38,9 +40,8 @@ def first_level(walking: Walking, view: AdjacencyView) -> AdjacencyLevel | None:
     if number is None or view.adjacency.has_statements:
         return None
     row, none = np.array([number]), np.array([_NONE])
-    return AdjacencyLevel(
-        HopsByNumber(walking, view), (PropertyPath(()),), none, none + 1, row, np.array([[_NONE] * 2])
-    )
+    hops = HopsByNumber(walking.graph, view, walking.direction, walking.skipped)
+    return AdjacencyLevel(walking, hops, (PropertyPath(()),), none, none + 1, row, np.array([[_NONE] * 2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class AdjacencyLevel:
     :param literals: those at the ends of a path, by its place.
     """
 
+    walking: Walking
     hops: HopsByNumber
     shapes: tuple[PropertyPath, ...]
     last: Numbers
@@ -69,7 +71,7 @@ class AdjacencyLevel:
     def paths(self) -> list[PredicatePath]:
         """The paths in lexical order, with their ends."""
         bounds = np.searchsorted(self.path, np.arange(len(self) + 1)).tolist()
-        found, shown = [], self.hops.walking.shown
+        found, shown = [], self.walking.shown
         for place, shape in enumerate(self.shapes):
             ends = self.hops.terms(self.end[bounds[place] : bounds[place + 1]][:shown])
             if place in self.literals:
@@ -84,14 +86,15 @@ class AdjacencyLevel:
         places = np.cumsum(kept) - 1
         shapes = tuple(shape for shape in self.shapes if shape in wanted)
         return AdjacencyLevel(
-            self.hops, shapes, self.last[kept], places[self.path[rows]], self.end[rows], self.before[rows]
+            self.walking, self.hops, shapes, self.last[kept], places[self.path[rows]], self.end[rows], self.before[rows]
         )
 
     def longer(self) -> tuple[Level, tuple[Cut, ...]]:
         """The paths one step longer."""
         began = time.perf_counter()
         try:
-            hops, values, cuts = self.hops.limited(np.unique(self.end))
+            some, values = self.hops.limited(np.unique(self.end), self.walking.frontier)
+            hops = self._with_values(some, values)
             rows, onward = self._joined(hops)
         except NotByNumbersError:
             return self._for_queries().longer()
@@ -108,7 +111,7 @@ class AdjacencyLevel:
         before[several, 1] = tails[first[several] + 1]
         longer, more = self._level(keys[first], heads[first], before, self._literals(values))
         self._report(len(longer), began)
-        return longer, (*cuts, *more)
+        return longer, (*self._cuts(some, values), *more)
 
     def last_step(self) -> Found[PredicatePath]:
         """The paths one step longer, without their ends."""
@@ -143,6 +146,24 @@ class AdjacencyLevel:
             for path, step in zip(paths.tolist(), steps.tolist(), strict=True)
         )
 
+    def _with_values(self, hops: Hops, values: Values) -> Hops:
+        """With the hops to the things that are in groups with literals."""
+        number = self.hops.view.adjacency.number
+        things = [
+            (tail, step, number(end), group.count)
+            for (tail, step), group in values.items()
+            for end in group.neighbours
+            if isinstance(end, IRI)
+        ]
+        more = np.array(things, np.int64).reshape(-1, 4).T
+        return sorted_hops(Hops(*(np.concatenate(columns) for columns in zip(hops, more, strict=True))))
+
+    def _cuts(self, hops: Hops, values: Values) -> list[Cut]:
+        limit = self.walking.frontier
+        some = Hops(*(column[hops.counts > limit] for column in hops))
+        groups = [*self.hops.groups(some), *(group for group in values.values() if group.count > limit)]
+        return sorted((cut_of_group(group, limit) for group in groups), key=str)
+
     def _goes_back(self, rows: Numbers, steps: Numbers) -> npt.NDArray[np.bool_]:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
@@ -151,10 +172,11 @@ class AdjacencyLevel:
         found: dict[int, dict[Term, None]] = {}
         order = np.argsort(self.end, kind="stable")
         ends = self.end[order]
-        for (tail, step), literals in values.items():
+        for (tail, step), group in values.items():
+            literals: dict[Term, None] = {end: None for end in group.neighbours if not isinstance(end, IRI)}
             some = order[np.searchsorted(ends, tail) : np.searchsorted(ends, tail, "right")]
             for path in self.path[some].tolist() if literals else ():
-                found.setdefault(path * self.hops.steps + step, {}).update(dict.fromkeys(literals))
+                found.setdefault(path * self.hops.steps + step, {}).update(literals)
         return {key: sorted(own, key=order_key) for key, own in found.items()}
 
     def _level(
@@ -162,7 +184,7 @@ class AdjacencyLevel:
     ) -> tuple[AdjacencyLevel, list[Cut]]:
         """The level of paths one step longer, at most ``frontier`` ends of each, the first in order."""
         distinct = np.union1d(keys, np.array([*literals], np.int64))
-        shapes, frontier = self._shapes(distinct), self.hops.walking.frontier
+        shapes, frontier = self._shapes(distinct), self.walking.frontier
         path = np.searchsorted(distinct, keys)
         counts = np.bincount(path, minlength=len(shapes))
         first = np.cumsum(counts) - counts
@@ -173,17 +195,17 @@ class AdjacencyLevel:
             ordered = sorted([*others, *values], key=order_key)[:frontier]
             own[place] = [term for term in ordered if not isinstance(term, IRI)]
             most[place], counts[place] = len(ordered) - len(own[place]), counts[place] + len(values)
-        cuts = [self.hops.walking.cut(shapes[p], int(counts[p])) for p in np.flatnonzero(counts > frontier).tolist()]
+        cuts = [self.walking.cut(shapes[p], int(counts[p])) for p in np.flatnonzero(counts > frontier).tolist()]
         kept = np.arange(len(path)) - first[path] < most[path]
         last = distinct % self.hops.steps
-        return AdjacencyLevel(self.hops, shapes, last, path[kept], ends[kept], before[kept], own), cuts
+        return AdjacencyLevel(self.walking, self.hops, shapes, last, path[kept], ends[kept], before[kept], own), cuts
 
     def _report(self, paths: int, began: float) -> None:
-        start, seconds = str(self.hops.walking.start), round(time.perf_counter() - began, 6)
+        start, seconds = str(self.walking.start), round(time.perf_counter() - began, 6)
         self.hops.view.report(PathsSearched(start=start, paths=paths, seconds=seconds))
 
     def _for_queries(self) -> QueryLevel:
         ends: EndsOfPaths = {shape: {} for shape in self.shapes}
         for path, end, before in zip(self.path.tolist(), self.hops.terms(self.end), self.before, strict=True):
             ends[self.shapes[path]][end] = set(self.hops.terms(before[before != _NONE]))
-        return QueryLevel(self.hops.walking, ends)
+        return QueryLevel(self.walking, ends)

@@ -25,6 +25,7 @@ from kgsparql.exploration.batched_select import (
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
+from kgsparql.graphs.adjacency import adjacency_view_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions
@@ -34,6 +35,9 @@ from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 WHOLE = 2_000
 """Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them."""
+
+FEW = 5
+"""The neighbours of fewer entities are asked for, which takes less than a millisecond."""
 
 Group: TypeAlias = tuple[IRI, Step]
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
@@ -99,8 +103,9 @@ def neighbours(
 ) -> Found[NeighbourGroup]:
     """The neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
-    A few queries for all entities. Neighbours are in the order of their text, but of the large groups of a hub (an
-    entity of more than 10,000 neighbours) any may come. With a blank node come the paths through it.
+    A few queries for all entities; the neighbours of many come from the graph's adjacency, if it has one. They are in
+    the order of their text, but of the large groups of a hub (an entity of more than 10,000 neighbours) any may come
+    from a query. With a blank node come the paths through it.
 
     :param direction: of the hops when no ``steps`` are given, and of the second hop through a blank node.
     :param steps: only these, for all entities or (a mapping) for each its own; ``skip`` then does not apply to them.
@@ -110,6 +115,38 @@ def neighbours(
     chosen = _Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
     if not chosen.ways:
         return Found()
+    found = _by_numbers(graph, starts, chosen, direction, limit)
+    groups, cuts = found or _by_queries(graph, starts, chosen, direction, limit)
+    cuts += [
+        cut_of_group(group, limit)
+        for group in groups.values()
+        if not group.exact or group.count > len(group.neighbours)
+    ]
+    places = {entity: place for place, entity in enumerate(starts)}
+    ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
+    return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
+
+
+def _by_numbers(
+    graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
+) -> tuple[dict[Group, NeighbourGroup], list[Cut]] | None:
+    """The groups from the graph's adjacency; ``None`` for few entities, and where it does not serve."""
+    view = adjacency_view_of(graph) if chosen.steps is None and len(starts) >= FEW else None
+    if view is None or view.adjacency.has_statements:
+        return None
+    from kgsparql.exploration.adjacency_hops import HopsByNumber, neighbours_by_number
+
+    found = neighbours_by_number(HopsByNumber(graph, view, direction, chosen.skip), starts, limit)
+    if found is None:
+        return None
+    groups, others = found
+    more, cuts = _by_queries(graph, others, chosen, direction, limit) if others else ({}, [])
+    return {(group.entity, group.step): group for group in groups} | more, cuts
+
+
+def _by_queries(
+    graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
+) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
     batched = batched_select(
         graph,
         chosen.query,
@@ -124,12 +161,7 @@ def neighbours(
         hubs, cuts = _hub_groups(graph, batched.over, chosen, limit)
         groups |= hubs
     groups, more = _with_mediators(graph, groups, direction=direction, skip=chosen.skip)
-    groups = {key: _first(group, limit) for key, group in groups.items()}
-    cuts += more
-    cuts += [_cut(group, limit) for group in groups.values() if not group.exact or group.count > len(group.neighbours)]
-    places = {entity: place for place, entity in enumerate(starts)}
-    ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
-    return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
+    return {key: _first(group, limit) for key, group in groups.items()}, cuts + more
 
 
 def _entity_of(solution: Solution) -> IRI:
@@ -205,7 +237,8 @@ def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
     return {(cast("IRI", e), Step(cast("IRI", p), way)): ends for (e, p, way), ends in members.items()}
 
 
-def _cut(group: NeighbourGroup, limit: int) -> Cut:
+def cut_of_group(group: NeighbourGroup, limit: int) -> Cut:
+    """That a group has more neighbours than are kept."""
     kept, known = min(limit, len(group.neighbours)), group.count if group.exact else None
     return Cut("neighbours", kept, known, f"{group.entity} {group.step}")
 

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.exploration import PredicatePath, adjacency_hops, adjacency_levels, predicate_paths, shortest_paths
+from kgsparql.exploration import (
+    PredicatePath,
+    adjacency_hops,
+    adjacency_levels,
+    neighbours,
+    predicate_paths,
+    shortest_paths,
+)
 from kgsparql.graphs import OxigraphGraph, adjacency_building, adjacency_reading
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.adjacency_building import build_adjacency
@@ -174,6 +181,32 @@ def test_predicate_paths_equal_those_of_queries(
     assert by_numbers.items == by_queries.items
     assert set(by_numbers.cuts) == set(by_queries.cuts)
     assert asked[0] == asked[1]
+
+
+@examples(400, short=80)
+@given(
+    triples=dense,
+    direction=st.sampled_from(["both", "both", "forward", "inverse"]),
+    skip=st.sampled_from([UNWALKED, frozenset({ex("p")}), frozenset()]),
+    limit=st.sampled_from([1, 2, 10]),
+    batch=st.sampled_from([1, 7, 1_000]),
+    most=st.sampled_from([10, 10_000, 10_000]),
+)
+def test_neighbours_equal_those_of_queries(
+    triples: list[Triple], direction: Directions, skip: frozenset[IRI], limit: int, batch: int, most: int
+) -> None:
+    """Of all entities, one that has literals only, and one that no triple has."""
+    lonely = Triple(ex("lonely"), PREDICATES[0], Literal("h"))
+    fast, slow = graphs_of([ox.Quad(t.subject, t.predicate, t.object) for t in (*triples, lonely)])
+    asked = [ex("lonely"), *reversed(IRIS), *CLASSES, ex("unknown")]
+    with patch.multiple(adjacency_hops, _BATCH=batch, MOST=most):
+        found, expected = (
+            neighbours(graph, asked, direction=direction, skip=skip, limit=limit) for graph in (fast, slow)
+        )
+    assert found == expected
+    assert any(group.entity == ex("lonely") for group in found.items) == (
+        direction != "inverse" and ex("p") not in skip
+    )
 
 
 def test_predicate_paths_ask_for_literals_only() -> None:

@@ -160,10 +160,12 @@ def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
 
 def test_wordings_are_not_compared_where_they_have_no_weight() -> None:
     asked = about("the gender of Anna", "Anna")
-    without = path_features(asked, [path("gender")], LABELS, BM25Ranker(), in_words=False)
+    without = path_features(asked, [path("gender")], LABELS, BM25Ranker(), worded=())
     assert without[0, :3].tolist() == [0.0, 0.0, 0.0]
     assert path_features(asked, [path("gender")], LABELS, BM25Ranker())[0, 0] > 0
     assert path_features(asked, [], LABELS, BM25Ranker()).shape == (0, 9)
+    some = path_features(asked, [path("gender"), path("gender", "film")], LABELS, BM25Ranker(), worded=[1])
+    assert (some[:, 0] > 0).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -796,6 +796,7 @@ def test_mistake_15_a_name_that_shares_no_word_with_the_question_is_found_by_its
 
     class ByMeaning:
         name, rank, similarities = "by meaning", Knowing().rank, Knowing().similarities
+        by_meaning = True
 
     facts = "".join(f':hub :p :e{i:03} . :e{i:03} rdfs:label "name {i:03}" . ' for i in range(157))
     options = {"depth": 1, "thin_to": 5}

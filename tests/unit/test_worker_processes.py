@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -206,5 +206,8 @@ def children_of(pid: int) -> list[int]:
     """Its processes by /proc, which have our module; where there is no /proc the test is skipped."""
     if not Path("/proc/self/task").is_dir():
         pytest.skip("no /proc")
-    found = [int(c) for task in Path(f"/proc/{pid}/task").iterdir() for c in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has ended by now
+            found += map(int, (task / "children").read_text().split())
     return [child for child in found if b"worker_process" in Path(f"/proc/{child}/cmdline").read_bytes()]
