@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from kgsparql.errors import InputError, StoreError
@@ -20,12 +20,14 @@ from kgsparql.linking.label_index.index import (
     index_directory,
     is_looked_up,
     label_index,
+    merge_label_index,
     open_label_index,
 )
 from kgsparql.linking.label_index.kept_labels import KeptLabels
 from kgsparql.linking.label_index.partial_index import build_slice, kept_labels, last_directory, last_known, read_slice
 from kgsparql.linking.label_index.rows import Progress, label_row
 from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.shards import Shard
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.indexing import IndexedTexts, build_passages
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
@@ -200,13 +202,18 @@ class LabelIndexes:
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
 
-    def build(self) -> LabelIndex:
-        """Build the whole index, with vectors if there is an embedder."""
+    def build(self, shard: Shard | None = None) -> LabelIndex:
+        """Build the whole index, or one shard's part, with vectors if there is an embedder."""
+        return self._built(partial(build_label_index, shard=shard))
+
+    def merge(self) -> LabelIndex:
+        """Join the parts that were built of all shards into the whole index."""
+        return self._built(merge_label_index)
+
+    def _built(self, build: Callable[..., LabelIndex]) -> LabelIndex:
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
-            graph.name: build_label_index(
-                graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress
-            )
+            graph.name: build(graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress)
             for graph in graphs
         }
         return federated_index(built) if len(built) > 1 else built[self.graph.name]

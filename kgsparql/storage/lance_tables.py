@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import threading
 import uuid
@@ -121,12 +122,21 @@ class Tables:
             for name in names:
                 self._database.drop_table(name, ignore_missing=True)
 
+    def remove(self) -> None:
+        """Remove all tables, and the directory with what else is in it."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
     @cached_property
     def _database(self) -> Any:
         package = lancedb()  # takes a second or more: only when a table is needed
         with errors_translated(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             return package.connect(self.directory)
+
+
+def published_below(directory: Path) -> list[str]:
+    """The names of the directories in a directory that have a manifest, sorted."""
+    return sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}"))
 
 
 def one_of(column: str, values: Iterable[str]) -> str:

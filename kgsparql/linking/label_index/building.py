@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.label_index.lance import opened_index, write_labels
+from kgsparql.linking.label_index.lance import opened_index, write_labels, write_rows
 from kgsparql.linking.label_index.rows import LabelRow, Progress
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
@@ -57,6 +57,7 @@ class Builder:
     """Builds an index, or finishes building one.
 
     :param more: further entries of the manifest.
+    :param is_part: of an index; it is merged with others and not searched, so it gets rows and vectors only.
     """
 
     content: IndexContent
@@ -65,6 +66,7 @@ class Builder:
     progress: Progress | None = None
     cancel: threading.Event | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    is_part: bool = False
 
     def build(self, read: Callable[[], Sequence[LabelRow]], *, wait_s: float) -> LabelIndex:
         """The index, after doing all that was not done before.
@@ -94,7 +96,8 @@ class Builder:
     def _write_labels(self, tables: Tables, rows: Sequence[LabelRow]) -> dict[str, Any]:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
-        manifest = write_labels(tables, rows, self.content.name, table_tag())
+        write = write_rows if self.is_part else write_labels
+        manifest = write(tables, rows, self.content.name, table_tag())
         manifest |= {"fingerprint": self.content.fingerprint, "recipe": self.content.recipe, **self.more}
         tables.publish(manifest)
         return manifest
@@ -108,6 +111,6 @@ class Builder:
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
     """Drop the tables that stopped or older builds left behind."""
-    named = {manifest["labels"], manifest["keys_table"], manifest["words"], also}
+    named = {manifest["labels"], manifest.get("keys_table"), manifest.get("words"), also}
     named |= {entry["table"] for entry in manifest["vectors"].values()}
     tables.drop(name for name in tables.names() if name not in named)

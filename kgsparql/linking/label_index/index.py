@@ -6,6 +6,7 @@ import hashlib
 import shlex
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,12 @@ from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent,
 from kgsparql.linking.label_index.kept_labels import KeptLabels
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.merging import FOLDER, MergedVectors, complete_parts, merged_rows
 from kgsparql.linking.label_index.partial_index import index_with_lookup
 from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.shards import Shard
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb
@@ -129,19 +132,49 @@ def build_label_index(
     *,
     embedder: Embedder | None,
     progress: Progress | None = None,
+    shard: Shard | None = None,
 ) -> LabelIndex:
     """Build, or finish building, the whole index: full text, and a vector for each distinct text.
 
     Full-text search works as soon as the labels are written. Embedding goes on where an earlier run stopped.
 
+    :param shard: build only its part, below that directory, for :func:`merge_label_index`.
     :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.
     """
     if _url_of_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    read = partial(read_labels, graph, progress=progress)
-    return _builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
+    read = partial(read_labels, graph, progress=progress, shard=shard)
+    builder = _builder(graph, directory, embedder, progress)
+    if shard is not None:
+        builder = replace(builder, directory=directory / FOLDER / shard.folder, is_part=True)
+    return builder.build(read, wait_s=0.0)
+
+
+def merge_label_index(
+    graph: OpenedGraph,
+    directory: Path,
+    *,
+    embedder: Embedder | None,
+    progress: Progress | None = None,
+) -> LabelIndex:
+    """Join the parts that were built of all shards into the whole index, and remove them; nothing is embedded again.
+
+    Vectors may differ from those of one run in their last digits, as those of any two runs of a model do.
+
+    :raises StoreError: if a part is missing or not finished, or they are of different counts.
+    :raises IndexStaleError: if a part was made of another state of the graph.
+    :raises ModelMismatchError: if a part has other vectors than those of the embedder.
+    :raises StoreLockedError: if another process is building or merging the index.
+    """
+    builder = _builder(graph, directory, embedder, progress)
+    parts = complete_parts(builder.content, directory, embedder)
+    vectors = None if embedder is None else MergedVectors(parts, embedder)
+    index = replace(builder, embedder=vectors).build(lambda: list(merged_rows(parts)), wait_s=0.0)
+    for part in parts:
+        part.tables.remove()
+    return index
 
 
 def _builder(

@@ -183,16 +183,30 @@ def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | 
     return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
 
 
+def write_rows(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
+    """Write the rows, without anything to search them by; gives what the manifest says about them."""
+    return _written_rows(tables, rows, source, tag)[1]
+
+
+def _written_rows(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> tuple[Any, dict[str, Any]]:
+    """The table of the rows, and what the manifest says about them."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
+    columns["degree"] = pa.array(columns["degree"], pa.int32())
+    columns["source"] = pa.array([source] * len(rows), pa.string())
+    schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
+    name = f"labels_{tag}"
+    table = tables.create(name, pa.table(columns, schema=schema))
+    return table, {"labels": name, "rows": len(rows), "texts": len({row.text for row in rows}), "vectors": {}}
+
+
 def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
     """Write the rows and their words, and index both; gives what the manifest says about them."""
     import pyarrow as pa
 
     indexes = lancedb("index")
-    columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
-    columns["degree"] = pa.array(columns["degree"], pa.int32())
-    columns["source"] = pa.array([source] * len(rows), pa.string())
-    schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
-    labels = tables.create(f"labels_{tag}", pa.table(columns, schema=schema))
+    labels, written = _written_rows(tables, rows, source, tag)
     vocabulary = Vocabulary.of(rows)
     listed = by_length(vocabulary.counts)
     counts = pa.array([vocabulary.counts[word] for word in listed], pa.int32())
@@ -209,17 +223,13 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
                 "key", config=indexes.FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
             )
             kept.create_index("word", config=indexes.BTree())
-    return {
-        "labels": f"labels_{tag}",
+    return written | {
         "keys_table": f"keys_{tag}",
         "words": f"words_{tag}",
         "words_count": len(listed),
-        "rows": len(rows),
-        "texts": len({row.text for row in rows}),
         "keys": vocabulary.labels,
         "type_stems": sorted(vocabulary.type_stems),
         "capitals_tell": vocabulary.capitals_tell,
-        "vectors": {},
     }
 
 

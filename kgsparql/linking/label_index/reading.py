@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.kept_counts import counted
-from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
+from kgsparql.graphs.protocols import OpenedGraph, Solution, Solutions, naming_of
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.label_index.rows import (
     MAX_DEGREE,
@@ -23,6 +24,7 @@ from kgsparql.linking.label_index.rows import (
     clean_text,
     with_short,
 )
+from kgsparql.linking.label_index.shards import Shard
 from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
@@ -43,6 +45,7 @@ def read_labels(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
+    shard: Shard | None = None,
 ) -> list[LabelRow]:
     """Every name in a graph, sorted by IRI and text; a few queries, however large the graph.
 
@@ -52,11 +55,12 @@ def read_labels(
     English, gets the end of its IRI too, if that means something to a person.
 
     :param announce: called early, once, with about how many rows there will be.
+    :param shard: only the names of its entities, classes and predicates: just those rows that there are without it.
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
     with _limits_explained(graph), _no_garbage_collection():
-        return _Reader(graph, progress, cancel).labels(announce)
+        return _Reader(graph, progress, cancel, shard).labels(announce)
 
 
 def too_many(graph: OpenedGraph, why: str) -> LimitError:
@@ -84,6 +88,7 @@ def _limits_explained(graph: OpenedGraph) -> Iterator[None]:
 class _Reader:
     """The queries, and the names that they have given so far.
 
+    :ivar linked: with a shard, the IRIs beyond it that share labels with others, so that they are read, too.
     :ivar rows: by IRI, text, language and kind: key and role.
     :ivar labelled: the IRIs that have a label.
     :ivar named: the IRIs that have a name in English or in no language.
@@ -93,6 +98,8 @@ class _Reader:
     graph: OpenedGraph
     progress: Progress | None = None
     cancel: threading.Event | None = None
+    shard: Shard | None = None
+    linked: list[IRI] = field(default_factory=list)
     rows: dict[tuple[str, str, str, Kind], tuple[str, Role]] = field(default_factory=dict)
     labelled: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
@@ -104,36 +111,57 @@ class _Reader:
         counts = self._result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts"))
         triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in naming_of(self.graph).names)
+        about //= 1 if self.shard is None else self.shard.count
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
         if announce is not None:
             announce(about)
         # The engine counts on one core while this one reads texts.
         degrees_query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
-        counting = self._started(degrees_query)
+        counting = self._started(self._of_shard(degrees_query))
         self._read_kinds(triples)
         self._read_texts(triples.keys())
         degrees = {_value(s["entity"]): min(MAX_DEGREE, whole_number(s["triples"])) for s in self._result(counting)}
-        self._add_derived(degrees.keys())
+        self._add_derived(degrees.keys(), is_bare=self._names_no_entity(triples.keys()))
         rows = (
             LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
             for (iri, text, language, kind), (key, role) in self.rows.items()
+            if self._is_wanted(iri)
         )
         return sorted(chain.from_iterable(map(with_short, rows)))
 
     def _read_texts(self, used: Collection[str]) -> None:
         naming = naming_of(self.graph)
+        used_as = self._used_as(used)
+        self.linked = sorted({IRI(i) for node in used_as for i in (node, *used_as[node]) if not self._is_wanted(i)})
         roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
         for role, predicates in roles:
             for predicate in predicates:
                 if predicate.value in used:
-                    for iri, text, language in self.texts(predicate):
+                    for iri, text, language in self.texts(predicate, self.shard):
                         self._add_row(iri, text, language, role)
         known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
         for value in sorted(set(used) - known):
             if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
                 self._add_names(list(self.texts(IRI(value))))
-        self._share_property_labels(used)
+        self._share_property_labels(used_as)
+
+    def _is_wanted(self, iri: str) -> bool:
+        return self.shard is None or self.shard.has(iri)
+
+    def _of_shard(self, query: Query) -> Query:
+        return query if self.shard is None else self.shard.only(query)
+
+    def _names_no_entity(self, used: Collection[str]) -> bool:
+        """Whether no entity of the whole graph has a name."""
+        if any(kind == "entity" for *_, kind in self.rows):
+            return False
+        if self.shard is None:
+            return True
+        whole = _Reader(self.graph, cancel=self.cancel)  # the few names of classes and predicates, most likely
+        whole._read_kinds(used)
+        whole._read_texts(used)
+        return whole._names_no_entity(used)
 
     def _counting_query(self, name: str) -> Query:
         """A query that counts triples; where a triple may be in several named graphs, the slower one with DISTINCT."""
@@ -165,9 +193,15 @@ class _Reader:
             self.progress("reading labels", len(self.rows), None)
         return solutions
 
-    def texts(self, predicate: IRI) -> Iterable[tuple[str, str, str]]:
-        """IRI, text and language of each usable text that a predicate gives."""
-        for solution in self._select(Query.load("index_labels").bind(predicate=[predicate])):
+    def texts(self, predicate: IRI, shard: Shard | None = None) -> Iterable[tuple[str, str, str]]:
+        """IRI, text and language of each usable text that a predicate gives; with a shard, only of its entities."""
+        query = Query.load("index_labels").bind(predicate=[predicate])
+        found: Iterable[Solution] = self._select(query if shard is None else shard.only(query))
+        if shard is not None and self.linked:
+            # Of a few thousand predicates, as Wikidata's, a few queries.
+            asked = select_about(self.graph, [Query.load("labels").bind(predicate=[predicate])], self.linked)
+            found = chain(found, ({"entity": s["entity"], "text": s["label"]} for s in asked.seen))
+        for solution in found:
             entity, literal = solution["entity"], solution["text"]
             if not isinstance(entity, IRI) or not isinstance(literal, Literal):
                 continue
@@ -202,15 +236,21 @@ class _Reader:
         if 2 * len({text for _, text, _ in texts}) < len({iri for iri, _, _ in texts}):
             return
         before = frozenset(self.labelled)
+        linked = {iri.value for iri in self.linked}
         for iri, text, language in texts:
-            self._add_row(iri, text, language, "alternative" if iri in before else "label")
+            if iri in linked or self._is_wanted(iri):
+                self._add_row(iri, text, language, "alternative" if iri in before else "label")
 
-    def _share_property_labels(self, used: Collection[str]) -> None:
-        """Give ``wdt:P31`` the labels of ``wd:P31``, the node that Wikidata describes."""
+    def _used_as(self, used: Collection[str]) -> dict[str, list[str]]:
+        """The predicates that are described on another node, by that node: ``wdt:P31`` by ``wd:P31``."""
         links = [link for link in naming_of(self.graph).links if link.value in used]
         used_as: dict[str, list[str]] = {}
         for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
             used_as.setdefault(_value(solution["property"]), []).append(_value(solution["predicate"]))
+        return used_as
+
+    def _share_property_labels(self, used_as: Mapping[str, Sequence[str]]) -> None:
+        """Give predicates the labels of the nodes that describe them."""
         # The node itself stands for the predicate; it is no entity that the graph is about.
         for node, predicates in used_as.items():
             self.kinds.update((iri, "predicate") for iri in (node, *predicates))
@@ -222,9 +262,8 @@ class _Reader:
                 for same in (iri, *used_as[iri]):
                     self._add_row(same, text, language, role)
 
-    def _add_derived(self, mentioned: Collection[str]) -> None:
+    def _add_derived(self, mentioned: Collection[str], *, is_bare: bool) -> None:
         """Add the ends of IRIs without a readable name: those that mean something; all, if no entity has a name."""
-        is_bare = not any(kind == "entity" for *_, kind in self.rows)
         for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
             name = clean_text(local_name(IRI(iri)))
             is_new = normalised(name) not in self.foreign.get(iri, ())

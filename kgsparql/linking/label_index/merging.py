@@ -1,0 +1,133 @@
+"""Joining the parts in which the shards of a graph were indexed: into the index that one run would have made."""
+
+from __future__ import annotations
+
+import heapq
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.errors import IndexStaleError, ModelMismatchError, StoreError
+from kgsparql.linking.label_index.building import IndexContent
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.shards import Shard
+from kgsparql.models.embedding import Embedder
+from kgsparql.storage.lance_tables import Tables, errors_translated, published_below
+
+FOLDER = "shards"
+"""The directory of the parts, below that of an index."""
+_AT_ONCE = 8_192
+_PART = re.compile(r"[0-9]+-of-([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one shard has of an index."""
+
+    tables: Tables
+    manifest: dict[str, Any]
+
+    def rows(self) -> Iterator[LabelRow]:
+        """Its rows, sorted."""
+        columns = list(LabelRow._fields)
+        for found in self._batches(self.manifest["labels"]):
+            yield from map(LabelRow._make, zip(*(found[name].to_pylist() for name in columns), strict=True))
+
+    def vectors(self, embedder: str) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """Its texts, sorted, with their vectors."""
+        for found in self._batches(self.manifest["vectors"][embedder]["table"]):
+            flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            yield from zip(found["text"].to_pylist(), flat.reshape(len(found), -1), strict=True)
+
+    def _batches(self, name: str) -> Iterator[Any]:
+        """The rows of a table, in the order in which they were written."""
+        table = self.tables.open(name)
+        if table is None:
+            raise StoreError(f"{self.tables.directory}: the table {name} is damaged", hint="delete that directory")
+        count = table.count_rows()
+        for at in range(0, count, _AT_ONCE):
+            with errors_translated(self.tables.directory):
+                found = table.take_offsets(list(range(at, min(count, at + _AT_ONCE)))).to_arrow()
+            yield found
+
+
+def merged_rows(parts: Sequence[Part]) -> Iterator[LabelRow]:
+    """The rows of all parts in the order of one index."""
+    return heapq.merge(*(part.rows() for part in parts))
+
+
+class MergedVectors:
+    """Gives, as an embedder, the vectors that parts have; the model is not asked again.
+
+    :param embedder: whose vectors they are.
+    """
+
+    def __init__(self, parts: Sequence[Part], embedder: Embedder) -> None:
+        self.name = embedder.name
+        full = [part for part in parts if part.manifest["rows"]]
+        self.dimension = int(full[0].manifest["vectors"][self.name]["dimension"]) if full else embedder.dimension
+        found = heapq.merge(*(part.vectors(self.name) for part in full), key=itemgetter(0))
+        self._vectors = (next(same) for _, same in groupby(found, itemgetter(0)))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of shape ``(n_texts, dimension)``; texts are asked for in their order, each once."""
+        wanted = iter(texts)
+        text, vectors = next(wanted, None), []
+        while text is not None:
+            known, vector = next(self._vectors, ("", None))
+            if vector is None or known > text:
+                raise StoreError(f"the shards have no vector of {text!r}", hint="index them again")
+            if known == text:  # smaller ones were written before a merge was stopped
+                vectors.append(vector)
+                text = next(wanted, None)
+        return np.stack(vectors)
+
+
+def complete_parts(content: IndexContent, directory: Path, embedder: Embedder | None) -> list[Part]:
+    """The parts of an index in their order, if all are there, complete, and of this state of the graph.
+
+    :raises StoreError: if some are missing or unfinished, or they are of different counts.
+    :raises IndexStaleError: if one was made of another state of the graph.
+    :raises ModelMismatchError: if one has vectors of another embedder, or none though there is an embedder.
+    """
+    folder, command = directory / FOLDER, f"kgsparql index -k {shlex.quote(content.name)}"
+    counts = sorted({int(found[1]) for name in published_below(folder) if (found := _PART.fullmatch(name))})
+    if not counts:
+        raise StoreError(
+            f"{folder}: no shard of what {content.name} has now is finished",
+            hint=f"run: {command} --shard 1/16, and so on to 16/16",
+        )
+    if len(counts) > 1:
+        written = " and ".join(f"1/{count}" for count in counts)
+        raise StoreError(
+            f"{folder}: there are shards of several counts, as {written}", hint="delete those that are not to be merged"
+        )
+    return [
+        _checked_part(Tables(folder / shard.folder), content, shard, embedder, f"run: {command} --shard {shard}")
+        for shard in (Shard(number, counts[0]) for number in range(1, counts[0] + 1))
+    ]
+
+
+def _checked_part(tables: Tables, content: IndexContent, shard: Shard, embedder: Embedder | None, again: str) -> Part:
+    manifest = tables.manifest()
+    if manifest is None:
+        raise StoreError(
+            f"{tables.directory}: shard {shard} is missing or not finished for what {content.name} has now", hint=again
+        )
+    if not content.is_in(manifest):
+        raise IndexStaleError(f"shard {shard} was made from other data than {content.name} has now", hint=again)
+    there, wanted = sorted(manifest["vectors"]), [] if embedder is None else [embedder.name]
+    if there != wanted:
+        raise ModelMismatchError(
+            f"shard {shard} has vectors of {', '.join(there) or 'no model'}, not of {', '.join(wanted) or 'no model'}",
+            hint=f"merge with the --embedder that the shards have, or {again} with that of the merge",
+        )
+    return Part(tables, manifest)
