@@ -48,6 +48,7 @@ class KnowledgeBase(GraphLookups):
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
+    :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
     :ivar opened_with: arguments of :func:`open` with which another process opens the same, its sources as a list;
         ``None`` where there are none: for an object in memory, standard input, a snapshot.
@@ -64,13 +65,14 @@ class KnowledgeBase(GraphLookups):
         note: Callable[[str], None] = ignore,
         progress: Callable[[str, int, int | None], None] | None = None,
         snapshot: Snapshot | None = None,
+        index: str | Path | None = None,
     ) -> None:
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self.snapshot = snapshot
         self.opened_with: Mapping[str, Any] | None = None
         self._note = note
         self.indexes = LabelIndexes(
-            graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
+            graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
         self._sessions = SessionFactory(graph, self.indexes, prefixes=self.prefixes, languages=languages)
         if snapshot is not None:
@@ -263,11 +265,13 @@ def open(
     note: Callable[[str], None] = ignore,
     progress: Callable[[str, int, int | None], None] | None = None,
     snapshot: Snapshot | None = None,
+    index: str | Path | None = None,
     **options: Any,
 ) -> KnowledgeBase:
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
 
     :param snapshot: that everything is recorded into, or replayed from.
+    :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
     :raises GraphLoadError: for a file that is missing or is not RDF.
 
@@ -279,12 +283,14 @@ def open(
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
     knowledge = KnowledgeBase(
-        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
+        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, index=index
     )
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
     if is_named and snapshot is None and isinstance(embedder, str | None):
         named = [str(source) for source in given]
-        knowledge.opened_with = {"sources": named, "languages": languages, "embedder": embedder, **options}
+        knowledge.opened_with = {
+            "sources": named, "languages": languages, "embedder": embedder, "index": index, **options,
+        }  # fmt: skip
     return knowledge
 
 

@@ -44,6 +44,17 @@ KgOption = Annotated[
 NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Keep neither big files nor replies of endpoints in the cache directory.")
 ]
+IndexOption = Annotated[
+    str | None,
+    typer.Option(
+        "--index",
+        metavar="PLACE",
+        envvar="KGSPARQL_INDEX",
+        show_envvar=False,
+        help="Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
+        "else the cache directory.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +68,7 @@ class GraphOptions:
     skip_bad: SkipBadOption = False
     context: ContextOption = None
     no_cache: NoCacheOption = False
+    index: IndexOption = None
     quiet: QuietOption = False
     debug: DebugOption = False
 
@@ -108,5 +120,5 @@ class GraphOptions:
         with Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                snapshot=snapshot, fresh=fresh, **self.reading,
+                snapshot=snapshot, fresh=fresh, index=self.index, **self.reading,
             )  # fmt: skip

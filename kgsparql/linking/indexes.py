@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 
-from kgsparql.errors import InputError, StoreError
+from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.notes import Note
@@ -37,6 +37,7 @@ from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
+from kgsparql.storage.location import Location, ObjectPrefix, location
 
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
@@ -48,6 +49,7 @@ class LabelIndexes:
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
     :param snapshot: its indexes are used, so that a replay finds what its recording found.
+    :param place: a directory or URI of object storage below which indexes are; the cache directory, if ``None``.
     :ivar remembers: where not all labels of the graph are indexed, those that answers show are kept for later ones.
     """
 
@@ -60,6 +62,7 @@ class LabelIndexes:
         note: Callable[[str], None],
         progress: Progress | None = None,
         snapshot: Snapshot | None = None,
+        place: str | Path | None = None,
     ) -> None:
         self.graph = graph
         self.progress = progress
@@ -68,6 +71,9 @@ class LabelIndexes:
         self._embedder = embedder
         self._note = note
         self._snapshot = snapshot
+        self._parent = None if place is None else location(str(place))
+        if snapshot is not None and isinstance(self._parent, ObjectPrefix):
+            raise OptionError(f"a snapshot has no copy of {place}", hint="leave out --index, or name a directory")
         self._linker: Linker | None = None
 
     @cached_property
@@ -155,8 +161,8 @@ class LabelIndexes:
             return None
         directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
         if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
-            directory = last_directory(graph, cache_directory())
-            directory = None if directory is None else self._place(directory)
+            directory = last_directory(graph, self._parent or cache_directory())
+            directory = None if directory is None else self._located(directory)
         return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
 
     def _kept_labels_of(self, graph: OpenedGraph) -> KeptLabels:
@@ -180,16 +186,21 @@ class LabelIndexes:
             self._note(f"labels of this answer are not kept: {error.message}")
 
     @property
-    def directory(self) -> Path:
+    def directory(self) -> Location:
         """Where the label index of the graph is kept."""
         return self._directory_of(self.graph)
 
-    def _directory_of(self, graph: OpenedGraph) -> Path:
-        return self._place(index_directory(graph, cache_directory()))
+    def _directory_of(self, graph: OpenedGraph) -> Location:
+        return self._located(index_directory(graph, self._parent or cache_directory()))
 
-    def _place(self, directory: Path) -> Path:
+    def _located(self, directory: Location) -> Location:
+        return self._place(directory, self._parent) if isinstance(directory, Path) else directory
+
+    def _place(self, directory: Path, parent: Location | None = None) -> Path:
         """The directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
-        return directory if self._snapshot is None else self._snapshot.cache_copy(directory, cache_directory())
+        if self._snapshot is None:
+            return directory
+        return self._snapshot.cache_copy(directory, parent if isinstance(parent, Path) else cache_directory())
 
     def description(self) -> str:
         """What is indexed, in a few words; makes no index."""

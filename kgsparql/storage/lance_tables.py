@@ -1,4 +1,4 @@
-"""LanceDB tables in a directory, with a manifest that lists the complete ones."""
+"""LanceDB tables in a directory or in object storage, with a manifest that lists the complete ones."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.location import Location, ObjectPrefix
 
 MANIFEST = "kgsparql-index.json"
+"""The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
+_MANIFEST_OF = "manifest-of-"
 _VERSION = 1
 _importing = threading.Lock()
 _REST_CLIENT = "lance_namespace_urllib3_client"
@@ -63,20 +66,23 @@ def _without_checks_of(package: str) -> Iterator[None]:
 class Tables:
     """A directory of tables. Tables that its manifest does not name are leftovers of a stopped writer.
 
-    A writer holds the directory's lock; readers need none, because the manifest is replaced in one step.
+    A writer holds the directory's lock; readers need none, because the manifest is replaced in one step. In object
+    storage there is no lock: who starts two writers of the same tables may get the tables of neither.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Location) -> None:
         self.directory = directory
 
     def manifest(self) -> dict[str, Any] | None:
         """What the last complete writer published; ``None`` if there was none.
 
-        :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``).
+        :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``), or the object storage fails.
         """
         try:
-            data = json.loads((self.directory / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            data = json.loads(self._manifest_text())
+        except (OSError, ValueError) as error:
+            if isinstance(error, StoreError):
+                raise
             return None
         if not isinstance(data, dict):
             return None
@@ -87,9 +93,19 @@ class Tables:
             )  # fmt: skip
         return data
 
+    def _manifest_text(self) -> str:
+        if not isinstance(self.directory, ObjectPrefix):
+            return (self.directory / MANIFEST).read_text(encoding="utf-8")
+        table = Tables(self.directory.parent).open(_MANIFEST_OF + self.directory.name)
+        with errors_translated(self.directory):
+            return "" if table is None else str(table.to_arrow()["json"][0])
+
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
         data = json.dumps({"version": _VERSION, **manifest}, ensure_ascii=False, indent=1, sort_keys=True)
+        if isinstance(self.directory, ObjectPrefix):
+            Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [data]})
+            return
         partial = self.directory / f"{MANIFEST}.partial"
         with errors_translated(self.directory), partial.open("w", encoding="utf-8") as stream:
             stream.write(data + "\n")
@@ -98,8 +114,32 @@ class Tables:
         with errors_translated(self.directory):
             partial.replace(self.directory / MANIFEST)
 
+    def _replace(self, name: str, columns: Mapping[str, Any]) -> None:
+        """Put a small table in the place of another, or of none, in one step."""
+        import pyarrow as pa
+
+        is_new = self.open(name) is None  # to overwrite nothing writes a warning to stderr
+        with errors_translated(self.directory):
+            self._database.create_table(name, pa.table(columns), mode="create" if is_new else "overwrite")
+
+    def lock(self, *, wait_s: float = 0.0) -> AbstractContextManager[object]:
+        """The lock that a writer holds; none in object storage.
+
+        :raises StoreLockedError: if another process holds it for so many seconds.
+        """
+        return nullcontext() if isinstance(self.directory, ObjectPrefix) else writer_lock(self.directory, wait_s=wait_s)
+
     def names(self) -> list[str]:
         """All tables, complete or not."""
+        return [name for name in self._all_names() if not name.startswith(_MANIFEST_OF)]
+
+    def published_below(self) -> list[str]:
+        """The names of the directories in this one whose tables have a manifest, sorted."""
+        if isinstance(self.directory, ObjectPrefix):
+            return [name.removeprefix(_MANIFEST_OF) for name in self._all_names() if name.startswith(_MANIFEST_OF)]
+        return sorted(path.parent.name for path in self.directory.glob(f"*/{MANIFEST}"))
+
+    def _all_names(self) -> list[str]:
         with errors_translated(self.directory):
             return sorted(self._database.list_tables().tables)
 
@@ -111,8 +151,9 @@ class Tables:
 
     def open(self, name: str) -> Any | None:
         """A table; ``None`` if it is missing or incomplete."""
+        database = self._database
         try:
-            return self._database.open_table(name)
+            return database.open_table(name)
         except (OSError, ValueError, RuntimeError):
             return None
 
@@ -124,19 +165,20 @@ class Tables:
 
     def remove(self) -> None:
         """Remove all tables, and the directory with what else is in it."""
+        if isinstance(self.directory, ObjectPrefix):
+            Tables(self.directory.parent).drop([_MANIFEST_OF + self.directory.name])
+            self.drop(self._all_names())
+            return
         shutil.rmtree(self.directory, ignore_errors=True)
 
     @cached_property
     def _database(self) -> Any:
         package = lancedb()  # takes a second or more: only when a table is needed
         with errors_translated(self.directory):
+            if isinstance(self.directory, ObjectPrefix):
+                return package.connect(self.directory.uri)
             self.directory.mkdir(parents=True, exist_ok=True)
             return package.connect(self.directory)
-
-
-def published_below(directory: Path) -> list[str]:
-    """The names of the directories in a directory that have a manifest, sorted."""
-    return sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}"))
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
@@ -155,8 +197,8 @@ def table_tag() -> str:
 
 
 @contextmanager
-def errors_translated(directory: Path) -> Iterator[None]:
-    """Raise errors of LanceDB and of the file system as ours."""
+def errors_translated(directory: Location) -> Iterator[None]:
+    """Raise errors of LanceDB, of the file system and of the object storage as ours."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -167,5 +209,7 @@ def errors_translated(directory: Path) -> Iterator[None]:
             raise DiskFullError(f"{directory}: no space left", hint="free some, and run it again") from error
         is_gone = isinstance(error, FileNotFoundError) or "not found" in str(error).lower()
         elsewhere = "set KGSPARQL_CACHE_DIR to a directory you may write to"
+        if isinstance(directory, ObjectPrefix):
+            elsewhere = "are bucket, credentials and endpoint right (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL …)?"
         hint = "it was removed meanwhile; ask again" if is_gone else elsewhere
         raise StoreError(f"{directory}: {text}", hint=hint) from error

@@ -16,6 +16,7 @@ from kgsparql.errors import (
     InputError,
     KgsparqlError,
     NotFoundError,
+    OptionError,
     StoreError,
     StoreLockedError,
 )
@@ -34,6 +35,7 @@ from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.resources import cache_directory
 from kgsparql.storage.disk_usage import size_text
 from kgsparql.storage.file_lock import lock_path, writer_lock
+from kgsparql.storage.location import location
 
 if TYPE_CHECKING:
     from kgsparql.graphs import OxigraphGraph
@@ -131,8 +133,9 @@ def _writer(path: Path) -> Check:
 def _label_index(graph: OxigraphGraph) -> Check:
     hint = f"kgsparql index -k {shlex.quote(graph.name)} makes it, for search by meaning"
     try:
-        index = open_label_index(graph, index_directory(graph, cache_directory()))
-    except IndexStaleError as error:
+        place = os.environ.get("KGSPARQL_INDEX")
+        index = open_label_index(graph, index_directory(graph, location(place) if place else cache_directory()))
+    except (IndexStaleError, OptionError, StoreError) as error:
         return failed("label index", error)
     if index is None:
         return Check("label index", "absent", "none yet: the first question makes what it needs", hint)

@@ -28,6 +28,7 @@ from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple, normalised, printable
+from kgsparql.resources import cache_directory
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import errors_translated
 
@@ -161,7 +162,9 @@ class TripleVectors:
 
 def _directory(knowledge: KnowledgeBase, embedder: Embedder) -> Path:
     key = json.dumps([RECIPE, embedder.name, knowledge.languages])
-    return knowledge.indexes.directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
+    kept = knowledge.indexes.directory
+    place = kept if isinstance(kept, Path) else cache_directory() / "labels" / kept.name  # files need a directory
+    return place / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:

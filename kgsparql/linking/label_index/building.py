@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
@@ -16,8 +15,8 @@ from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, table_tag
+from kgsparql.storage.location import Location
 
 RECIPE = "labels-6"
 """Changes whenever the rows, the keys or the tables would be made differently."""
@@ -61,7 +60,7 @@ class Builder:
     """
 
     content: IndexContent
-    directory: Path
+    directory: Location
     embedder: Embedder | None
     progress: Progress | None = None
     cancel: threading.Event | None = None
@@ -76,7 +75,7 @@ class Builder:
         """
         tables = Tables(self.directory)
         rows: Sequence[LabelRow] | None = None
-        with writer_lock(self.directory, wait_s=wait_s):
+        with tables.lock(wait_s=wait_s):
             manifest = self._usable_manifest(tables)
             if manifest is None:
                 rows = read()

@@ -27,6 +27,7 @@ from kgsparql.linking.label_index.shards import Shard
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb
+from kgsparql.storage.location import Location
 
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
@@ -34,7 +35,7 @@ EMBED_AT_ONCE = 2_000
 """Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 
 
-def index_directory(graph: OpenedGraph, parent: Path) -> Path:
+def index_directory(graph: OpenedGraph, parent: Location) -> Location:
     """The place of a graph's index below a directory: another one for other data or another recipe."""
     url = _url_of_large(graph)
     own = recipe(naming_of(graph))
@@ -50,7 +51,7 @@ def _url_of_large(graph: OpenedGraph) -> str | None:
 
 def label_index(
     graph: OpenedGraph,
-    directory: Path,
+    directory: Location,
     *,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
@@ -62,11 +63,13 @@ def label_index(
 
     One that was built is opened. Else few labels are held in memory, or embedded at once if there is an embedder; many
     are indexed for full-text search only. Those of an endpoint are always kept, as they are read over the network.
-    Where they are too many to be read, they are looked up for each question, beside those that are kept.
+    Where they are too many to be read, they are looked up for each question, beside those that are kept. In object
+    storage, where no lock keeps two processes apart, no question makes an index.
 
     :param kept: labels of an endpoint: a slice of it, and those of earlier answers.
     :param candidates: compares labels that are looked up with questions; ``embedder``, if ``None``.
     :raises IndexStaleError: if the one there was made from another graph or by another recipe.
+    :raises StoreError: if there is none in object storage, and the labels are many.
     :raises ModelMismatchError: if the one there has only vectors of another embedder, and more than are embedded here.
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
@@ -87,8 +90,14 @@ def label_index(
         _mark_large(directory)
         return index_with_lookup(graph, kept, candidates or embedder)
     is_embedded = bool(embedder and rows) and len({row.text for row in rows}) <= EMBED_AT_ONCE
-    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows):
+    is_kept = isinstance(directory, Path)
+    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and is_kept):
         return memory_index(rows, (candidates or embedder) if is_embedded else None)
+    if not is_kept:
+        raise StoreError(
+            f"{directory}: there is no index of {graph.name} as it is now",
+            hint=f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI",
+        )
     builder = _builder(graph, directory, embedder if is_embedded else None, progress, cancel)
     try:
         return builder.build(lambda: rows, wait_s=30.0)
@@ -99,23 +108,26 @@ def label_index(
         return memory_index(rows, note=note)
 
 
-def is_looked_up(graph: OpenedGraph, directory: Path) -> bool:
+def is_looked_up(graph: OpenedGraph, directory: Location) -> bool:
     """Whether the labels of a graph are known to be too many to read them."""
-    return graph.is_remote and (_url_of_large(graph) is not None or _large_mark(directory).exists())
+    is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
+    return graph.is_remote and (_url_of_large(graph) is not None or is_marked)
 
 
 def _large_mark(directory: Path) -> Path:
     return directory.with_name(f"{directory.name}.large")
 
 
-def _mark_large(directory: Path) -> None:
+def _mark_large(directory: Location) -> None:
     """Mark this graph as one with too many labels, so that nobody tries again to read them."""
+    if not isinstance(directory, Path):
+        return
     with suppress(OSError):  # where nothing can be kept, the next process finds out again
         directory.parent.mkdir(parents=True, exist_ok=True)
         _large_mark(directory).touch()
 
 
-def _index_to_use(graph: OpenedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
+def _index_to_use(graph: OpenedGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
     """The index that was built; ``None`` if it is small and has another embedder's vectors, so it is made again."""
     try:
         return open_label_index(graph, directory, embedder=embedder)
@@ -128,7 +140,7 @@ def _index_to_use(graph: OpenedGraph, directory: Path, embedder: Embedder | None
 
 def build_label_index(
     graph: OpenedGraph,
-    directory: Path,
+    directory: Location,
     *,
     embedder: Embedder | None,
     progress: Progress | None = None,
@@ -154,7 +166,7 @@ def build_label_index(
 
 def merge_label_index(
     graph: OpenedGraph,
-    directory: Path,
+    directory: Location,
     *,
     embedder: Embedder | None,
     progress: Progress | None = None,
@@ -179,7 +191,7 @@ def merge_label_index(
 
 def _builder(
     graph: OpenedGraph,
-    directory: Path,
+    directory: Location,
     embedder: Embedder | None,
     progress: Progress | None,
     cancel: threading.Event | None = None,
@@ -193,7 +205,7 @@ def _builder(
     return Builder(IndexContent.of(graph), directory, embedder, progress, cancel, origin)
 
 
-def open_label_index(graph: OpenedGraph, directory: Path, *, embedder: Embedder | None = None) -> LabelIndex | None:
+def open_label_index(graph: OpenedGraph, directory: Location, *, embedder: Embedder | None = None) -> LabelIndex | None:
     """The index that was built; ``None`` if none was, or none completely.
 
     :raises IndexStaleError: if it was made from another graph or by another recipe.

@@ -52,7 +52,7 @@ class LanceLabels(LabelSearch):
     def _table(self, name: str) -> Any:
         table = self._tables.open(name)
         if table is None:
-            gone = not self._tables.directory.exists()
+            gone = self._tables.manifest() is None
             raise StoreError(
                 f"{self._tables.directory}: the table {name} is {'gone' if gone else 'damaged'}",
                 hint="it was removed meanwhile; ask again" if gone else "delete that directory; it is made again",

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ from kgsparql.linking.label_index.building import IndexContent
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.shards import Shard
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.lance_tables import Tables, errors_translated, published_below
+from kgsparql.storage.lance_tables import Tables, errors_translated
+from kgsparql.storage.location import Location
 
 FOLDER = "shards"
 """The directory of the parts, below that of an index."""
@@ -91,7 +91,7 @@ class MergedVectors:
         return np.stack(vectors)
 
 
-def complete_parts(content: IndexContent, directory: Path, embedder: Embedder | None) -> list[Part]:
+def complete_parts(content: IndexContent, directory: Location, embedder: Embedder | None) -> list[Part]:
     """The parts of an index in their order, if all are there, complete, and of this state of the graph.
 
     :raises StoreError: if some are missing or unfinished, or they are of different counts.
@@ -99,7 +99,7 @@ def complete_parts(content: IndexContent, directory: Path, embedder: Embedder | 
     :raises ModelMismatchError: if one has vectors of another embedder, or none though there is an embedder.
     """
     folder, command = directory / FOLDER, f"kgsparql index -k {shlex.quote(content.name)}"
-    counts = sorted({int(found[1]) for name in published_below(folder) if (found := _PART.fullmatch(name))})
+    counts = sorted({int(found[1]) for name in Tables(folder).published_below() if (found := _PART.fullmatch(name))})
     if not counts:
         raise StoreError(
             f"{folder}: no shard of what {content.name} has now is finished",

@@ -29,7 +29,8 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
-from kgsparql.storage.lance_tables import MANIFEST, Tables
+from kgsparql.storage.lance_tables import Tables
+from kgsparql.storage.location import Location
 
 PAGE = 1_000
 """Entities of a page, if the endpoint gives so many solutions at once."""
@@ -166,20 +167,20 @@ def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solu
     ) from cause  # fmt: skip
 
 
-def last_directory(graph: OpenedGraph, parent: Path) -> Path | None:
+def last_directory(graph: OpenedGraph, parent: Location) -> Location | None:
     """The directory of the newest index of an endpoint that is down, below a directory; ``None`` without any.
 
     Only the endpoint itself could say whether that index is up to date.
     """
     if not isinstance(graph, WithProfile):
         return None
-    found: list[tuple[str, Path]] = []
-    for path in (parent / "labels").glob(f"*/{MANIFEST}"):
+    found: list[tuple[str, str]] = []
+    for name in Tables(parent / "labels").published_below():
         with suppress(StoreError):  # of another version: its own graph will say so
-            manifest = Tables(path.parent).manifest() or {}
+            manifest = Tables(parent / "labels" / name).manifest() or {}
             if manifest.get("account") == graph.account and manifest.get("recipe") == recipe(naming_of(graph)):
-                found.append((_read_time(manifest), path.parent))
-    return max(found)[1] if found else None
+                found.append((_read_time(manifest), name))
+    return parent / "labels" / max(found)[1] if found else None
 
 
 def _read_time(manifest: Mapping[str, Any]) -> str:
@@ -189,7 +190,7 @@ def _read_time(manifest: Mapping[str, Any]) -> str:
 
 
 def last_known(
-    graph: OpenedGraph, directory: Path | None, kept: KeptLabels, embedder: Embedder | None
+    graph: OpenedGraph, directory: Location | None, kept: KeptLabels, embedder: Embedder | None
 ) -> LabelIndex | None:
     """What is kept of the labels of an endpoint that cannot be asked, with a note about it; ``None`` if nothing is.
 

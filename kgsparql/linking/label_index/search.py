@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
+from kgsparql.storage.location import Location
 
 TYPE_WORDS = 2
 """Longer labels of classes and predicates do not count: some of their words may be names, as in `MP of the Sejm ID`."""
@@ -145,6 +145,6 @@ class LabelIndex:
     rows: int = 0
     texts: int = 0
     embedder: str | None = None
-    directory: Path | None = None
+    directory: Location | None = None
     note: str = ""
     is_partial: bool = False

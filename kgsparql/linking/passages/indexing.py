@@ -15,8 +15,8 @@ from kgsparql.linking.passages.documents import Document, Excerpt, Skipped, file
 from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import FOLDER, PASSAGE_TOKENS, RECIPE
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, table_tag
+from kgsparql.storage.location import Location
 
 OVERLAP = 4
 """A quarter of a passage may be in the next one, too."""
@@ -42,7 +42,7 @@ class IndexedTexts:
 
 
 def build_passages(
-    directory: Path,
+    directory: Location,
     texts: Path,
     *,
     source: str,
@@ -63,7 +63,7 @@ def build_passages(
     """
     checked_tokens(passage_tokens)
     files, others = files_of(texts)
-    with writer_lock(directory):
+    with Tables(directory).lock():
         labels = Tables(directory).manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")

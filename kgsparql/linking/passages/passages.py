@@ -16,6 +16,7 @@ from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of
+from kgsparql.storage.location import Location
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
@@ -52,12 +53,12 @@ class Passages:
     0
     """
 
-    def __init__(self, locate: Callable[[], Path] | None = None, source: str = "") -> None:
+    def __init__(self, locate: Callable[[], Location] | None = None, source: str = "") -> None:
         self._locate = locate
         self._source = source
 
     @cached_property
-    def _directory(self) -> Path | None:
+    def _directory(self) -> Location | None:
         return None if self._locate is None else self._locate()
 
     @cached_property
@@ -80,7 +81,7 @@ class Passages:
     @cached_property
     def note(self) -> str:
         """A note if there are no passages now, but documents were indexed for another state of this graph."""
-        if self._manifest is not None or self._directory is None or not self._source:
+        if self._manifest is not None or not isinstance(self._directory, Path) or not self._source:
             return ""
         for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
             try:

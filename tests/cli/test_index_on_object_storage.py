@@ -1,0 +1,197 @@
+"""``--index s3://…``: label and passage indexes in object storage, against a real S3 server of this machine.
+
+The server is moto's, in a process of its own. Its packages do not go with the versions of ``constraints.txt``, so they
+are installed apart: ``pip install --target DIR 'moto[server]'``, then ``KGSPARQL_MOTO=DIR pytest``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+from kgsparql.errors import OptionError
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.label_index.index import build_label_index
+from kgsparql.storage.lance_tables import Tables
+from kgsparql.storage.location import ObjectPrefix, location
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.endpoints.ports import free_port
+from tests.unit.hashed_embedder import HashedEmbedder
+from tests.unit.test_shards import assert_same_index
+
+NOBEL = FIXTURES / "nobel.ttl"
+BUCKET = "kgsparql-test"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of an S3 server with an empty bucket."""
+    environment = {**os.environ, "PYTHONPATH": os.environ.get("KGSPARQL_MOTO", "")}
+    found = subprocess.run(
+        [sys.executable, "-c", "import moto.server"], env=environment, capture_output=True, check=False
+    )
+    if found.returncode:
+        pytest.skip("no moto: see the top of this file")
+    port = free_port()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for _ in range(300):
+            try:
+                connection = HTTPConnection("127.0.0.1", port, timeout=5)
+                connection.request("PUT", f"/{BUCKET}")
+                connection.getresponse().read()
+                connection.close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        child.terminate()
+        child.wait(10)
+
+
+@pytest.fixture
+def place(server: str, tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A prefix with nothing in it, and an empty cache."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": server, "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
+        "KGSPARQL_CACHE_DIR": str(tmp_path / "cache"),
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{tmp_path.name}"
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels are searched in tables, however few they are."""
+    monkeypatch.setattr("kgsparql.linking.label_index.index.MEMORY_ROWS", 10)
+
+
+def test_an_index_in_object_storage_answers_as_one_in_the_cache(
+    run: Run, place: str, tmp_path: Path, kept: None
+) -> None:
+    made = run("index", "-k", NOBEL, "--index", place)
+    assert made.exit_code == 0, made.stderr
+    assert f"in {place}/labels/" in made.stderr
+    assert not (tmp_path / "cache" / "labels").exists()
+    local = run("index", "-k", NOBEL)
+    assert made.stderr.split(" in s3")[0] == local.stderr.split(f" in {tmp_path}")[0]
+    for words in ("Marie Curie", "Mari Curie", "physics"):
+        far, near = (run("find", words, "-k", NOBEL, *at, "-f", "json") for at in (("--index", place), ()))
+        assert (far.exit_code, far.stdout) == (near.exit_code, near.stdout)
+    assert "labels indexed" in run("info", "-k", NOBEL, "--index", place).stdout
+
+
+def test_shards_in_object_storage_are_merged_there(run: Run, place: str, kept: None) -> None:
+    assert run("index", "-k", NOBEL, "--index", place, "--shard", "2/2").exit_code == 0
+    early = run("index", "-k", NOBEL, "--index", place, "--merge")
+    assert early.exit_code == 4
+    assert "shard 1/2 is missing or not finished" in early.stderr
+    assert run("index", "-k", NOBEL, "--index", place, "--shard", "1/2").exit_code == 0
+    merged = run("index", "-k", NOBEL, "--index", place, "--merge")
+    assert merged.exit_code == 0, merged.stderr
+    indexes = Tables(ObjectPrefix(f"{place}/labels")).published_below()
+    assert len(indexes) == 1
+    assert Tables(ObjectPrefix(f"{place}/labels/{indexes[0]}/shards")).published_below() == []
+    assert "Marie" in run("find", "Marie Curie", "-k", NOBEL, "--index", place).stdout
+
+
+def test_documents_are_indexed_in_object_storage(
+    run: Run, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGSPARQL_INDEX", place)
+    made = run("index", "-k", NOBEL, "--text", FIXTURES / "texts")
+    assert made.exit_code == 0, made.stderr
+    assert "indexed 2 documents, 4 passages" in made.stderr
+    assert "unchanged: 2 documents" in run("index", "-k", NOBEL, "--text", FIXTURES / "texts").stderr
+    question = "What did Richard Feynman drop in a glass of ice water?"
+    result = run("ask", question, "-k", NOBEL, "-r", "entity", "-f", "json")
+    passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
+    assert passages[0]["source"]["document"] == "feynman.txt"
+    assert not (tmp_path / "cache" / "labels").exists()
+
+
+def test_vectors_in_object_storage_are_those_of_a_directory(place: str, tmp_path: Path) -> None:
+    store = pyoxigraph.Store()
+    store.bulk_load(path=str(NOBEL), format=pyoxigraph.RdfFormat.TURTLE)
+    graph = OxigraphGraph(store, name="nobel", fingerprint="nobel-1")
+    far, near = (
+        build_label_index(graph, parent, embedder=HashedEmbedder()) for parent in (location(place), tmp_path / "near")
+    )
+    assert_same_index(far, near, vectors=True)
+
+
+def test_a_snapshot_has_no_index_of_object_storage(run: Run, tmp_path: Path) -> None:
+    question = ("ask", "Who is Marie Curie?", "-k", NOBEL, "--record", tmp_path / "snapshot", "--index", "s3://b/x")
+    result = run(*question)
+    assert result.exit_code == 2
+    assert "a snapshot has no copy of s3://b/x" in result.stderr
+
+
+def test_questions_make_no_index_in_object_storage(
+    run: Run, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Marie" in run("find", "Marie Curie", "-k", NOBEL, "--index", place).stdout
+    monkeypatch.setattr("kgsparql.linking.label_index.index.MEMORY_ROWS", 10)
+    result = run("find", "Marie Curie", "-k", NOBEL, "--index", place)
+    assert result.exit_code == 4
+    assert "there is no index of" in result.stderr
+    assert "hint: run: kgsparql index -k" in result.stderr
+    assert Tables(ObjectPrefix(f"{place}/labels")).published_below() == []
+
+
+def test_what_a_writer_left_is_no_manifest(place: str) -> None:
+    tables = Tables(ObjectPrefix(f"{place}/labels/1f"))
+    assert tables.manifest() is None
+    tables.publish({"labels": "a"})
+    tables.publish({"labels": "b"})
+    assert tables.manifest() == {"labels": "b", "version": 1}
+    tables.remove()
+    assert tables.manifest() is None
+
+
+def test_storage_that_cannot_be_used_is_an_error_with_a_hint(
+    run: Run, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = run("find", "Marie Curie", "-k", NOBEL, "--index", "s3://no-such-bucket/x")
+    assert absent.exit_code == 4
+    assert "hint: are bucket, credentials and endpoint right" in absent.stderr
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+    down = run("index", "-k", NOBEL, "--index", place)
+    assert down.exit_code == 4
+    assert "hint: are bucket, credentials and endpoint right" in down.stderr
+
+
+@pytest.mark.parametrize("text", ["http://bucket/x", "s3://", "file:///x", "s3://b//x", "s3://b/x?y=1"])
+def test_what_is_no_place_is_an_option_error(run: Run, text: str) -> None:
+    with pytest.raises(OptionError, match="is no place for an index"):
+        location(text)
+    assert run("find", "Marie Curie", "-k", NOBEL, "--index", text).exit_code == 2
+
+
+def test_an_index_may_be_in_another_directory(run: Run, tmp_path: Path) -> None:
+    assert run("index", "-k", NOBEL, "--index", tmp_path / "here").exit_code == 0
+    assert list((tmp_path / "here" / "labels").iterdir())
+    shutil.rmtree(tmp_path / "here")
+
+
+def test_a_directory_that_cannot_be_written_is_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = run("index", "-k", NOBEL, "--index", tmp_path / "file")
+    assert result.exit_code == 4
+    assert "hint: " in result.stderr
