@@ -67,10 +67,10 @@ def measure(triples: int) -> dict[str, tuple[float, float]]:
             "ask, again": ask,
             "find a name mistyped": ("find", once[:-1], "-k", str(store), "--embedder", "none"),
         }
-        return {name: _run(arguments, Path(place, "cache")) for name, arguments in commands.items()}
+        return {name: run(arguments, Path(place, "cache")) for name, arguments in commands.items()}
 
 
-def _run(arguments: tuple[str, ...], cache: Path) -> tuple[float, float]:
+def run(arguments: tuple[str, ...], cache: Path) -> tuple[float, float]:
     environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(

@@ -13,6 +13,7 @@ from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
 
 if TYPE_CHECKING:
+    from kgsparql.linking.label_index.search import LabelIndex
     from kgsparql.linking.label_index.shards import Shard
     from kgsparql.linking.passages.indexing import IndexedTexts
 
@@ -63,8 +64,9 @@ def index(
     the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
     page at a time: what was read before a stop is kept, and a higher --limit adds to it.
 
-    A large graph can be indexed by many processes, on machines that share the cache directory: each does its --shard,
-    and when all are done, --merge makes the index that one run would have made.
+    A large graph can be indexed by many processes, on machines that share the cache directory or --index: each does its
+    --shard, and when all are done, --merge makes the index that one run would have made. With --text the shards are of
+    the documents, and the labels must have been indexed before.
     """
     _check_together(class_, text, shard, merge=merge)
     part = None if shard is None else _parsed(shard)
@@ -74,24 +76,28 @@ def index(
 
         files_of(text)  # errors of the directory come before anything long begins
         checked_tokens(passage_tokens)
-    texts = None
+    built, texts, edges = None, None, 0
     with graph.opened(embedder=embedder) as knowledge:
         if class_:
             built = knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
-        else:
+        elif text is None or (part is None and not merge):
             built = knowledge.indexes.merge() if merge else knowledge.indexes.build(part)
-        edges = 0 if class_ or part else knowledge.index_paths()
+            edges = 0 if part else knowledge.index_paths()
         if text is not None:
-            texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
-    meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
-    if part is not None:
-        graph.say(f"indexed {built.rows:,} labels of shard {part} in {built.directory}")
-        return
-    graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
+            texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens, shard=part, merge=merge)
+    if built is not None:
+        graph.say(f"indexed {built.rows:,} labels{_way(built, part)}, in {built.directory}")
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is not None:
         _say_what_was_indexed(graph, texts)
+
+
+def _way(built: LabelIndex, part: Shard | None) -> str:
+    """Of which shard the labels are, or how they are searched."""
+    if part is not None:
+        return f" of shard {part}"
+    return f", searched by spelling and by meaning ({built.embedder})" if built.embedder else ", searched by spelling"
 
 
 def _parsed(shard: str) -> Shard:

@@ -243,11 +243,13 @@ class LabelIndexes:
         read_slice(self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress)
         return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress)
 
-    def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
-        """Cut the documents of a directory into passages, and find what they mention."""
+    def index_texts(
+        self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS, shard: Shard | None = None, merge: bool = False
+    ) -> IndexedTexts:
+        """Cut the documents of a directory into passages, and find what they mention; as :func:`build_passages`."""
         built = build_passages(
             self.directory, texts, source=self.graph.name, passage_tokens=passage_tokens,
-            languages=self._languages, progress=self.progress,
+            languages=self._languages, progress=self.progress, shard=shard, merge=merge,
         )  # fmt: skip
         self.__dict__.pop("passages", None)
         return built

@@ -23,6 +23,7 @@ MANIFEST = "kgsparql-index.json"
 """The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
 _MANIFEST_OF = "manifest-of-"
 _VERSION = 1
+_AT_ONCE = 8_192
 _importing = threading.Lock()
 _REST_CLIENT = "lance_namespace_urllib3_client"
 """What LanceDB imports for tables on a server, which are not used here: its 366 checks are half of the import."""
@@ -156,6 +157,20 @@ class Tables:
             return database.open_table(name)
         except (OSError, ValueError, RuntimeError):
             return None
+
+    def batches(self, name: str) -> Iterator[Any]:
+        """The rows of a table in the order in which they were written, as pyarrow tables of some thousand rows.
+
+        :raises StoreError: if it is missing or damaged.
+        """
+        table = self.open(name)
+        if table is None:
+            raise StoreError(f"{self.directory}: the table {name} is damaged", hint="delete that directory")
+        count = table.count_rows()
+        for at in range(0, count, _AT_ONCE):
+            with errors_translated(self.directory):
+                found = table.take_offsets(list(range(at, min(count, at + _AT_ONCE)))).to_arrow()
+            yield found
 
     def drop(self, names: Iterable[str]) -> None:
         """Remove tables, complete or not."""

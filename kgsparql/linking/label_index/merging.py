@@ -19,12 +19,11 @@ from kgsparql.linking.label_index.building import IndexContent
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.shards import Shard
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.lance_tables import Tables, errors_translated
+from kgsparql.storage.lance_tables import Tables
 from kgsparql.storage.location import Location
 
 FOLDER = "shards"
 """The directory of the parts, below that of an index."""
-_AT_ONCE = 8_192
 _PART = re.compile(r"[0-9]+-of-([0-9]+)")
 
 
@@ -38,25 +37,14 @@ class Part:
     def rows(self) -> Iterator[LabelRow]:
         """Its rows, sorted."""
         columns = list(LabelRow._fields)
-        for found in self._batches(self.manifest["labels"]):
+        for found in self.tables.batches(self.manifest["labels"]):
             yield from map(LabelRow._make, zip(*(found[name].to_pylist() for name in columns), strict=True))
 
     def vectors(self, embedder: str) -> Iterator[tuple[str, NDArray[np.float32]]]:
         """Its texts, sorted, with their vectors."""
-        for found in self._batches(self.manifest["vectors"][embedder]["table"]):
+        for found in self.tables.batches(self.manifest["vectors"][embedder]["table"]):
             flat = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             yield from zip(found["text"].to_pylist(), flat.reshape(len(found), -1), strict=True)
-
-    def _batches(self, name: str) -> Iterator[Any]:
-        """The rows of a table, in the order in which they were written."""
-        table = self.tables.open(name)
-        if table is None:
-            raise StoreError(f"{self.tables.directory}: the table {name} is damaged", hint="delete that directory")
-        count = table.count_rows()
-        for at in range(0, count, _AT_ONCE):
-            with errors_translated(self.tables.directory):
-                found = table.take_offsets(list(range(at, min(count, at + _AT_ONCE)))).to_arrow()
-            yield found
 
 
 def merged_rows(parts: Sequence[Part]) -> Iterator[LabelRow]:
@@ -99,10 +87,24 @@ def complete_parts(content: IndexContent, directory: Location, embedder: Embedde
     :raises ModelMismatchError: if one has vectors of another embedder, or none though there is an embedder.
     """
     folder, command = directory / FOLDER, f"kgsparql index -k {shlex.quote(content.name)}"
+    parts = []
+    for shard, part in finished_shards(folder, content.name, command):
+        _check(part.manifest, shard, content, embedder, f"run: {command} --shard {shard}")
+        parts.append(part)
+    return parts
+
+
+def finished_shards(folder: Location, of: str, command: str) -> Iterator[tuple[Shard, Part]]:
+    """The shards in a directory, in their order, with what was indexed of them.
+
+    :param of: the graph they are of.
+    :param command: that indexes one, with ``--shard`` behind it.
+    :raises StoreError: if one is missing or unfinished, or they are of different counts.
+    """
     counts = sorted({int(found[1]) for name in Tables(folder).published_below() if (found := _PART.fullmatch(name))})
     if not counts:
         raise StoreError(
-            f"{folder}: no shard of what {content.name} has now is finished",
+            f"{folder}: no shard of what {of} has now is finished",
             hint=f"run: {command} --shard 1/16, and so on to 16/16",
         )
     if len(counts) > 1:
@@ -110,18 +112,20 @@ def complete_parts(content: IndexContent, directory: Location, embedder: Embedde
         raise StoreError(
             f"{folder}: there are shards of several counts, as {written}", hint="delete those that are not to be merged"
         )
-    return [
-        _checked_part(Tables(folder / shard.folder), content, shard, embedder, f"run: {command} --shard {shard}")
-        for shard in (Shard(number, counts[0]) for number in range(1, counts[0] + 1))
-    ]
+    for shard in (Shard(number, counts[0]) for number in range(1, counts[0] + 1)):
+        tables = Tables(folder / shard.folder)
+        manifest = tables.manifest()
+        if manifest is None:
+            raise StoreError(
+                f"{tables.directory}: shard {shard} is missing or not finished for what {of} has now",
+                hint=f"run: {command} --shard {shard}",
+            )
+        yield shard, Part(tables, manifest)
 
 
-def _checked_part(tables: Tables, content: IndexContent, shard: Shard, embedder: Embedder | None, again: str) -> Part:
-    manifest = tables.manifest()
-    if manifest is None:
-        raise StoreError(
-            f"{tables.directory}: shard {shard} is missing or not finished for what {content.name} has now", hint=again
-        )
+def _check(
+    manifest: dict[str, Any], shard: Shard, content: IndexContent, embedder: Embedder | None, again: str
+) -> None:
     if not content.is_in(manifest):
         raise IndexStaleError(f"shard {shard} was made from other data than {content.name} has now", hint=again)
     there, wanted = sorted(manifest["vectors"]), [] if embedder is None else [embedder.name]
@@ -130,4 +134,3 @@ def _checked_part(tables: Tables, content: IndexContent, shard: Shard, embedder:
             f"shard {shard} has vectors of {', '.join(there) or 'no model'}, not of {', '.join(wanted) or 'no model'}",
             hint=f"merge with the --embedder that the shards have, or {again} with that of the merge",
         )
-    return Part(tables, manifest)
