@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from kgsparql.errors import IndexStaleError, ModelMismatchError, OptionError, StoreError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.index import build_label_index, merge_label_index, open_label_index
-from kgsparql.linking.label_index.lance import LanceLabels
-from kgsparql.linking.label_index.merging import FOLDER
+from kgsparql.linking.label_index.lance import LanceLabels, write_rows
+from kgsparql.linking.label_index.merging import FOLDER, Part
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.shards import Shard
-from kgsparql.storage.lance_tables import MANIFEST
+from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.conftest import FIXTURES
 from tests.unit.hashed_embedder import HashedEmbedder
 
@@ -133,6 +133,17 @@ def test_shards_of_any_graph_have_its_rows_once(data: st.DataObject) -> None:
 
 
 # Merging
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 250_000])
+def test_rows_are_the_same_however_many_are_written_at_once(
+    nobel: OxigraphGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    rows = read_labels(nobel)[:120]
+    monkeypatch.setattr("kgsparql.linking.label_index.lance._WRITTEN_AT_ONCE", at_once)
+    tables = Tables(tmp_path)
+    manifest = write_rows(tables, rows, "nobel", "tag")
+    assert list(Part(tables, manifest).rows()) == rows
 
 
 @pytest.mark.parametrize("count", [1, 3, 16])

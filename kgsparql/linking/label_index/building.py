@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
 from kgsparql.linking.label_index.lance import opened_index, write_labels, write_rows
-from kgsparql.linking.label_index.rows import LabelRow, Progress
+from kgsparql.linking.label_index.rows import Progress, Rows
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
@@ -67,14 +67,14 @@ class Builder:
     more: Mapping[str, Any] = field(default_factory=dict)
     is_part: bool = False
 
-    def build(self, read: Callable[[], Sequence[LabelRow]], *, wait_s: float) -> LabelIndex:
+    def build(self, read: Callable[[], Rows], *, wait_s: float) -> LabelIndex:
         """The index, after doing all that was not done before.
 
         :param read: gives the labels; called if they are needed.
         :param wait_s: seconds to wait for another process that is building it.
         """
         tables = Tables(self.directory)
-        rows: Sequence[LabelRow] | None = None
+        rows: Rows | None = None
         with tables.lock(wait_s=wait_s):
             manifest = self._usable_manifest(tables)
             if manifest is None:
@@ -92,7 +92,7 @@ class Builder:
             return None
         return manifest if tables.open(manifest["labels"]) is not None else None
 
-    def _write_labels(self, tables: Tables, rows: Sequence[LabelRow]) -> dict[str, Any]:
+    def _write_labels(self, tables: Tables, rows: Rows) -> dict[str, Any]:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
         write = write_rows if self.is_part else write_labels

@@ -18,7 +18,7 @@ from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent,
 from kgsparql.linking.label_index.kept_labels import KeptLabels
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
-from kgsparql.linking.label_index.merging import FOLDER, MergedVectors, complete_parts, merged_rows
+from kgsparql.linking.label_index.merging import FOLDER, MergedRows, MergedVectors, complete_parts
 from kgsparql.linking.label_index.partial_index import index_with_lookup
 from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.rows import Progress
@@ -183,7 +183,7 @@ def merge_label_index(
     builder = _builder(graph, directory, embedder, progress)
     parts = complete_parts(builder.content, directory, embedder)
     vectors = None if embedder is None else MergedVectors(parts, embedder)
-    index = replace(builder, embedder=vectors).build(lambda: list(merged_rows(parts)), wait_s=0.0)
+    index = replace(builder, embedder=vectors).build(lambda: MergedRows(parts), wait_s=0.0)
     for part in parts:
         part.tables.remove()
     return index

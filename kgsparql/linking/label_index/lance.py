@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
 from kgsparql.linking.label_index.memory import nearest_places
-from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.rows import LabelRow, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.label_index.spelling import SpellingSearch, by_length, signatures
 from kgsparql.linking.label_index.vectors import EXACT_VECTORS
@@ -23,6 +24,8 @@ _KEYS_AT_ONCE = 5_000
 MAX_COMPARED = 5_000_000
 """Up to so many keys, or words, are read into memory to look for typing errors."""
 _COLUMNS = list(LabelRow._fields)
+_WRITTEN_AT_ONCE = 250_000
+"""Rows that are written together: each write is a new version of the table, and holds its rows in memory."""
 
 
 class LanceLabels(LabelSearch):
@@ -183,25 +186,31 @@ def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | 
     return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
 
 
-def write_rows(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
+def write_rows(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, Any]:
     """Write the rows, without anything to search them by; gives what the manifest says about them."""
     return _written_rows(tables, rows, source, tag)[1]
 
 
-def _written_rows(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> tuple[Any, dict[str, Any]]:
+def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[Any, dict[str, Any]]:
     """The table of the rows, and what the manifest says about them."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
-    columns["degree"] = pa.array(columns["degree"], pa.int32())
-    columns["source"] = pa.array([source] * len(rows), pa.string())
+    columns = [*_COLUMNS, "source"]
     schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
-    name = f"labels_{tag}"
-    table = tables.create(name, pa.table(columns, schema=schema))
+    name, table, unread = f"labels_{tag}", None, iter(rows)
+    while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or table is None:
+        data = pa.table(
+            [*([row[i] for row in some] for i in range(len(_COLUMNS))), [source] * len(some)], schema=schema
+        )
+        if table is None:
+            table = tables.create(name, data)
+        else:
+            with errors_translated(tables.directory):
+                table.add(data)
     return table, {"labels": name, "rows": len(rows), "texts": len({row.text for row in rows}), "vectors": {}}
 
 
-def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
+def write_labels(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, Any]:
     """Write the rows and their words, and index both; gives what the manifest says about them."""
     import pyarrow as pa
 
@@ -212,7 +221,7 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
     counts = pa.array([vocabulary.counts[word] for word in listed], pa.int32())
     kept = tables.create(f"words_{tag}", _spelled("word", listed).append_column("labels", counts))
     tables.create(f"keys_{tag}", _spelled("key", by_length({row.key for row in rows})))
-    if rows:
+    if len(rows):
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
         with errors_translated(tables.directory):
             labels.create_index("key", config=indexes.BTree())

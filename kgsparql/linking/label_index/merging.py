@@ -47,9 +47,17 @@ class Part:
             yield from zip(found["text"].to_pylist(), flat.reshape(len(found), -1), strict=True)
 
 
-def merged_rows(parts: Sequence[Part]) -> Iterator[LabelRow]:
-    """The rows of all parts in the order of one index."""
-    return heapq.merge(*(part.rows() for part in parts))
+@dataclass(frozen=True, slots=True)
+class MergedRows:
+    """The rows of all parts in the order of one index; read from the parts each time, so that few are in memory."""
+
+    parts: Sequence[Part]
+
+    def __len__(self) -> int:
+        return sum(part.manifest["rows"] for part in self.parts)
+
+    def __iter__(self) -> Iterator[LabelRow]:
+        return heapq.merge(*(part.rows() for part in self.parts))
 
 
 class MergedVectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kgsparql.rdf.terms import normalised
 
@@ -38,6 +38,14 @@ class LabelRow(NamedTuple):
     language: str = ""
     kind: Kind = "entity"
     degree: int = 0
+
+
+class Rows(Protocol):
+    """Rows that can be counted, and read several times: a list, or what is read from disk each time."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[LabelRow]: ...
 
 
 def clean_text(text: str) -> str:
