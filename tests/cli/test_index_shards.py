@@ -51,7 +51,7 @@ def test_what_cannot_be_merged_is_one_line_and_a_hint(run: Run, tmp_path: Path) 
     missing = run("index", "-k", graph, "--merge")
     assert missing.exit_code == 4
     assert "shard 2/2 is missing or not finished" in missing.stderr
-    assert f"hint: run: kgsparql index -k {graph} --shard 2/2" in missing.stderr
+    assert f"hint: with the options of the others, run: kgsparql index -k {graph} --shard 2/2" in missing.stderr
     with graph.open("a", encoding="utf-8") as more:
         more.write("<http://e.org/new> <http://www.w3.org/2000/01/rdf-schema#label> 'new' .\n")
     assert run("index", "-k", graph, "--shard", "2/2").exit_code == 0

@@ -190,7 +190,7 @@ def test_a_missing_shard_is_named(nobel: OxigraphGraph, tmp_path: Path) -> None:
     index_shards(nobel, tmp_path, 4, leave_out=3)
     with pytest.raises(StoreError, match=r"shard 3/4 is missing") as caught:
         merge_label_index(nobel, tmp_path, embedder=None)
-    assert caught.value.hint == "run: kgsparql index -k nobel --shard 3/4"
+    assert caught.value.hint == "with the options of the others, run: kgsparql index -k nobel --shard 3/4"
     build_label_index(nobel, tmp_path, embedder=None, shard=Shard(3, 4))
     assert merge_label_index(nobel, tmp_path, embedder=None).rows
 

@@ -97,7 +97,9 @@ def complete_parts(content: IndexContent, directory: Location, embedder: Embedde
     folder, command = directory / FOLDER, f"kgsparql index -k {shlex.quote(content.name)}"
     parts = []
     for shard, part in finished_shards(folder, content.name, command):
-        _check(part.manifest, shard, content, embedder, f"run: {command} --shard {shard}")
+        _check(
+            part.manifest, shard, content, embedder, f"with the options of the others, run: {command} --shard {shard}"
+        )
         parts.append(part)
     return parts
 
@@ -126,7 +128,7 @@ def finished_shards(folder: Location, of: str, command: str) -> Iterator[tuple[S
         if manifest is None:
             raise StoreError(
                 f"{tables.directory}: shard {shard} is missing or not finished for what {of} has now",
-                hint=f"run: {command} --shard {shard}",
+                hint=f"with the options of the others, run: {command} --shard {shard}",
             )
         yield shard, Part(tables, manifest)
 
@@ -140,5 +142,5 @@ def _check(
     if there != wanted:
         raise ModelMismatchError(
             f"shard {shard} has vectors of {', '.join(there) or 'no model'}, not of {', '.join(wanted) or 'no model'}",
-            hint=f"merge with the --embedder that the shards have, or {again} with that of the merge",
+            hint=f"merge with the --embedder that all shards have, or {again}",
         )

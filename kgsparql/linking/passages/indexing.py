@@ -118,7 +118,7 @@ def _parts(folder: Location, files: Sequence[Path], directory: Path, made_of: Se
         if part.manifest.get("digest") != _digest(own, directory, made_of):
             raise IndexStaleError(
                 f"shard {shard} was made of other documents, labels or --passage-tokens",
-                hint=f"run: {command} --shard {shard}",
+                hint=f"with the options of the others, run: {command} --shard {shard}",
             )
         parts.append(part)
     return parts
