@@ -86,7 +86,8 @@ def index(
         if text is not None:
             texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens, shard=part, merge=merge)
     if built is not None:
-        graph.say(f"indexed {built.rows:,} labels{_way(built, part)}, in {built.directory}")
+        where = f", in {built.directory}" if built.directory else ""  # of several graphs each has its own
+        graph.say(f"indexed {built.rows:,} labels{_way(built, part)}{where}")
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is not None:

@@ -69,7 +69,8 @@ class Shard:
         [2]
         """
         least, beyond = self.bounds
-        return least <= hashlib.md5(key.encode(), usedforsecurity=False).hexdigest() < beyond
+        written = key.encode(errors="surrogatepass")  # names of files may have any bytes
+        return least <= hashlib.md5(written, usedforsecurity=False).hexdigest() < beyond
 
     def only(self, query: Query) -> Query:
         """A query with the parameters ``?least`` and ``?beyond`` for the entities of this shard alone."""
