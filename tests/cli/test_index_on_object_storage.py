@@ -42,7 +42,7 @@ def server() -> Iterator[str]:
         [sys.executable, "-c", "import moto.server"], env=environment, capture_output=True, check=False
     )
     if found.returncode:
-        pytest.skip("no moto: see the top of this file")
+        (pytest.fail if os.environ.get("KGSPARQL_ALL_ENGINES") else pytest.skip)("no moto: see the top of this file")
     port = free_port()
     child = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
