@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from kgsparql.events import PathsSearched
 from kgsparql.exploration.adjacency_search import neighbours_of, ranges, walked_steps
-from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.exploration.results import NeighbourGroup
+from kgsparql.exploration.results import Found, NeighbourGroup
 from kgsparql.graphs.adjacency import AdjacencyView
-from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
@@ -55,9 +53,11 @@ class HopsByNumber:
     """The hops from terms that are walked.
 
     The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
+
+    :param asked: gives the neighbours of entities by some steps of each, at most so many a group, from queries.
     """
 
-    graph: KnowledgeGraph
+    asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]]
     view: AdjacencyView
     direction: Directions
     skipped: frozenset[IRI]
@@ -161,7 +161,7 @@ class HopsByNumber:
         for entity, tail, step in zip(self.terms(tails), tails.tolist(), steps.tolist(), strict=True):
             asked[cast("IRI", entity)].append(self.step(step))
             numbers[entity, self.step(step)] = (tail, step)
-        found = neighbours(self.graph, asked, steps=asked, limit=limit)
+        found = self.asked(asked, limit)
         if any(isinstance(end, BlankNode) for group in found.items for end in group.neighbours):
             raise NotByNumbersError
         return {numbers[group.entity, group.step]: group for group in found.items}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from kgsparql.exploration.adjacency_hops import (
 )
 from kgsparql.exploration.adjacency_search import ranges
 from kgsparql.exploration.batched_select import order_key
-from kgsparql.exploration.neighbourhood import cut_of_group
+from kgsparql.exploration.neighbourhood import by_steps, cut_of_group
 from kgsparql.exploration.query_levels import EndsOfPaths, Level, QueryLevel, Walking
 from kgsparql.exploration.results import Found, PredicatePath
 from kgsparql.graphs.adjacency import AdjacencyView
@@ -40,7 +41,7 @@ def first_level(walking: Walking, view: AdjacencyView) -> AdjacencyLevel | None:
     if number is None or view.adjacency.has_statements:
         return None
     row, none = np.array([number]), np.array([_NONE])
-    hops = HopsByNumber(walking.graph, view, walking.direction, walking.skipped)
+    hops = HopsByNumber(partial(by_steps, walking.graph), view, walking.direction, walking.skipped)
     return AdjacencyLevel(walking, hops, (PropertyPath(()),), none, none + 1, row, np.array([[_NONE] * 2]))
 
 

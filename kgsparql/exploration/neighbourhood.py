@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TypeAlias, cast
 
@@ -127,6 +128,11 @@ def neighbours(
     return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
 
 
+def by_steps(graph: KnowledgeGraph, steps: Mapping[IRI, Sequence[Step]], limit: int) -> Found[NeighbourGroup]:
+    """The neighbours of some entities, of each by its own steps: always from queries."""
+    return neighbours(graph, steps, steps=steps, limit=limit)
+
+
 def _by_numbers(
     graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]] | None:
@@ -136,7 +142,7 @@ def _by_numbers(
         return None
     from kgsparql.exploration.adjacency_hops import HopsByNumber, neighbours_by_number
 
-    found = neighbours_by_number(HopsByNumber(graph, view, direction, chosen.skip), starts, limit)
+    found = neighbours_by_number(HopsByNumber(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
     if found is None:
         return None
     groups, others = found
