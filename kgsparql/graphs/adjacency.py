@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOLDER = "adjacency"
 """Of the cache directory."""
-RECIPE = "adjacency-2"
+RECIPE = "adjacency-3"
 """Changes whenever the arrays would be made differently."""
 
 IS_CLASS = 1 << 15
@@ -68,7 +68,7 @@ class Adjacency:
     :param others: the neighbours, those of one term together.
     :param steps: how each is reached: twice the number of the predicate, and 1 more if the neighbour is the subject.
     :param literals: the numbers of the predicates that lead from each term to a literal, in order.
-    :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``.
+    :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``; made of their numbers when opened.
     :param about: the number of triples with each term as subject or object, literals included, at most
         ``MOST_DEGREE``; and ``IS_CLASS``.
     :param has_statements: whether there are statements of a Wikibase.
@@ -80,7 +80,7 @@ class Adjacency:
     starts: npt.NDArray[np.unsignedinteger]
     others: npt.NDArray[np.uint32]
     steps: npt.NDArray[np.unsignedinteger]
-    literal_starts: npt.NDArray[np.unsignedinteger]
+    literal_starts: npt.NDArray[np.int64]
     literals: npt.NDArray[np.unsignedinteger]
     about: npt.NDArray[np.uint16]
     has_statements: bool
@@ -108,6 +108,8 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     about, arrays = found
     if {name: about.get(name) for name in revision.made_of} != revision.made_of:
         return None
+    import numpy as np
+
     predicates = tuple(map(IRI, about["predicates"]))
     return Adjacency(
         predicates,
@@ -116,7 +118,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
         arrays["starts"],
         arrays["others"],
         arrays["steps"],
-        arrays["literal_starts"],
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(arrays["literal_counts"], dtype=np.int64)]),
         arrays["literals"],
         arrays["about"],
         any(claim_kind(predicate) == "claim" for predicate in predicates),

@@ -171,6 +171,7 @@ def _write_neighbours(writer: ArrayWriter, work: Path, terms: _Terms, predicates
     degrees = _number_edges(work, terms)
     _number_literals(work, terms)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
+    literal_type = "<u1" if len(predicates) <= 1 << 8 else step_type
     counts, literals, described = (np.zeros(len(terms), np.int64) for _ in range(3))
     with ExitStack() as files:
         others_file = files.enter_context(writer.array("others", "<u4"))
@@ -183,21 +184,16 @@ def _write_neighbours(writer: ArrayWriter, work: Path, terms: _Terms, predicates
             literals[low:high], described[low:high], by = _literals(work, low, high)
             others_file.write(others.tobytes())
             steps_file.write(steps.astype(step_type).tobytes())
-            literals_file.write(by.astype(step_type).tobytes())
-    for name, file_name in (("steps", "steps"), ("literals", "described_by")):
-        with writer.array(name, step_type) as file, (work / file_name).open("rb") as kept:
+            literals_file.write(by.astype(literal_type).tobytes())
+    for name, kind, file_name in (("steps", step_type, "steps"), ("literals", literal_type, "described_by")):
+        with writer.array(name, kind) as file, (work / file_name).open("rb") as kept:
             shutil.copyfileobj(kept, file)
-    writer.write("starts", _starts(counts))
-    writer.write("literal_starts", _starts(described))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    writer.write("starts", starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8"))
+    writer.write("literal_counts", described.astype("<u1" if described.max(initial=0) < 1 << 8 else "<u4"))
     about = np.minimum(counts + literals, MOST_DEGREE).astype("<u2")
     about[_classes(work, terms, predicates)] |= IS_CLASS
     writer.write("about", about)
-
-
-def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Where those of each term begin, and those of the last one end."""
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
 
 
 def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
