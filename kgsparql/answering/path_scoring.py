@@ -108,7 +108,9 @@ def path_scores(
     if not (weights.nested or weights.arrow or weights.reversed):
         worded = ()
     scores = path_features(question, paths, labels, ranker, worded=worded) @ weights.signed
-    scores -= _OTHER_WAY * np.array([goes_other_way(question, p.path.steps[0], labels) for p in paths])
+    first = [p.path.steps[0] for p in paths]
+    other_way = {step: goes_other_way(question, step, labels) for step in set(first)}
+    scores -= _OTHER_WAY * np.array([other_way[step] for step in first])
     return scores - _off_for_dates(question, paths)
 
 

@@ -12,6 +12,7 @@ import pytest
 from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
 from kgsparql.models.embedders.onnx import has_onnx
 from kgsparql.models.embedders.onnx_export import FOLDER
+from kgsparql.models.embedders.onnx_model import _MOST_CELLS, _MOST_PADDING, _batches
 from kgsparql.storage.file_lock import writer_lock
 
 pytestmark = pytest.mark.skipif(
@@ -87,3 +88,13 @@ def test_a_model_that_cannot_be_exported_is_an_error_that_says_why(
     with pytest.raises(onnx_export.EmbeddingError, match="cannot be exported to ONNX: "):
         onnx_export.exported_model(LocalModel("model", model))
     assert list((tmp_path / "cache" / FOLDER).iterdir()) == []
+
+
+def test_texts_of_like_length_are_a_batch_and_padding_is_bounded() -> None:
+    lengths = [30, 5, 5, 6, 31, 5, 60, 8] + [250] * 20
+    batches = _batches(lengths)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    assert batches[:4] == [[1, 2, 5, 3, 7], [0, 4], [6], list(range(8, 16))]  # 2 048 tokens hold eight of 250
+    for batch in batches:
+        assert sum(lengths[batch[-1]] - lengths[place] for place in batch) <= _MOST_PADDING
+        assert len(batch) * lengths[batch[-1]] <= _MOST_CELLS
