@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgsparql.linking.label_index.search import LabelSearch
+from kgsparql.linking.label_index.search import LabelSearch, Vocabulary
+from kgsparql.linking.label_index.spelling import unlikeliness
 from kgsparql.linking.label_matching import similarity
-from kgsparql.linking.words import TextToken, is_unspaced
+from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, words
 
 LEAST_CORRECTED = 6
 """Characters of a name in which a mistyped word is corrected: shorter ones are one letter from too many others."""
+LEAST_ALONE = 5
+"""As ``LEAST_CORRECTED``, for a word without a capital where nothing else in the question may be a name. A capital says
+that it is one, which may not be in the graph: of five letters, a quarter of such names are one letter from a label."""
 _SHORT = 2
 """Characters of a word, or a name, that is too short to be mistyped."""
 _MOST = 20
 """Words of labels that one word may be."""
 _MOST_KEYS = 50
 """Keys of labels that one text may be."""
+_FEW = 3
+"""Of more labels that are one letter away, none is likely to be meant."""
+_LONGEST = 6
+"""Words of a name that is looked for, though labels have each of its words."""
+_LEAST_NAME = 7
+"""Characters of such a name."""
+_MORE_USUAL = 10
+"""So many times as many labels must have a word as the word that was typed, if that is no mistake of the labels."""
+_MOST_LABELS = 1_000_000
+"""Where there are more, names whose words are all known are not looked for: it takes long, and they are like others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A word that a token may be.
+    """The key of a label that some words of a question may be.
 
-    :param place: number of the token.
-    :param likeness: in [0, 1]: how alike the name is to what the question has.
+    :param likeness: in [0, 1]: how alike it is to what the question has.
+    :param is_likely: whether it is more likely to be meant than what was typed.
     """
 
-    place: int
-    word: str
+    key: str
     likeness: float
+    is_likely: bool = True
 
 
 def near_keys(search: LabelSearch, key: str) -> dict[str, int]:
@@ -43,25 +57,40 @@ def _nearest(near: Callable[..., list[tuple[str, int]]], text: str) -> list[tupl
     return found or (near(text, edits=2) if len(text) >= LEAST_CORRECTED else [])
 
 
+def _likeness(text: str, other: str, edits: int = 1) -> float:
+    """The share of a text that is right, if it is a mistyped form of another; a little less for unlikely errors."""
+    _, *unlikely = unlikeliness(text, other, edits)
+    return 1 - (edits + sum(unlikely) / 10) / len(text)
+
+
+def _differs_at_end(text: str, other: str) -> bool:
+    same = max(len(text), len(other)) - 1
+    return text[:same] == other[:same]
+
+
 @dataclass(frozen=True)
 class Corrections:
-    """The words of a question that no label has, and the words of labels that are nearest to them.
-
-    A word that a label has is spelled right, whatever it is like.
+    """The words of a question that no label has, or that make no label together, and the labels nearest to them.
 
     :param content: numbers of the tokens that are no stop words.
     :param small: numbers of those without a capital, in a question that writes names with capitals.
+    :param is_cased: whether it is such a question.
     """
 
     tokens: Sequence[TextToken]
     content: Collection[int]
     small: Collection[int]
+    is_cased: bool
     search: LabelSearch
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return self.search.vocabulary({token.text for token in self.tokens})
 
     @cached_property
     def unknown(self) -> frozenset[int]:
         """Numbers of the tokens that may be mistyped."""
-        counts = self.search.vocabulary({token.text for token in self.tokens}).counts
+        counts = self._vocabulary.counts
         return frozenset(
             i for i in self.content
             if not counts.get(word := self.tokens[i].text) and not is_unspaced(word[0])
@@ -76,29 +105,80 @@ class Corrections:
     @property
     def words(self) -> list[str]:
         """Words of labels that mistyped words may be, whatever is beside them."""
-        return [word for i, near in self._near.items() for word, _ in near if self._likeness(i, word)]
+        return [word for i, near in self._near.items() for word, _ in near if self._similarity(i, word)]
 
     def is_lost(self, i: int) -> bool:
         """Whether a token may be a mistyped name, but no label has a word that is near to it."""
         return i in self.unknown and i not in self.small and i not in self._near
 
-    def within(self, start: int, end: int, length: int) -> Iterator[Correction]:
-        """What the only mistyped word from ``start`` to before ``end`` may be.
+    def of(self, start: int, end: int) -> Iterator[Correction]:
+        """What the tokens from ``start`` to before ``end`` may be, if one of them is mistyped."""
+        content = [i for i in range(start, end) if i in self.content]
+        unknown = self.unknown.intersection(content)
+        if not unknown:
+            yield from self._of_known(start, end)
+        elif len(unknown) == 1:
+            yield from self._of_word(start, end, *unknown)
+            if len(content) == 1 and self._is_alone(content[0]):
+                yield from self._of_alone(key_of(self.tokens[start:end]))
+
+    def _of_word(self, start: int, end: int, place: int) -> Iterator[Correction]:
+        """With a word of labels for the one that no label has.
 
         Where one letter makes another name of a word, as of `Faust` and `Fausta`, it only counts beside another word.
-
-        :param length: of all these words together, in characters.
         """
-        unknown = self.unknown.intersection(range(start, end))
-        if len(unknown) != 1:
-            return
-        (place,) = unknown
-        has_others = length >= LEAST_CORRECTED and sum(i in self.content for i in range(start, end)) > 1
+        typed = key_of(self.tokens[start:end])
+        has_others = len(typed) >= LEAST_CORRECTED and sum(i in self.content for i in range(start, end)) > 1
+        before, after = self.tokens[start:place], self.tokens[place + 1 : end]
         for word, edits in self._near.get(place, ()):
-            likeness = 1 - 1 / length if has_others and edits == 1 else self._likeness(place, word)
+            key = key_of([*before, replace(self.tokens[place], text=word), *after])
+            likeness = _likeness(typed, key) if has_others and edits == 1 else self._similarity(place, word)
             if likeness:
-                yield Correction(place, word, likeness)
+                yield Correction(key, likeness)
 
-    def _likeness(self, i: int, word: str) -> float:
+    def _similarity(self, i: int, word: str) -> float:
         """How alike a token and the word it may be are; where names have capitals, a word without is spelled right."""
         return 0.0 if i in self.small else similarity(word, self.tokens[i].text)
+
+    def _is_alone(self, i: int) -> bool:
+        """Whether nothing but a word that no label has may be the name that a question must have."""
+        least = LEAST_CORRECTED if self.is_cased else LEAST_ALONE
+        if len(self.tokens[i].text) < least or i in self.small:
+            return False
+        others = (j for j in self.content if j != i and j not in self.small)
+        return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in others)
+
+    def _of_alone(self, key: str) -> Iterator[Correction]:
+        """All labels one letter away, if they are few; if not, those for which a letter was left out or swapped.
+
+        Another last letter makes another name: `Faust` and `Fausta`, `Mario` and `Maria`.
+        """
+        near = [other for other, _ in self.search.near_keys(key, edits=1) if not _differs_at_end(key, other)]
+        likely = near if len(near) <= _FEW else [other for other in near if not any(unlikeliness(key, other, 0))]
+        for other in near:
+            yield Correction(other, _likeness(key, other), other in likely and len(likely) <= _FEW)
+
+    def _of_known(self, start: int, end: int) -> Iterator[Correction]:
+        """Labels of several words for words that labels have, but never together: `Mark Wiliams`."""
+        key = key_of(self.tokens[start:end])
+        is_name = start in self.content and end - 1 in self.content
+        is_name = is_name and (start not in self.small or self.tokens[start].text[0].isdecimal())
+        is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME
+        if not (is_name and is_long) or self._vocabulary.labels > _MOST_LABELS:
+            return
+        near = self.search.near_keys(key, edits=1)
+        for other, _ in near if len(near) <= _FEW else ():
+            changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
+            if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):
+                yield Correction(other, _likeness(key, other), self._is_rather(*changed[0]))
+
+    def _may_be(self, word: str, other: str) -> bool:
+        """Whether a word is no number and no initial, so that another letter may be a mistake."""
+        is_number = any(map(str.isdecimal, word + other)) or not {*word, *other} - {*"ivx"}
+        return not is_number and len(word + other) > 2 * _SHORT and word in {self.tokens[i].text for i in self.content}
+
+    def _is_rather(self, word: str, other: str) -> bool:
+        """Whether a word is so rare, beside another, that it is likely mistyped."""
+        counts = self.search.vocabulary({word, other}).counts
+        is_short = min(len(word), len(other)) <= _SHORT or max(len(word), len(other)) <= _SHORT + 1
+        return not is_short and counts.get(other, 0) >= _MORE_USUAL * counts.get(word, 0)

@@ -73,12 +73,9 @@ class LinkCandidate:
         return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
 
 
-def exact_fit(
-    question: Sequence[TextToken], start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]
-) -> Fit:
-    """The fit of a label that is exactly the tokens from ``start`` to before ``end``."""
-    weight = sum(_weight(token.text, vocabulary, stops) for token in question[start:end])
-    return Fit(frozenset(range(start, end)), 1.0, weight)
+def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:
+    """The fit of a label whose key is that of the tokens from ``start`` to before ``end``."""
+    return Fit(frozenset(range(start, end)), 1.0, sum(_weight(word, vocabulary, stops) for word in words(key)))
 
 
 def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:

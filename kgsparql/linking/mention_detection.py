@@ -20,7 +20,7 @@ from kgsparql.linking.label_matching import (
     exact_fit,
     is_only_prefix,
 )
-from kgsparql.linking.words import TextToken, consecutive, inflections, is_unspaced, stem, stop_words, tokens, words
+from kgsparql.linking.words import consecutive, inflections, is_unspaced, key_of, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -79,7 +79,7 @@ class MentionDetector:
         self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
-        self._corrections = Corrections(self.tokens, self._content, self._small, self.search)
+        self._corrections = Corrections(self.tokens, self._content, self._small, self.is_cased, self.search)
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
@@ -102,14 +102,19 @@ class MentionDetector:
         """
         spans: dict[str, list[tuple[int, int, Correction | None]]] = defaultdict(list)
         for start, end in self._ngrams():
-            key = self._key(start, end)
-            spans[key].append((start, end, None))
+            spans[key_of(self.tokens[start:end])].append((start, end, None))
             if end - start <= USUAL_NGRAM:
-                for word in self._corrections.within(start, end, len(key)):
-                    spans[self._key(start, end, word)].append((start, end, word))
+                for corrected in self._corrections.of(start, end):
+                    spans[corrected.key].append((start, end, corrected))
         rows = self.search.exact({*spans, *others})
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
-        found = [self._keyed_candidate(row, *span, vocabulary) for row in rows for span in spans.get(row.key, ())]
+        right = {(start, end) for row in rows for start, end, corrected in spans.get(row.key, ()) if corrected is None}
+        found = [
+            self._keyed_candidate(row, start, end, corrected, vocabulary)
+            for row in rows
+            for start, end, corrected in spans.get(row.key, ())
+            if corrected is None or (start, end) not in right
+        ]
         return found, [row for row in rows if row.key in others]
 
     def _ngrams(self) -> Iterator[tuple[int, int]]:
@@ -128,27 +133,19 @@ class MentionDetector:
             return False
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
-    def _key(self, start: int, end: int, corrected: Correction | None = None) -> str:
-        """The words side by side, as in the keys of labels; one of them corrected."""
-        first, *others = self.tokens[start:end] if corrected is None else self._corrected(corrected)[start:end]
-        return first.text + "".join(t.text if t.joined else f" {t.text}" for t in others)
-
-    def _corrected(self, corrected: Correction) -> list[TextToken]:
-        """The tokens with another word in one place."""
-        place = corrected.place
-        return [*self.tokens[:place], replace(self.tokens[place], text=corrected.word), *self.tokens[place + 1 :]]
-
     def _keyed_candidate(
         self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary
     ) -> LinkCandidate:
         if corrected is None:
             return self._exact_candidate(row, start, end, vocabulary)
-        found = exact_fit(self._corrected(corrected), start, end, vocabulary, self.stops)
-        found = replace(found, coverage=corrected.likeness, weight=found.weight * corrected.likeness)
-        return self._candidate(row, found, corrected.likeness * SCATTERED, vocabulary, "text")
+        found = exact_fit(key_of(self.tokens[start:end]), start, end, vocabulary, self.stops)
+        weight = found.weight * corrected.likeness * (PARTIAL if len(self._content & found.places) == 1 else 1.0)
+        found = replace(found, coverage=corrected.likeness, weight=weight)
+        factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
+        return self._candidate(row, found, corrected.likeness * factor, vocabulary, "text")
 
     def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
-        found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
+        found = exact_fit(row.key, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
@@ -240,7 +237,7 @@ class MentionDetector:
         lists = [self.search.with_words(self._searched_words(), limit=100)]
         for run in consecutive(self.content):
             if any(self._needs_parts(i) for i in run):
-                lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
+                lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
         rows = [row for row in _fused(lists, limit=100) if row not in exact_rows]
         wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -150,6 +150,15 @@ def place_of(name: str, text: str) -> tuple[int, int] | None:
         places.append((start, end))
         at = line.find(wanted, at + 1)
     return places[0] if places else None
+
+
+def key_of(some: Sequence[TextToken]) -> str:
+    """Words side by side, as in the keys of labels.
+
+    >>> key_of(tokens("Marie Curie")), key_of(tokens("東京"))
+    ('marie curie', '東京')
+    """
+    return "".join(t.text if t.joined else f" {t.text}" for t in some).strip()
 
 
 @lru_cache(maxsize=20_000)

@@ -86,3 +86,66 @@ def test_the_right_name_comes_before_a_corrected_one(search: LabelSearch) -> Non
     (nolan,) = (link for link in linked if link.label == "Christopher Nolan")
     assert nolan.matched == "text"
     assert 0.8 < nolan.score < 1
+
+
+WORDS_AND_NAMES = """
+:veneer rdfs:label "veneer" . :baboon rdfs:label "baboon" . :bacon rdfs:label "bacon" . :baron rdfs:label "baron" .
+:baton rdfs:label "baton" . :gabon rdfs:label "Gabon" . :flesh rdfs:label "in the flesh" . :bilbao rdfs:label "Bilbao" .
+:mario rdfs:label "mario" . :eliot rdfs:label "T S Eliot" . :inhibitor rdfs:label "inhibitor" .
+:iran rdfs:label "Iran" . :rust rdfs:label "rust inhibitor" . :bust rdfs:label "bust" . :iraq rdfs:label "Iraq War" . :war rdfs:label "war" .
+:mark rdfs:label "Mark Williams" . :one rdfs:label "Esther Wiliams" . :rocky rdfs:label "Rocky III" .
+:second rdfs:label "Balboa II" . :first rdfs:label "Rocky" . :written rdfs:label "written by" . :flesh :written :eliot .
+"""
+WILLIAMSES = " ".join(f':w{i} rdfs:label "Williams {name}" .' for i, name in enumerate("abcdefghijklmnop"))
+
+
+@pytest.fixture
+def linker(graph_of: Callable[..., OxigraphGraph]) -> Linker:
+    return Linker(LabelIndex(MemoryLabels(read_labels(graph_of(WORDS_AND_NAMES + WILLIAMSES)))))
+
+
+def labels(linker: Linker, question: str) -> list[str]:
+    return [link.label for link in linker.link(question)]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is eeneer?", ["veneer"]),  # the first letter
+        ("What is babon?", ["baboon"]),  # a letter left out is likelier than one of the five other words
+        ("What is xacon?", ["bacon"]),
+        ("Who has written xacon?", ["bacon"]),  # a word of a predicate beside it
+        ("What is in the flehs?", ["in the flesh"]),  # words that say nothing beside it
+        ("What is T S Elioct?", ["T S Eliot"]),
+    ],
+)
+def test_the_only_word_that_may_be_a_name(linker: Linker, question: str, expected: list[str]) -> None:
+    assert labels(linker, question) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is Bilbo?",  # a name that the graph may not have
+        "What is maria?",  # another last letter makes another name
+        "What is xaron with zzz?",  # the other word may be the name
+        "What is vcon?",  # too short
+    ],
+)
+def test_what_may_be_another_name_is_left_alone(linker: Linker, question: str) -> None:
+    assert labels(linker, question) == []
+
+
+def test_known_words_that_are_only_together_no_name(linker: Linker) -> None:
+    assert linker.link("Who is Mark Wiliams?")[0].label == "Mark Williams"  # many labels have the other spelling
+    for question, words, meant in (
+        ("What is bust inhibitor?", {"bust", "inhibitor"}, "rust inhibitor"),
+        ("What is Iran War?", {"Iran", "war"}, "Iraq War"),
+    ):
+        links = linker.link(question)
+        assert {link.label for link in links} == words
+        assert meant in {candidate.label for link in links for candidate in link.candidates}
+
+
+def test_numbers_are_not_mistyped(linker: Linker) -> None:
+    assert labels(linker, "What is Rocky II?") == ["Rocky"]
