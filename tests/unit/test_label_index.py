@@ -21,6 +21,7 @@ import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.label_index import lance
 from kgsparql.linking.label_index.index import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.lance import LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
@@ -208,6 +209,18 @@ def test_exact_keys(search: LabelSearch) -> None:
     assert search.exact([]) == []
 
 
+def test_keys_looked_up_often_are_found_without_a_query(kept: LabelIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(kept.search, LanceLabels)
+    keys = ["bonn", "new york", "born in", "bonn", "nothing"]
+    asked = kept.search.exact(keys)
+    assert {row.text for row in asked} == {"Bonn", "New York", "born in"}
+    monkeypatch.setattr(lance, "_HELD_AFTER", 0)
+    assert kept.search.exact(keys) == asked
+    monkeypatch.setattr(LanceLabels, "_rows_with", None)  # a query would be an error
+    assert kept.search.exact(keys) == asked
+    assert kept.search.exact(["nothing"]) == kept.search.exact([]) == []
+
+
 def test_T13_keys_are_data(search: LabelSearch) -> None:
     hostile = ["x' OR 1=1 --", "') OR ('1'='1", "\\' OR 1=1", "%", "*"]
     assert search.exact(hostile) == []
@@ -321,6 +334,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from typing import Any
+from kgsparql.linking.label_index import lance
 from kgsparql.linking.label_index.index import build_label_index
 from kgsparql.rdf.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder

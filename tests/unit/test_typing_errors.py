@@ -92,9 +92,9 @@ WORDS_AND_NAMES = """
 :veneer rdfs:label "veneer" . :baboon rdfs:label "baboon" . :bacon rdfs:label "bacon" . :baron rdfs:label "baron" .
 :baton rdfs:label "baton" . :gabon rdfs:label "Gabon" . :flesh rdfs:label "in the flesh" . :bilbao rdfs:label "Bilbao" .
 :mario rdfs:label "mario" . :eliot rdfs:label "T S Eliot" . :inhibitor rdfs:label "inhibitor" .
-:iran rdfs:label "Iran" . :rust rdfs:label "rust inhibitor" . :bust rdfs:label "bust" . :iraq rdfs:label "Iraq War" . :war rdfs:label "war" .
-:mark rdfs:label "Mark Williams" . :one rdfs:label "Esther Wiliams" . :rocky rdfs:label "Rocky III" .
-:second rdfs:label "Balboa II" . :first rdfs:label "Rocky" . :written rdfs:label "written by" . :flesh :written :eliot .
+:iran rdfs:label "Iran" . :rust rdfs:label "rust inhibitor" . :bust rdfs:label "bust" . :iraq rdfs:label "Iraq War" .
+:war rdfs:label "war" . :mark rdfs:label "Mark Williams" . :one rdfs:label "Esther Wiliams" .
+:late rdfs:label "Euro 2016" . :euro rdfs:label "Euro" . :written rdfs:label "written by" . :flesh :written :eliot .
 """
 WILLIAMSES = " ".join(f':w{i} rdfs:label "Williams {name}" .' for i, name in enumerate("abcdefghijklmnop"))
 
@@ -148,4 +148,4 @@ def test_known_words_that_are_only_together_no_name(linker: Linker) -> None:
 
 
 def test_numbers_are_not_mistyped(linker: Linker) -> None:
-    assert labels(linker, "What is Rocky II?") == ["Rocky"]
+    assert labels(linker, "What is Euro 2018?") == ["Euro"]

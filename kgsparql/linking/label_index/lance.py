@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
+from kgsparql.linking.label_index.held_rows import HeldRows
 from kgsparql.linking.label_index.memory import nearest_places
 from kgsparql.linking.label_index.rows import LabelRow, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
@@ -23,6 +24,10 @@ from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, on
 _KEYS_AT_ONCE = 5_000
 MAX_COMPARED = 5_000_000
 """Up to so many keys, or words, are read into memory to look for typing errors."""
+MAX_HELD = 500_000
+"""Up to so many rows are held in memory, in some 65 MB,"""
+_HELD_AFTER = 20
+"""by a process that looked keys up more often than this: reading them takes as long as some fifty queries."""
 _COLUMNS = list(LabelRow._fields)
 _WRITTEN_AT_ONCE = 250_000
 """Rows that are written together: each write is a new version of the table, and holds its rows in memory."""
@@ -38,6 +43,7 @@ class LanceLabels(LabelSearch):
         self._tables = tables
         self._manifest = manifest
         self._vectors_entry = manifest["vectors"].get(embedder)
+        self._searches = 0
 
     @property
     def has_vectors(self) -> bool:
@@ -109,8 +115,16 @@ class LanceLabels(LabelSearch):
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """As :meth:`LabelSearch.exact`."""
+        self._searches += 1
+        if self._searches > _HELD_AFTER and self._manifest["rows"] <= MAX_HELD:
+            return self._held.exact(keys)
         found = (LabelRow(*row) for row in self._rows_with(self._labels, "key", keys, _COLUMNS))
         return sorted(found, key=lambda row: (row.key, row))
+
+    @cached_property
+    def _held(self) -> HeldRows:
+        with errors_translated(self._tables.directory):
+            return HeldRows(self._labels.search().select(_COLUMNS).to_arrow().select(_COLUMNS))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.with_words`."""
