@@ -31,7 +31,7 @@ _LEAST_NAME = 7
 _MORE_USUAL = 10
 """So many times as many labels must have a word as the word that was typed, if that is no mistake of the labels."""
 _MOST_LABELS = 1_000_000
-"""Where there are more, names whose words are all known are not looked for: it takes long, and they are like others."""
+"""Where there are more, no whole names are compared: it takes long, and most are one letter from some other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Corrections:
     def _is_alone(self, i: int) -> bool:
         """Whether nothing but a word that no label has may be the name that a question must have."""
         least = LEAST_CORRECTED if self.is_cased else LEAST_ALONE
-        if len(self.tokens[i].text) < least or i in self.small:
+        if len(self.tokens[i].text) < least or i in self.small or self._vocabulary.labels > _MOST_LABELS:
             return False
         others = (j for j in self.content if j != i and j not in self.small)
         return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in others)
