@@ -47,12 +47,18 @@ def embedded(cache: Path) -> str:
 def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
     exported = "['all-MiniLM-L6-v2 is exported once, to be run without torch from now on']"
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
-    (file,) = (entry for entry in (tmp_path / FOLDER).iterdir() if not entry.suffix)
+    (export,) = (tmp_path / FOLDER).iterdir()
     assert embedded(tmp_path) == "(75, 384) False []\n"
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])  # as a process leaves it that is killed, were it not for the renaming
+    weights = export / "weights"
+    os.utime(weights, ns=(0, 0))  # as in a copy of a cache: hashed once more, and found to be the same
+    checked = (export / "checked.json").read_text()
+    assert embedded(tmp_path) == "(75, 384) False []\n"
+    assert (export / "checked.json").read_text() != checked
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])  # as a process leaves it that is killed, were it not for the renaming
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
-    assert sorted(entry.suffix for entry in (tmp_path / FOLDER).iterdir()) == ["", ".sha256"]
+    assert list((tmp_path / FOLDER).iterdir()) == [export]
+    assert sorted(entry.name for entry in export.iterdir()) == ["checked.json", "model.onnx", "weights"]
 
 
 def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:

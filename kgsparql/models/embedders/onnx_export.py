@@ -1,23 +1,27 @@
 """Exporting a model to ONNX: once for each model, by torch in a process of its own, into the cache directory.
 
-An export is used only if its SHA-256 is the one that was written beside it, after its vectors had been compared with
-those of the model.
+An export is a directory. It is used only if its files are those whose SHA-256 was written beside them, after its
+vectors had been compared with those of the model.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import EmbeddingError, StoreError
 from kgsparql.models.embedders.local_models import LocalModel
-from kgsparql.models.embedders.onnx_model import INPUTS, OUTPUT, OnnxModel
+from kgsparql.models.embedders.onnx_model import GRAPH_FILE, INPUTS, OUTPUT, WEIGHTS_FILE, OnnxModel, write_optimised
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import partial_path, replace_text
@@ -26,8 +30,9 @@ from kgsparql.storage.file_lock import writer_lock
 FOLDER = "models"
 """Of the cache directory."""
 
-_VERSION = 1
+_VERSION = 2
 """Of how an export is made; another number makes all anew."""
+_CHECKED = "checked.json"
 _TOLERANCE = 1e-3
 """The largest difference between a number of a vector by ONNX and by torch."""
 _TIME_LIMIT_S = 300.0
@@ -38,7 +43,7 @@ _SAMPLE = (
 
 
 def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = None) -> Path:
-    """The ONNX file of a model; made at the first use, while other processes wait.
+    """The directory with the export of a model; made at the first use, while other processes wait.
 
     :param note: called with a line for a person before something is made that takes long.
     :raises EmbeddingError: if the model cannot be exported, or its vectors then differ.
@@ -46,58 +51,77 @@ def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = No
     """
     if model.directory is None:
         raise EmbeddingError(f"{model.label} is not on this machine")
-    file = cache_directory() / FOLDER / _key(model, model.directory)
-    if _is_whole(file):
-        return file
-    with writer_lock(file, wait_s=_TIME_LIMIT_S):
-        if not _is_whole(file):  # else another process has just made it
+    export = cache_directory() / FOLDER / _key(model, model.directory)
+    if _is_whole(export):
+        return export
+    with writer_lock(export, wait_s=_TIME_LIMIT_S):
+        if not _is_whole(export):  # else another process has just made it
             model.check_weights()
             if note is not None:
                 note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
-            _export(model.directory, file)
-    return file
+            _export(model.directory, export)
+    return export
 
 
 def _key(model: LocalModel, directory: Path) -> str:
-    """A name for the export of just these weights and settings."""
+    """A name for the export of just these weights and settings, as this ONNX Runtime optimises it."""
     settings = sorted(entry for entry in directory.rglob("*.json") if entry.is_file())
-    digest = hashlib.sha256(f"{_VERSION}\n{model.name}\n".encode())
+    digest = hashlib.sha256(f"{_VERSION}\n{version('onnxruntime')}\n{model.name}\n".encode())
     for setting in settings:
         digest.update(setting.read_bytes())
     return digest.hexdigest()[:32]
 
 
-def _checksum_file(file: Path) -> Path:
-    return file.with_name(f"{file.name}.sha256")
+def _is_whole(export: Path) -> bool:
+    """Whether an export is there and is what was compared.
 
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether an export is there and is what was compared."""
+    Its files are hashed only where their size or time is another than when they were last: 90 MB take 0.2 s.
+    """
     try:
-        return _checksum_file(file).read_text(encoding="ascii", errors="replace").strip() == _sha256(file)
-    except OSError:
+        checked = json.loads((export / _CHECKED).read_text(encoding="ascii"))
+        if checked["stamps"] == _stamps(export):
+            return True
+        if checked["sha256"] != _sha256(export):
+            return False
+    except (OSError, ValueError, TypeError, KeyError):
         return False
+    with suppress(OSError):  # a copy of a cache, maybe one that may not be written to
+        _write_checked(export)
+    return True
 
 
-def _export(directory: Path, file: Path) -> None:
-    """Export a model, and write the checksum of the export beside it."""
-    partial = partial_path(file)
+def _write_checked(export: Path) -> None:
+    replace_text(export / _CHECKED, json.dumps({"sha256": _sha256(export), "stamps": _stamps(export)}))
+
+
+def _stamps(export: Path) -> list[list[int]]:
+    found = [(export / name).stat() for name in (GRAPH_FILE, WEIGHTS_FILE)]
+    return [[one.st_size, one.st_mtime_ns] for one in found]
+
+
+def _sha256(export: Path) -> str:
+    digest = hashlib.sha256()
+    for name in (GRAPH_FILE, WEIGHTS_FILE):
+        with (export / name).open("rb") as stream:
+            hashlib.file_digest(stream, lambda: digest)
+    return digest.hexdigest()
+
+
+def _export(directory: Path, export: Path) -> None:
+    """Export a model, and write beside its files what they are."""
+    partial = partial_path(export)
     try:
+        partial.mkdir(parents=True)
         _run_export(directory, partial)
-        checksum = _sha256(partial)
-        partial.replace(file)
-        replace_text(_checksum_file(file), f"{checksum}\n")
+        _write_checked(partial)
+        shutil.rmtree(export, ignore_errors=True)  # a damaged one
+        partial.rename(export)
     except EmbeddingError:
         raise
     except OSError as error:
-        raise StoreError(f"{file}: the exported model cannot be kept: {error.strerror}", path=str(file)) from error
+        raise StoreError(f"{export}: the exported model cannot be kept: {error.strerror}", path=str(export)) from error
     finally:
-        partial.unlink(missing_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _run_export(directory: Path, partial: Path) -> None:
@@ -143,10 +167,13 @@ def _make(directory: Path, partial: Path) -> None:
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
     texts_and_tokens = {0: "texts", 1: "tokens"}
+    whole = partial / "whole"
     torch.onnx.export(
-        Vectors(), (ids, mask), str(partial), input_names=list(INPUTS), output_names=[OUTPUT], opset_version=17,
+        Vectors(), (ids, mask), str(whole), input_names=list(INPUTS), output_names=[OUTPUT], opset_version=17,
         dynamic_axes={**dict.fromkeys(INPUTS, texts_and_tokens), OUTPUT: {0: "texts"}}, dynamo=False,
     )  # fmt: skip
+    write_optimised(whole, partial)
+    whole.unlink()
     ours = OnnxModel(partial, directory).encode(_SAMPLE)
     difference = float(np.abs(ours - encoder.encode(list(_SAMPLE), show_progress_bar=False)).max())
     if not difference <= _TOLERANCE:
