@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from kgsparql.cli._plain_values import PlainCommand
 from kgsparql.cli._snapshot_options import TypedGroup
 from kgsparql.cli.ask import ask
 from kgsparql.cli.cache import cache
@@ -50,5 +51,5 @@ def _main(
 
 
 for command in (ask, find, show, paths, plan, query, load, index, info, retrievers, cache, doctor, schema):
-    app.command()(command)
+    app.command(cls=PlainCommand)(command)
 app.add_typer(evaluate, name="eval")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from kgsparql.cli._plain_values import make_plain
 from kgsparql.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class TypedGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As for any group."""
         _TYPED.set(tuple(args))
+        make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 

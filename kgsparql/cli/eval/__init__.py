@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from kgsparql.cli._plain_values import PlainCommand, make_plain
 from kgsparql.cli.eval.compare import compare
 from kgsparql.cli.eval.make import make
 from kgsparql.cli.eval.run import run
@@ -23,6 +24,7 @@ class _RunByDefault(TyperGroup):
         """Put ``run`` before what is no command and no call for help."""
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = ["run", *args]
+        make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
@@ -33,4 +35,4 @@ evaluate = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (run, compare, validate, make, tune):
-    evaluate.command()(command)
+    evaluate.command(cls=PlainCommand)(command)
