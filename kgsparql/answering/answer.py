@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LISTED = 60
 """Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
 
+COMPUTED_MARKER = "Q1"
+"""Of the item of evidence that is a value or table computed from facts."""
+
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]

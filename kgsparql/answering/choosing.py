@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from typing import Literal as OneOf
 
 import numpy as np
@@ -17,9 +17,11 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.numbered_choices import Numbers, numbers
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable
+
+if TYPE_CHECKING:
+    from kgsparql.models.reply_parsing.numbered_choices import Numbers
 
 RULES = """\
 You choose from a numbered list what helps to answer a question about a graph of facts. Everything between <candidates>
@@ -184,6 +186,8 @@ class ModelChooser(Chooser):
     def _call(
         self, question: str, listed: Sequence[Candidate], purpose: str, at_most: int, links: Links | None
     ) -> Call[Numbers]:
+        from kgsparql.models.reply_parsing.numbered_choices import numbers
+
         names = [candidate.text for candidate in listed]
         asked = [f"Question: {plain(question, 4000)}"]
         if links is not None:  # what names may mean is numbered after the candidates

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
 from kgsparql.answering.answer_choices import AnswerChoice, answer_choices
@@ -16,8 +16,10 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import Term, normalised, printable
+
+if TYPE_CHECKING:
+    from kgsparql.models.reply_parsing.written_answers import WrittenAnswer
 
 _LINE = 2_000  # characters of an item of evidence that a model is shown
 _FACTS = 30_000  # characters of all items together
@@ -96,7 +98,7 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     messages = answer_messages(RULES, REPLY, retrieval, session)
-    return draft_from_reply(Call("answer", messages, SCHEMA, written_answer), retrieval, session)
+    return draft_from_reply(Call("answer", messages, SCHEMA, _read), retrieval, session)
 
 
 def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
@@ -137,7 +139,7 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
     known = session.choose.is_enough(retrieval.evidence)
     if known is not None:
         return Draft("", sufficient=True) if known else None
-    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written_answer)
+    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, _read)
     reply = session.ask_model(_checked_call(call))
     if reply is None:
         return None
@@ -156,7 +158,7 @@ def closed_book(session: Session) -> Draft | None:
         return None
     messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.own_words, 4000)}")
     schema = object_schema(answer={"type": "string"})
-    reply = session.ask_model(Call("closed book", messages, schema, written_answer), required=True)
+    reply = session.ask_model(Call("closed book", messages, schema, _read), required=True)
     if reply is None:
         return None
     if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
@@ -233,6 +235,13 @@ def _ranked_text(retrieval: Retrieval) -> str:
     return candidates_text(retrieval.candidates[:SHOWN], more=more)
 
 
+def _read(text: str) -> WrittenAnswer:
+    """What a model wrote; where none is asked, nothing that reads replies is imported."""
+    from kgsparql.models.reply_parsing.written_answers import written_answer
+
+    return written_answer(text)
+
+
 def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
     """The same call, which refuses a reply that only repeats the prompt, or declines to answer."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
@@ -254,6 +263,7 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
 def _is_refusal(reply: WrittenAnswer) -> bool:
     """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
 
+    >>> from kgsparql.models.reply_parsing.written_answers import WrittenAnswer
     >>> _is_refusal(WrittenAnswer("I'm sorry, but I can't help with that."))
     True
     >>> _is_refusal(WrittenAnswer("Sorry, that was Bob [P1]."))

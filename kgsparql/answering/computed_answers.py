@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Retrieval
+from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.answering.value_types import type_of_terms, unit_of
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -20,7 +20,6 @@ from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.literal_text import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
-MARKER = "Q1"
 _CITED = 100
 """Facts that an item cites, at most; of more, a sample."""
 _SAMPLE = 20
@@ -62,11 +61,13 @@ def computed_retrieval(
         score=score,
         ends=found.items,
         cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (),
-        marker=MARKER,
+        marker=COMPUTED_MARKER,
     )
     session.note_cuts(item.cuts)
     answers = tuple(
-        AnswerTerm(term, labels[term], score, (MARKER,)) for term in (found.items or _values(found)) if term is not None
+        AnswerTerm(term, labels[term], score, (COMPUTED_MARKER,))
+        for term in (found.items or _values(found))
+        if term is not None
     )
     return Retrieval(
         Evidence([item]),
@@ -152,12 +153,12 @@ def _draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label
     """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
     if found.has_failed:
-        return Draft(f"{_FAILED} [{MARKER}]\n{reading}", sufficient=False)
+        return Draft(f"{_FAILED} [{COMPUTED_MARKER}]\n{reading}", sufficient=False)
     if value == _NOTHING:
         part = found.empty_part if found.empty_part != found.plan else None
         empty = "" if part is None else f"; {none_in_words(part, label)} in this graph"
-        return Draft(f"Nothing in this graph [{MARKER}]\n{reading}{empty}", sufficient=False)
+        return Draft(f"Nothing in this graph [{COMPUTED_MARKER}]\n{reading}{empty}", sufficient=False)
     is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     where = " in this graph" if is_none else ""
-    claim = Claim(f"{reading} = {value}", (MARKER,))
-    return Draft(f"{value}{where} [{MARKER}]\n({reading})", answers, (claim,), sufficient=True)
+    claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
+    return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)

@@ -13,7 +13,6 @@ from kgsparql.answering.session import Session
 from kgsparql.answering.verified_retrieval import without_lost_items
 from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.enumeration import RankedPlan
@@ -34,7 +33,9 @@ _SAID_BY_PLANS = frozenset({"operation", "word"})
 
 
 def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """What is asked to be computed of what was found, verified, beside the evidence; ``None`` if nothing is.
+    """What is asked to be computed of what was found, verified, beside the evidence; ``None`` if that cannot be.
+
+    Called where the question asks for an operation.
 
     :param missing: what of the question the best path does not account for.
     """
@@ -51,10 +52,9 @@ def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]
 
 def _computed_of_path(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
     """What is asked to be computed of all that the best path leads to; ``None`` where no plan says it all."""
-    is_asked = operation_asked(session.own_words) is not None and session.graph.is_one_local_graph
     first = found.candidates[0].markers if found.candidates else ()
     best = next((item for item in found.evidence if item.marker in first and item.paths), None)
-    if best is None or not is_asked or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
+    if best is None or not session.graph.is_one_local_graph or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
         return None
     asked = PlanQuestion.of(session, sets=_SETS)
     items = _asked_ends(best, asked)

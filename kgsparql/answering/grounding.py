@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.answering.answer_choices import answer_choices, answers_of
@@ -15,9 +16,11 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.evidence.wikibase_statements import labels_from_items
-from kgsparql.models.reply_parsing.citations import CitedText, cited_text, like_markers
-from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, WrittenStep
 from kgsparql.rdf.terms import Term, normalised, printable
+
+if TYPE_CHECKING:
+    from kgsparql.models.reply_parsing.citations import CitedText
+    from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, WrittenStep
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
@@ -40,6 +43,8 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     none of these candidates is replaced by their names. Removed and counted are unknown markers, steps that no triple
     of their item says, claims that cite nothing, and numbers that are not on the list.
     """
+    from kgsparql.models.reply_parsing.citations import cited_text, like_markers
+
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)
     known = {item.marker: None for item in evidence}

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering import reranking
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
-from kgsparql.answering.computed_paths import computed_beside
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
-from kgsparql.answering.question_rewriting import rewritten_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
@@ -25,6 +22,7 @@ from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
@@ -127,7 +125,7 @@ def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool
     linking = EntityLinking(session)
     retrieval = Retrieval()
     with session.within_budget():
-        question = rewritten_question(session, linking.names) if augment else session.question
+        question = _rewritten(session, linking) if augment else session.question
         linking.link(retriever.find_mentions(session))
         with session.with_rewritten_question(question):
             retrieval = retriever.retrieve(session)
@@ -141,9 +139,17 @@ def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
     found = without_lost_items(retrieval, session)
     if rerank is not None:
+        from kgsparql.answering import reranking
+
         with session.within_budget():
             return reranking.reranked_retrieval(found, session, first=rerank)
     return found
+
+
+def _rewritten(session: Session, linking: EntityLinking) -> str:
+    from kgsparql.answering.question_rewriting import rewritten_question
+
+    return rewritten_question(session, linking.names)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
@@ -228,6 +234,10 @@ def _judged(
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
         return found, draft, ()
     missing = _gaps(found, session)
+    if operation_asked(session.own_words) is None:
+        return found, draft, missing
+    from kgsparql.answering.computed_paths import computed_beside  # with all of the plans
+
     computed = computed_beside(found, session, missing)
     return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)
 

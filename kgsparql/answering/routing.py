@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -22,7 +22,8 @@ _MOST_LEFT = 0.34
 class Routed(Retriever):
     """One method for what must be computed, another for everything else; who answered is who gave the answer.
 
-    :param computing: asked first where words of the question ask for a count, a yes or no, an extreme and the like.
+    :param computing: makes the method that is asked first where words of the question ask for a count, a yes or no, an
+        extreme and the like.
     :param walking: asked where nothing is to be computed, or no plan accounts for what is asked.
     """
 
@@ -31,7 +32,7 @@ class Routed(Retriever):
     source: ClassVar[str] = "kgsparql"
     cost: ClassVar[Cost] = Cost(calls="7", rounds="7", queries="1000")
 
-    computing: Retriever = field(repr=False)
+    computing: Callable[[], Retriever] = field(repr=False)
     walking: Retriever = field(repr=False)
 
     def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
@@ -46,7 +47,7 @@ class Routed(Retriever):
         is_computed = read_cues(session.own_words).is_any and not is_foreign(session.own_words)
         if not is_computed or session.chooser is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
-        computed = self.computing.retrieve(session)
+        computed = self.computing().retrieve(session)
         if computed.computed is not None and not computed.gaps:
             return computed
         walked = self.walking.retrieve(session)
@@ -60,7 +61,7 @@ class Routed(Retriever):
 
     def used(self, retrieval: Retrieval) -> Retriever:
         """The method that found something."""
-        return self.walking if retrieval.computed is None else self.computing
+        return self.walking if retrieval.computed is None else self.computing()
 
 
 def _share_left(computed: Retrieval, session: Session) -> float:

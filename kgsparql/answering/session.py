@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,11 @@ from kgsparql.linking.passages.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import place_of
 from kgsparql.models.chat_completion import Call
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term
+
+if TYPE_CHECKING:
+    from kgsparql.models.language_model import LanguageModel
 
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterable, Sequence
 
 from kgsparql.answering.answer import Answer, AnswerTerm
-from kgsparql.answering.answer_json import term_json
 from kgsparql.cli._computed_tables import table_rows
 from kgsparql.rdf.terms import printable
 
@@ -55,6 +54,8 @@ def separated(rows: Iterable[Sequence[str]], form: str) -> str:
 
 
 def _row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
+    from kgsparql.answering.answer_json import term_json
+
     term = term_json(one.term, one.label)
     return [
         status, str(rank), "true" if is_best else "false", printable(one.label, 4_000), term["type"], term["value"],

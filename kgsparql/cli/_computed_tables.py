@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.computed_answers import MARKER, cell_text, rows_text
+from kgsparql.answering.answer import COMPUTED_MARKER, Answer
 from kgsparql.cli._answer_parts import LISTED
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.plans.running import Computed
 from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
+
+if TYPE_CHECKING:
+    from kgsparql.plans.running import Computed
 
 _CELL = 4_000
 """Characters of the name of a thing for programs."""
@@ -20,13 +22,17 @@ _CELL = 4_000
 def table_of(answer: Answer) -> Computed | None:
     """The table that an answer rests on; ``None`` for another kind of answer."""
     found = answer.computed
-    return found if found is not None and found.is_table and MARKER in answer.cited else None
+    return found if found is not None and found.is_table and COMPUTED_MARKER in answer.cited else None
 
 
 def table_line(answer: Answer) -> str:
     """The line of the answer's text that the table stands for: its first rows, one after the other."""
     found = table_of(answer)
-    return "" if found is None else f"{rows_text(found, answer.labels.__getitem__)} [{MARKER}]"
+    if found is None:
+        return ""
+    from kgsparql.answering.computed_answers import rows_text
+
+    return f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
 
 
 def aligned_table(answer: Answer) -> list[str]:
@@ -38,7 +44,7 @@ def aligned_table(answer: Answer) -> list[str]:
         return []
     numeric = {i for i in range(len(found.columns)) if all(_is_number(row[i]) for row in found.rows[:LISTED])}
     lines = aligned(_first_rows(found, answer.labels), {*range(len(found.columns))} - numeric)
-    return [*lines, f"  {_more(found)}[{MARKER}]"]
+    return [*lines, f"  {_more(found)}[{COMPUTED_MARKER}]"]
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
@@ -48,11 +54,13 @@ def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
         return []
     names, *rows = [[escaped(cell) for cell in row] for row in _first_rows(found, answer.labels)]
     lines = [f"| {' | '.join(row)} |" for row in [names, ["---"] * len(names), *rows]]
-    return [*lines, "", f"{_more(found)}\\[{MARKER}\\]"]
+    return [*lines, "", f"{_more(found)}\\[{COMPUTED_MARKER}\\]"]
 
 
 def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
     """The names of the columns, and the first rows, for a person."""
+    from kgsparql.answering.computed_answers import cell_text
+
     rows = [
         [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
     ]
@@ -68,8 +76,10 @@ def _more(found: Computed) -> str:
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     """An item of evidence without the rows that are shown as a table."""
     found = table_of(answer)
-    if found is None or item.marker != MARKER:
+    if found is None or item.marker != COMPUTED_MARKER:
         return item
+    from kgsparql.answering.computed_answers import rows_text
+
     return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.budget import Budget
-    from kgsparql.cli._batch import BatchOutput
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
 
@@ -172,8 +171,6 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
-    from kgsparql.cli._batch import BatchOutput
-    from kgsparql.cli._computed_tables import cut_lines
     from kgsparql.retrievers import load
 
     named = graph.sources
@@ -194,13 +191,15 @@ def ask(
             without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
             if question == "-":
                 graph.say(without)
-                _answer_lines(knowledge, asking, how, BatchOutput(form, rendered))
+                _answer_lines(knowledge, asking, how, form, rendered)
                 return
             answer = knowledge.answer(question, how.with_meanings(asking, question, knowledge))
             result = rendered(answer, verbose=how.verbose)
     graph.say(without)
     c.write(result, how.output)
     if form in {"plain", "csv", "tsv"}:
+        from kgsparql.cli._computed_tables import cut_lines
+
         unsaid = answer.text.splitlines()[:1] if answer.gaps else []
         graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
     if answer.error is not None:
@@ -218,10 +217,12 @@ def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
         return ""
 
 
-def _answer_lines(knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, output: BatchOutput) -> None:
-    from kgsparql.cli._batch import Batch, asked_lines
+def _answer_lines(
+    knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str]
+) -> None:
+    from kgsparql.cli._batch import Batch, BatchOutput, asked_lines
 
-    batch = Batch(lambda question: knowledge.answer(question, asking), _exit_code, output)
+    batch = Batch(lambda question: knowledge.answer(question, asking), _exit_code, BatchOutput(form, rendered))
     c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
     if code := batch.exit_code(all_answered=how.fail_if_unanswered):
         raise typer.Exit(code)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import Source
-from kgsparql.linking.passages.documents import Excerpt
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Term, Triple
+
+if TYPE_CHECKING:
+    from kgsparql.linking.passages.documents import Excerpt
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.label_index.combined import MemberIndexes, federated_index
 from kgsparql.linking.label_index.index import (
     build_label_index,
@@ -23,13 +23,9 @@ from kgsparql.linking.label_index.index import (
     merge_label_index,
     open_label_index,
 )
-from kgsparql.linking.label_index.kept_labels import KeptLabels
-from kgsparql.linking.label_index.partial_index import build_slice, kept_labels, last_directory, last_known, read_slice
 from kgsparql.linking.label_index.rows import Progress, label_row
 from kgsparql.linking.label_index.search import LabelIndex
-from kgsparql.linking.label_index.shards import Shard
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages.indexing import IndexedTexts, build_passages
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import open_embedder
@@ -38,6 +34,12 @@ from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
 from kgsparql.storage.location import Location, ObjectPrefix, location
+
+if TYPE_CHECKING:
+    from kgsparql.graphs.snapshots import Snapshot
+    from kgsparql.linking.label_index.kept_labels import KeptLabels
+    from kgsparql.linking.label_index.shards import Shard
+    from kgsparql.linking.passages.indexing import IndexedTexts
 
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
@@ -159,6 +161,8 @@ class LabelIndexes:
         """The labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
         if not graph.is_remote:
             return None
+        from kgsparql.linking.label_index.partial_index import last_directory, last_known
+
         directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
         if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
             directory = last_directory(graph, self._parent or cache_directory())
@@ -167,6 +171,9 @@ class LabelIndexes:
 
     def _kept_labels_of(self, graph: OpenedGraph) -> KeptLabels:
         """The labels kept of an endpoint that is not indexed as a whole: a slice, and those of earlier answers."""
+        from kgsparql.linking.label_index.kept_labels import KeptLabels
+        from kgsparql.linking.label_index.partial_index import kept_labels
+
         kept = kept_labels(graph, cache_directory())
         return KeptLabels(self._place(kept.path.parent) / kept.path.name)
 
@@ -239,6 +246,8 @@ class LabelIndexes:
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
+        from kgsparql.linking.label_index.partial_index import build_slice, read_slice
+
         kept, terms = self._kept_labels_of(self.graph), list(classes)
         read_slice(self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress)
         return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress)
@@ -247,6 +256,8 @@ class LabelIndexes:
         self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS, shard: Shard | None = None, merge: bool = False
     ) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; as :func:`build_passages`."""
+        from kgsparql.linking.passages.indexing import build_passages
+
         built = build_passages(
             self.directory, texts, source=self.graph.name, passage_tokens=passage_tokens,
             languages=self._languages, progress=self.progress, shard=shard, merge=merge,

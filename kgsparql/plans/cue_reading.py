@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from kgsparql.linking.words import tokens
-from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_words import (
     ABSENT,
     ADJECTIVES,
@@ -30,6 +30,9 @@ from kgsparql.plans.cue_words import (
 )
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cue, Cues, Dated, Extreme, Wanted
 from kgsparql.plans.date_words import date_at
+
+if TYPE_CHECKING:
+    from kgsparql.plans import algebra as a
 
 _OF_BEST = re.compile(
     r"(?:what|who) (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from kgsparql.linking.answer_type import YES_NO
-from kgsparql.plans import algebra as a
+
+if TYPE_CHECKING:
+    from kgsparql.plans import algebra as a
 
 ADJECTIVES: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
 """Form to (`er` or `est`, whether more of it is a larger value, what may be measured)."""

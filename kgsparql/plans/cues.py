@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from kgsparql.plans import algebra as a
 from kgsparql.rdf.terms import Literal
+
+if TYPE_CHECKING:
+    from kgsparql.plans import algebra as a
 
 Wanted = OneOf["items", "count", "yes or no", "summary", "groups", "percentage"]
 

@@ -12,6 +12,7 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -89,7 +90,8 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
     3
     """
     if name == AUTO:
-        return Routed(computing=load("query_plan"), walking=load("path_ranking", options))
+        # Plans are a tenth of a second to import, and few questions need one.
+        return Routed(computing=partial(load, "query_plan"), walking=load("path_ranking", options))
     return with_options(find(name), options) if isinstance(name, str) else name
 
 

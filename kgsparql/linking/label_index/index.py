@@ -10,24 +10,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs.profiles.profile import WithProfile
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
 from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent, recipe
-from kgsparql.linking.label_index.kept_labels import KeptLabels
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
-from kgsparql.linking.label_index.merging import FOLDER, MergedRows, MergedVectors, complete_parts
-from kgsparql.linking.label_index.partial_index import index_with_lookup
 from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.label_index.search import LabelIndex
-from kgsparql.linking.label_index.shards import Shard
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb
 from kgsparql.storage.location import Location
+
+if TYPE_CHECKING:
+    from kgsparql.linking.label_index.kept_labels import KeptLabels
+    from kgsparql.linking.label_index.shards import Shard
 
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
@@ -74,7 +75,7 @@ def label_index(
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
     if is_looked_up(graph, directory):
-        return index_with_lookup(graph, kept, candidates or embedder)
+        return _with_lookup(graph, kept, candidates or embedder)
     found = _index_to_use(graph, directory, embedder)
     if found is not None:
         gets_vectors = embedder is not None and found.texts <= EMBED_AT_ONCE
@@ -88,7 +89,7 @@ def label_index(
         if not graph.is_remote:
             raise
         _mark_large(directory)
-        return index_with_lookup(graph, kept, candidates or embedder)
+        return _with_lookup(graph, kept, candidates or embedder)
     is_embedded = bool(embedder and rows) and len({row.text for row in rows}) <= EMBED_AT_ONCE
     is_kept = isinstance(directory, Path)
     if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and is_kept):
@@ -106,6 +107,12 @@ def label_index(
     except StoreError as error:  # nothing can be written there
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return memory_index(rows, note=note)
+
+
+def _with_lookup(graph: OpenedGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
+    from kgsparql.linking.label_index.partial_index import index_with_lookup
+
+    return index_with_lookup(graph, kept, embedder)
 
 
 def is_looked_up(graph: OpenedGraph, directory: Location) -> bool:
@@ -160,6 +167,8 @@ def build_label_index(
     read = partial(read_labels, graph, progress=progress, shard=shard)
     builder = _builder(graph, directory, embedder, progress)
     if shard is not None:
+        from kgsparql.linking.label_index.merging import FOLDER
+
         builder = replace(builder, directory=directory / FOLDER / shard.folder, is_part=True)
     return builder.build(read, wait_s=0.0)
 
@@ -180,6 +189,8 @@ def merge_label_index(
     :raises ModelMismatchError: if a part has other vectors than those of the embedder.
     :raises StoreLockedError: if another process is building or merging the index.
     """
+    from kgsparql.linking.label_index.merging import MergedRows, MergedVectors, complete_parts
+
     builder = _builder(graph, directory, embedder, progress)
     parts = complete_parts(builder.content, directory, embedder)
     vectors = None if embedder is None else MergedVectors(parts, embedder)

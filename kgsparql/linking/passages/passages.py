@@ -9,14 +9,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of
 from kgsparql.storage.location import Location
+
+if TYPE_CHECKING:
+    from kgsparql.linking.passages.documents import Excerpt, TextMention
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
@@ -125,6 +127,8 @@ class Passages:
         if self._manifest is None or not numbers:
             return []
         wanted = sorted(set(numbers))
+        from kgsparql.linking.passages.documents import Excerpt, TextMention
+
         mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
         where = ", ".join(str(int(number)) for number in wanted)
         for row in self._rows(self._table("mentions").search().where(f"passage IN ({where})")):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from kgsparql.errors import EmbeddingError, OptionError
 from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
 from kgsparql.models.embedders.onnx import OnnxEmbedder, has_onnx
-from kgsparql.models.embedders.openai_server import OpenAIEmbedder
 from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.redaction import unreadable_url
@@ -38,6 +37,8 @@ def open_embedder(
         base_url, _, name = spec.partition("#")
         if not name:
             raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
+        from kgsparql.models.embedders.openai_server import OpenAIEmbedder
+
         return OpenAIEmbedder(base_url, name, recording=recording)
     if not has_sentence_transformers():
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)

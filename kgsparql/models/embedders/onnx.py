@@ -6,16 +6,18 @@ import importlib.util
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.models.embedders.local_models import LocalModel
-from kgsparql.models.embedders.onnx_export import exported_model
-from kgsparql.models.embedders.onnx_model import OnnxModel
 from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
 from kgsparql.models.embedding import unit_vectors
+
+if TYPE_CHECKING:
+    from kgsparql.models.embedders.onnx_model import OnnxModel
 
 
 def has_onnx() -> bool:
@@ -58,6 +60,9 @@ class OnnxEmbedder:
         """The exported model; ``None`` where torch is to be used."""
         if self._model.directory is None:
             return None
+        from kgsparql.models.embedders.onnx_export import exported_model
+        from kgsparql.models.embedders.onnx_model import OnnxModel
+
         try:
             return OnnxModel(exported_model(self._model, note=self._note), self._model.directory)
         except KgsparqlError as error:
