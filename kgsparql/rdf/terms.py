@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from pyoxigraph import BlankNode, Literal, RdfFormat, Triple, parse
@@ -15,9 +15,6 @@ from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
 
 from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
-
-if TYPE_CHECKING:
-    from curies import Converter
 
 __all__ = [
     "IRI",
@@ -250,13 +247,10 @@ class PrefixMap:
         return iter(sorted(self._prefixes.items()))
 
     @cached_property
-    def _converter(self) -> Converter:
-        from curies import Converter  # 117 ms: imported only for the first CURIE
-
-        converter = Converter([])
-        for prefix, namespace in sorted(self._prefixes.items()):
-            converter.add_prefix(prefix, namespace, merge=True)
-        return converter
+    def _longest_first(self) -> list[tuple[str, str]]:
+        """Namespaces with their prefixes: within another, the longer comes first; of one of two prefixes, the first."""
+        first = {namespace: prefix for prefix, namespace in sorted(self._prefixes.items(), reverse=True)}
+        return sorted(first.items(), key=lambda own: -len(own[0]))
 
     def expand(self, text: str) -> IRI:
         """The IRI of a CURIE, or of an IRI as it stands.
@@ -278,8 +272,9 @@ class PrefixMap:
 
     def compress(self, term: IRI) -> str:
         """The CURIE of an IRI; without a prefix for it, the IRI in angle brackets."""
-        curie = self._converter.compress(term.value)
-        return curie if curie is not None and re.fullmatch(r"[\w.-]*:[\w.%-]*", curie) else f"<{term.value}>"
+        fits = ((p, term.value[len(n) :]) for n, p in self._longest_first if term.value.startswith(n))
+        curie = ":".join(next(fits, ("<", "")))
+        return curie if re.fullmatch(r"[\w.-]*:[\w.%-]*", curie) else f"<{term.value}>"
 
 
 @cache

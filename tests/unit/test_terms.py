@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
+import curies
 import pytest
 
 import kgsparql
@@ -92,6 +94,19 @@ def test_the_public_surface_is_what_it_says() -> None:
     assert kgsparql.Asking is kgsparql.AskOptions, "its name in earlier versions"
     with pytest.raises(AttributeError):
         _ = kgsparql.nothing_of_the_kind
+
+
+def test_iris_are_shortened_as_curies_does_it() -> None:
+    more = {"long": "http://ex.org/a/b/", "short": "http://ex.org/", "zweit": "http://ex.org/", "": "http://ex.org/a/"}
+    prefixes = PrefixMap.default().merged(more)
+    converter = curies.Converter([])
+    for prefix, namespace in prefixes:
+        converter.add_prefix(prefix, namespace, merge=True)
+    for name in ("", "x", "a/x", "a/b/x", "a/b/", "x/y", "ü", "a%20b"):
+        for _, namespace in prefixes:
+            known = converter.compress(namespace + name) or ""
+            wanted = known if re.fullmatch(r"[\w.-]*:[\w.%-]*", known) else f"<{namespace}{name}>"
+            assert prefixes.compress(IRI(namespace + name)) == wanted
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
