@@ -5,29 +5,56 @@ May use: everything. Open first: ``ask.py``; what commands share is in the files
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_group
 
 from kgsparql.cli._plain_values import PlainCommand
 from kgsparql.cli._snapshot_options import TypedGroup
-from kgsparql.cli.ask import ask
-from kgsparql.cli.cache import cache
-from kgsparql.cli.doctor import doctor
-from kgsparql.cli.eval import evaluate
-from kgsparql.cli.index import index
-from kgsparql.cli.load import load
-from kgsparql.cli.lookups import find, info, paths, show
-from kgsparql.cli.plan import plan
-from kgsparql.cli.query import query
-from kgsparql.cli.retrievers import retrievers
-from kgsparql.cli.schema import schema
 
 __all__ = ["app"]
 
+_FUNCTIONS = {
+    "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "plan.plan",
+    "query": "query.query", "load": "load.load", "index": "index.index", "info": "lookups.info",
+    "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
+    "schema": "schema.schema", "eval": "eval.evaluate",
+}  # fmt: skip
+"""The commands in their order, each with its module and what in it is its function, or its group."""
+
+
+class _Commands(TypedGroup):
+    """The commands, each imported when it is called, or listed: the options of all take 40 ms to read."""
+
+    def list_commands(self, _: Any) -> list[str]:
+        """Their names."""
+        return [*_FUNCTIONS]
+
+    def get_command(self, _: Any, name: str) -> Any:
+        """The command of a name; for a name that is none, all are read: typer suggests one of those it has."""
+        for wanted in [name] if name in _FUNCTIONS else _FUNCTIONS:
+            if wanted not in self.commands:
+                self.commands[wanted] = _command(wanted)
+        return self.commands.get(name)
+
+
+def _command(name: str) -> Any:
+    """A command as typer makes it of its function, or of its group."""
+    module, _, function = _FUNCTIONS[name].partition(".")
+    found = getattr(import_module(f"{__name__}.{module}"), function)
+    alone = typer.Typer()
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(cls=PlainCommand)(found)
+    return get_group(alone).commands[name]
+
+
 app = typer.Typer(
     name="kgsparql",
-    cls=TypedGroup,
+    cls=_Commands,
     help="Ask any RDF graph a question; every claim comes with the triples it rests on and the SPARQL that finds them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -48,8 +75,3 @@ def _main(
     _: Annotated[bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
     pass
-
-
-for command in (ask, find, show, paths, plan, query, load, index, info, retrievers, cache, doctor, schema):
-    app.command(cls=PlainCommand)(command)
-app.add_typer(evaluate, name="eval")
