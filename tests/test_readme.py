@@ -8,6 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from typer import Context
+from typer.main import get_group
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
@@ -93,8 +95,8 @@ def test_the_python_examples_run_one_after_the_other(
 
 def test_the_table_of_commands_is_whole() -> None:
     listed = set(re.findall(r"^\| `kgsparql (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE))
-    commands = {info.callback.__name__ for info in app.registered_commands if info.callback}
-    assert listed == commands | {group.name for group in app.registered_groups}
+    group = get_group(app)
+    assert listed == set(group.list_commands(Context(group)))
 
 
 def test_every_file_that_the_readme_names_is_there() -> None:
