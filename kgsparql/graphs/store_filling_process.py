@@ -20,6 +20,10 @@ from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
 from kgsparql.rdf.terms import IRI, printable
 
+_UNMERGED = 1_000_000
+"""The engine writes so many triples into a file of their own, and looks a term up in all files: of ten million triples
+in 20 µs, and in 7 after they were merged, which takes an eighth of the time of loading."""
+
 
 def main() -> None:
     """Fill a store as the first frame asks; report progress, then what was loaded or the error."""
@@ -39,8 +43,13 @@ def _filled(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource
     options = ReadOptions(**request["options"])
     try:
         store = _store_to_fill(directory, request["old"], set(request["drop"]))
+        triples = 0
         for job in request["jobs"]:
-            yield _load(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
+            loaded = _load(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
+            triples += loaded.triples
+            yield loaded
+        if triples > _UNMERGED:
+            store.optimize()
         store.flush()
     except (OSError, RuntimeError) as error:
         target = request["target"]
