@@ -14,7 +14,7 @@ from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.graphs.adjacency import Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.manifest import Manifest, StoredSource
-from kgsparql.graphs.protocols import Solutions, Source
+from kgsparql.graphs.protocols import Solution, Solutions, Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
@@ -148,12 +148,13 @@ class OxigraphGraph:
         if query.empty:
             return Solutions()
         with self._results(query, ox.QuerySolutions) as results:
-            names = tuple(variable.value for variable in results.variables)
-            solutions = []
-            for solution in results:
-                terms = zip(names, solution, strict=True)
-                solutions.append({name: term for name, term in terms if term is not None})
-        return Solutions(names, tuple(solutions))
+            return Solutions(tuple(variable.value for variable in results.variables), tuple(_solutions(results)))
+
+    def each(self, query: Query) -> Iterator[Solution]:
+        """The solutions of a query one by one, as the engine finds them: there may be too many for the memory."""
+        if not query.empty:
+            with self._results(query, ox.QuerySolutions) as results:
+                yield from _solutions(results)
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`."""
@@ -199,6 +200,12 @@ class OxigraphGraph:
             if isinstance(error, QueryError):
                 raise
             raise QueryError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
+
+
+def _solutions(results: ox.QuerySolutions) -> Iterator[Solution]:
+    names = [variable.value for variable in results.variables]
+    for solution in results:
+        yield {name: term for name, term in zip(names, solution, strict=True) if term is not None}
 
 
 def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:

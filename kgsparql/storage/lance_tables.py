@@ -42,6 +42,12 @@ def lancedb(part: str = "") -> Any:
         return import_module(f"lancedb.{part}") if part else whole
 
 
+def arrow(part: str = "") -> Any:
+    """The package pyarrow, or a module of it, while another thread may be importing LanceDB, which imports it, too."""
+    with _importing:
+        return import_module(f"pyarrow.{part}" if part else "pyarrow")
+
+
 @contextmanager
 def _without_checks_of(package: str) -> Iterator[None]:
     """Import this package without the checks of arguments that pydantic would build for each of its functions."""

@@ -440,6 +440,45 @@ def test_a_set_cancel_stops_reading_while_the_engine_works() -> None:
         read_labels(many(10), cancel=stop)
 
 
+def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", 5)
+    stop, seen = threading.Event(), list[int]()
+
+    def show(_: str, done: int, __: int | None) -> None:
+        seen.append(done)
+        if done:
+            stop.set()
+
+    with pytest.raises(CancelledError):
+        read_labels(many(100), cancel=stop, progress=show)
+    assert 0 < seen[-1] < 10
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 100])
+def test_rows_are_the_same_however_many_are_python_objects_at_once(
+    graph_of: MakeGraph, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    for graph in (many(60), graph_of(PLACES)):
+        rows = list(read_labels(graph))
+        with monkeypatch.context() as patch:
+            patch.setattr("kgsparql.linking.label_index.gathered.AT_ONCE", at_once)
+            found = read_labels(graph)
+            assert len(found) == len(rows)
+            assert list(found) == list(found) == rows == sorted(rows)
+
+
+def test_an_unused_predicate_that_another_node_describes_is_no_entity(graph_of: MakeGraph) -> None:
+    rows = read_labels(
+        graph_of(
+            '@prefix wikibase: <http://wikiba.se/ontology#> . :P19 rdfs:label "place of birth"@en ; '
+            'wikibase:directClaim :direct-P19 . :direct-P19 rdfs:label "born in" , "place of birth"@en .'
+        )
+    )
+    assert [(row.text, row.kind, row.role) for row in rows if row.iri.endswith("/direct-P19")] == [
+        ("born in", "predicate", "label"), ("place of birth", "predicate", "label"),
+    ]  # fmt: skip
+
+
 def test_a_triple_in_several_named_graphs_counts_once() -> None:
     store = pyoxigraph.Store()
     data = '@prefix : <http://e.org/> . :a :p :b ; <http://www.w3.org/2000/01/rdf-schema#label> "A" .'

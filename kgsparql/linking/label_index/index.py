@@ -19,7 +19,7 @@ from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent,
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.rows import Progress
+from kgsparql.linking.label_index.rows import Progress, Rows
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
@@ -90,7 +90,7 @@ def label_index(
             raise
         _mark_large(directory)
         return _with_lookup(graph, kept, candidates or embedder)
-    is_embedded = bool(embedder and rows) and len({row.text for row in rows}) <= EMBED_AT_ONCE
+    is_embedded = bool(embedder and rows) and _has_few_texts(rows)
     is_kept = isinstance(directory, Path)
     if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and is_kept):
         return memory_index(rows, (candidates or embedder) if is_embedded else None)
@@ -113,6 +113,16 @@ def _with_lookup(graph: OpenedGraph, kept: KeptLabels | None, embedder: Embedder
     from kgsparql.linking.label_index.partial_index import index_with_lookup
 
     return index_with_lookup(graph, kept, embedder)
+
+
+def _has_few_texts(rows: Rows) -> bool:
+    """Whether these are few enough to be embedded at once; of millions, only some are looked at."""
+    found: set[str] = set()
+    for row in rows:
+        found.add(row.text)
+        if len(found) > EMBED_AT_ONCE:
+            return False
+    return True
 
 
 def is_looked_up(graph: OpenedGraph, directory: Location) -> bool:

@@ -15,7 +15,7 @@ from kgsparql.linking.label_index.held_rows import HeldRows
 from kgsparql.linking.label_index.memory import nearest_places
 from kgsparql.linking.label_index.rows import LabelRow, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
-from kgsparql.linking.label_index.spelling import SpellingSearch, by_length, signatures
+from kgsparql.linking.label_index.spelling import SpellingSearch, signatures
 from kgsparql.linking.label_index.vectors import EXACT_VECTORS
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
@@ -205,13 +205,14 @@ def write_rows(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, A
     return _written_rows(tables, rows, source, tag)[1]
 
 
-def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[Any, dict[str, Any]]:
-    """The table of the rows, and what the manifest says about them."""
+def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[Any, dict[str, Any], Any]:
+    """The table of the rows, what the manifest says about them, and an Arrow array of their keys, each once."""
     import pyarrow as pa
+    from pyarrow import compute
 
     columns = [*_COLUMNS, "source"]
     schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
-    name, table, unread = f"labels_{tag}", None, iter(rows)
+    name, table, unread, parts = f"labels_{tag}", None, iter(rows), []
     while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or table is None:
         data = pa.table(
             [*([row[i] for row in some] for i in range(len(_COLUMNS))), [source] * len(some)], schema=schema
@@ -221,7 +222,11 @@ def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[An
         else:
             with errors_translated(tables.directory):
                 table.add(data)
-    return table, {"labels": name, "rows": len(rows), "texts": len({row.text for row in rows}), "vectors": {}}
+        parts.append(data.select(["key", "text"]))
+    texts = pa.concat_tables(parts)
+    count = compute.count_distinct(texts["text"]).as_py()
+    manifest = {"labels": name, "rows": len(rows), "texts": count, "vectors": {}}
+    return table, manifest, compute.unique(texts["key"])
 
 
 def write_labels(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, Any]:
@@ -229,12 +234,12 @@ def write_labels(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str,
     import pyarrow as pa
 
     indexes = lancedb("index")
-    labels, written = _written_rows(tables, rows, source, tag)
-    vocabulary = Vocabulary.of(rows)
-    listed = by_length(vocabulary.counts)
-    counts = pa.array([vocabulary.counts[word] for word in listed], pa.int32())
-    kept = tables.create(f"words_{tag}", _spelled("word", listed).append_column("labels", counts))
-    tables.create(f"keys_{tag}", _spelled("key", by_length({row.key for row in rows})))
+    labels, written, keys = _written_rows(tables, rows, source, tag)
+    vocabulary = Vocabulary.of(rows, keys.to_pylist())
+    listed = _spelled("word", pa.array(list(vocabulary.counts), pa.string()))
+    counts = pa.array([vocabulary.counts[word] for word in listed["word"].to_pylist()], pa.int32())
+    kept = tables.create(f"words_{tag}", listed.append_column("labels", counts))
+    tables.create(f"keys_{tag}", _spelled("key", keys))
     if len(rows):
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
         with errors_translated(tables.directory):
@@ -249,15 +254,20 @@ def write_labels(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str,
     return written | {
         "keys_table": f"keys_{tag}",
         "words": f"words_{tag}",
-        "words_count": len(listed),
+        "words_count": len(vocabulary.counts),
         "keys": vocabulary.labels,
         "type_stems": sorted(vocabulary.type_stems),
         "capitals_tell": vocabulary.capitals_tell,
     }
 
 
-def _spelled(column: str, texts: Sequence[str]) -> Any:
-    """An Arrow table of texts with their signatures."""
+def _spelled(column: str, texts: Any) -> Any:
+    """An Arrow table of an array of texts, the shortest first, with their signatures."""
     import pyarrow as pa
+    from pyarrow import compute
 
-    return pa.table({column: pa.array(texts, pa.string()), "signature": pa.array(signatures(texts), pa.uint64())})
+    lengths = compute.utf8_length(texts)
+    order = [("length", "ascending"), (column, "ascending")]
+    ordered = pa.table({column: texts, "length": lengths}).sort_by(order).select([column])
+    found = [signatures(batch[column].to_pylist()) for batch in ordered.to_batches(max_chunksize=_WRITTEN_AT_ONCE)]
+    return ordered.append_column("signature", pa.array(np.concatenate([signatures([]), *found]), pa.uint64()))

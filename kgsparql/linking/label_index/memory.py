@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
-from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.rows import LabelRow, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.label_index.spelling import SpellingSearch
 from kgsparql.linking.words import stem, trigrams, words
@@ -48,7 +48,7 @@ class MemoryLabels(LabelSearch):
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary.of(self.rows)
+        return Vocabulary.of(self.rows, self._by_key)
 
     @cached_property
     def _words(self) -> _Postings:
@@ -124,7 +124,7 @@ class MemoryLabels(LabelSearch):
         return [row for key in keys for row in self._by_key[key]][:limit]
 
 
-def memory_index(rows: Sequence[LabelRow], embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
+def memory_index(rows: Rows, embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
     """An index that is held in memory."""
     name = None if embedder is None else embedder.name
     return LabelIndex(MemoryLabels(rows, embedder), len(rows), len({row.text for row in rows}), name, note=note)
@@ -159,7 +159,7 @@ class FoundLabels(MemoryLabels):
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        found = Vocabulary.of(self.rows)
+        found = Vocabulary.of(self.rows, self._by_key)
         labels = max(found.labels, ASSUMED_LABELS)
         counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
         stems = found.type_stems | {stem(word) for word in self._small}

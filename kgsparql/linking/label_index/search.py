@@ -41,13 +41,14 @@ class Vocabulary:
     capitals_tell: bool = False
 
     @classmethod
-    def of(cls, rows: Iterable[LabelRow]) -> Vocabulary:
-        """The vocabulary of some labels; a key counts once, however many languages or entities have it."""
-        keys: set[str] = set()
+    def of(cls, rows: Iterable[LabelRow], keys: Collection[str]) -> Vocabulary:
+        """The vocabulary of some labels; a key counts once, however many languages or entities have it.
+
+        :param keys: of these rows, each once.
+        """
         types: set[str] = set()
         small = 0
         for row in rows:
-            keys.add(row.key)
             small += row.kind == "entity" and row.text[0].islower()
             if row.kind != "entity" and row.role != "alternative":
                 types.update(_type_stems(row))
