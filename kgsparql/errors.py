@@ -16,6 +16,7 @@
     │   ├── QueryError
     │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
     │   ├── StoreError · StoreLockedError · DiskFullError
+    │   ├── AnswerFileError                     a kept answer that is none
     │   └── IndexStaleError · ModelMismatchError · SnapshotError · ResourceNotFoundError
     ├── UnreachableError (ConnectionError)      an endpoint or a model server that fails
     │   ├── EndpointError                       E_ENDPOINT_DOWN …
@@ -166,6 +167,10 @@ class StoreLockedError(StoreError, code="E_STORE_LOCKED", retryable=True):
 
 class DiskFullError(StoreError, code="E_DISK_FULL"):
     """No space left."""
+
+
+class AnswerFileError(DataError, code="E_ANSWER"):
+    """A file that holds no answer of kgsparql, or half of one."""
 
 
 class IndexStaleError(DataError, code="E_INDEX_STALE"):

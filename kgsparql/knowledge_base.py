@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from kgsparql.answering.answer import Answer, Retrieval
+    from kgsparql.answering.recheck import Recheck
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.embedding import Embedder
     from kgsparql.plans.algebra import Plan
@@ -189,6 +190,22 @@ class KnowledgeBase(GraphLookups):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
         return run(plan, graph, vocabulary=GraphVocabulary(labels=naming_of(self.graph).labels))
+
+    def recheck(self, answer: Answer | Mapping[str, Any] | str | bytes) -> Recheck:
+        """Check an answer again, on the graph as it is now: its triples, queries and numbers.
+
+        :param answer: an answer, the JSON object of one, or its text: TriG or JSON.
+        :raises AnswerFileError: for what is not just one answer.
+        :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
+
+        >>> knowledge = open("fixtures/nobel.ttl", embedder="none")
+        >>> knowledge.recheck(knowledge.ask("Where was Marie Curie born?")).stands
+        True
+        """
+        from kgsparql.answering.kept_answer import kept_answer
+        from kgsparql.answering.recheck import recheck  # not needed to answer
+
+        return recheck(kept_answer(answer), self.graph)
 
     def plan(
         self, question: str, *, entities: tuple[IRI | str, ...] = (), budget: Budget | None = None

@@ -168,6 +168,7 @@ def _item(item: EvidenceItem, labels: Mapping[Term, str]) -> EvidenceObject:
         "text": item.text,
         "triples": [_triple(cited, labels) for cited in item.triples],
         "score": round(item.score, 4),
+        "ends": item.named_ends,
         "cuts": [str(cut) for cut in item.cuts],
         "query": item.query.shown or None,
         "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],

@@ -82,6 +82,8 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
         yield from _item_quads(node, item)
         if item.kind == "computed" and answer.computed is not None:
             nodes = (node, given) if item.marker in cited else (node,)
+            if answer.computed.is_cut:
+                yield from _about(node, ("kgs:cut", "items"))
             yield from _value_quads(nodes, answer.computed)
             for of in nodes if answer.unit else ():
                 yield from _about(of, ("schema:unitText", answer.unit))
@@ -175,6 +177,9 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
     if item.query.text:
         yield from _about(node, executable)
     yield from _about(node, ("kgs:marker", item.marker), ("schema:text", item.text), ("kgs:score", _score(item.score)))
+    if item.named_ends is not None:
+        yield from _about(node, ("kgs:ends", Literal(item.named_ends)))
+    yield from _about(node, *(("kgs:cut", str(cut)) for cut in item.cuts))
     if item.query.text:
         yield from _about(node, ("sh:select", item.query.shown))
     for i, own in enumerate(item.queries, 1):

@@ -95,13 +95,17 @@ class ExcerptObject(TypedDict):
 
 
 class EvidenceObject(TypedDict):
-    """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out."""
+    """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out.
+
+    `ends` is how many terms with a name it leads to, where all are known: `triples` may show only some.
+    """
 
     marker: str
     kind: OneOf["path", "neighbours", "passage", "computed"]
     text: str
     triples: list[TripleObject]
     score: float
+    ends: int | None
     cuts: list[str]
     query: str | None
     queries: list[SourceQueryObject]

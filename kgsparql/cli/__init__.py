@@ -18,7 +18,8 @@ __all__ = ["app"]
 
 _FUNCTIONS = {
     "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "plan.plan",
-    "query": "query.query", "load": "load.load", "index": "index.index", "info": "lookups.info",
+    "query": "query.query", "check": "check.check", "diff": "check.diff",
+    "load": "load.load", "index": "index.index", "info": "lookups.info",
     "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
     "schema": "schema.schema", "eval": "eval.evaluate",
 }  # fmt: skip

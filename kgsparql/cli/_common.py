@@ -29,7 +29,7 @@ __all__ = ["ANSWER_FORMATS", "Progress", "command", "say", "show_error", "write"
 
 P = ParamSpec("P")
 
-ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "mermaid")
+ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "nanopub", "mermaid")
 
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")

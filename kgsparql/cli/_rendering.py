@@ -66,10 +66,11 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
         return json.dumps(answer.to_json(), ensure_ascii=False, indent=2 if form == "json" else None)
     if form in {"plain", "csv", "tsv"}:
         return as_lines(answer, form)
-    if form == "trig":
+    if form in {"trig", "nanopub"}:
         from kgsparql.answering.answer_rdf import answer_to_trig
+        from kgsparql.answering.nanopub import answer_to_nanopub
 
-        return answer_to_trig(answer, at=at)
+        return (answer_to_trig if form == "trig" else answer_to_nanopub)(answer, at=at)
     if form == "mermaid":
         return answer.tree.mermaid(nothing="nothing to draw")
     if form == "md":

@@ -147,7 +147,7 @@ class AnswerOptions:
         """The answer as text in this format."""
         from kgsparql.cli._rendering import render
 
-        at = "" if self.reproducible or form != "trig" else _time_of(answer, knowledge)
+        at = "" if self.reproducible or form not in {"trig", "nanopub"} else _time_of(answer, knowledge)
         if self.reproducible:
             differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
             answer = replace(answer, usage={**answer.usage, **differing})

@@ -11,7 +11,7 @@ from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import Source
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Term, Triple
+from kgsparql.rdf.terms import BlankNode, Term, Triple
 
 if TYPE_CHECKING:
     from kgsparql.linking.passages.documents import Excerpt
@@ -86,6 +86,11 @@ class EvidenceItem:
     def paths(self) -> tuple[Path, ...]:
         """The paths it is made of, one or several; none for a passage."""
         return self.ways or (() if self.path is None else (self.path,))
+
+    @property
+    def named_ends(self) -> int | None:
+        """How many of its ends are no blank nodes; ``None`` where its ends are not known."""
+        return sum(not isinstance(end, BlankNode) for end in self.ends) if self.ends else None
 
     @property
     def terms(self) -> frozenset[Term]:

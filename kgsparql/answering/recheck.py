@@ -1,0 +1,268 @@
+"""An answer checked again: its triples looked up, its queries run, its numbers computed, on the graph as it is now.
+
+The queries of an answer in a file are anybody's text: each is checked, and run in a process that can be killed, or at
+the endpoint. What a query gave then is what it gives on the triples that are kept with the answer, and what it is
+cited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+from typing import Literal as OneOf
+
+import pyoxigraph as ox
+
+from kgsparql.answering.ask_options import ignore
+from kgsparql.answering.kept_answer import KeptAnswer, KeptItem, Row, named_triples
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import ForbiddenQueryError, KgsparqlError, LimitError, QueryError, QueryTimeoutError
+from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verification import verify
+from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.protocols import OpenedGraph, members_of
+from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, run_on_endpoint
+from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
+
+MAX_SECONDS = 60.0
+"""For an answer with all its queries."""
+
+_BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))
+"""Datatypes whose literals are compared by what they mean."""
+
+ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
+_Run: TypeAlias = Callable[..., QueryResult]
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckedItem:
+    """What became of a piece of evidence.
+
+    :param gone: rows that its query no longer gives: an answer, a value, a row of a table.
+    :param new: those that it gives now.
+    :param why: for one that is refused or unknown, or has no query, why that is.
+    """
+
+    marker: str
+    text: str
+    is_cited: bool
+    is_computed: bool
+    verdict: ItemVerdict
+    gone: tuple[Row, ...] = ()
+    new: tuple[Row, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """What became of an answer on a graph as it is now.
+
+    :param graphs: the graphs it was checked on, by their names.
+    :param found: cited triples that are there.
+    :param gone: those that are not.
+    :param unnamed: how many have a blank node, so that they cannot be looked up by name.
+    :param unknown: of which nobody could say whether they are there.
+    """
+
+    answer: KeptAnswer
+    graphs: tuple[str, ...]
+    found: int
+    gone: tuple[Triple, ...]
+    unnamed: int
+    unknown: int
+    items: tuple[RecheckedItem, ...]
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing is found to have changed; see also :attr:`is_whole`."""
+        return not self.gone and not any(item.verdict in {"changed", "refused"} for item in self.items)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all could be checked that can be: nothing ran out of time or failed."""
+        return not self.unknown and not any(item.verdict == "unknown" for item in self.items)
+
+    @property
+    def is_of_other_graphs(self) -> bool:
+        """Whether the answer is about graphs of other names than those it was checked on."""
+        return bool(self.answer.graphs) and sorted(self.answer.graphs) != sorted(self.graphs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
+        return {
+            "question": self.answer.question,
+            "at": self.answer.at,
+            "stands": self.stands,
+            "is_whole": self.is_whole,
+            "answered_from": list(self.answer.graphs),
+            "checked_on": list(self.graphs),
+            "triples": {
+                "found": self.found,
+                "gone": [str(triple) for triple in self.gone],
+                "unnamed": self.unnamed,
+                "unknown": self.unknown,
+            },
+            "items": [
+                {
+                    "marker": item.marker,
+                    "text": item.text,
+                    "is_cited": item.is_cited,
+                    "verdict": item.verdict,
+                    "gone": [_row_json(row) for row in item.gone],
+                    "new": [_row_json(row) for row in item.new],
+                    "why": item.why,
+                }
+                for item in self.items
+            ],
+        }
+
+
+def recheck(answer: KeptAnswer, graph: OpenedGraph, *, max_seconds: float = MAX_SECONDS) -> Recheck:
+    """Check an answer again.
+
+    :param max_seconds: for the answer as a whole; what is not done then is unknown.
+    :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
+    """
+    with Rechecker(graph, max_seconds=max_seconds) as rechecker:
+        return rechecker.recheck(answer)
+
+
+class Rechecker(ExitStack):
+    """Checks many answers on one graph; its processes are kept between them, and end with the ``with`` block."""
+
+    def __init__(self, graph: OpenedGraph, *, max_seconds: float = MAX_SECONDS) -> None:
+        super().__init__()
+        self._graph = graph
+        self._max_seconds = max_seconds
+        self._runs: dict[str, _Run] = {}
+
+    def recheck(self, answer: KeptAnswer) -> Recheck:
+        """Check an answer again; errors as of :func:`recheck`."""
+        ends = time.monotonic() + self._max_seconds
+        named = named_triples(answer.cited)
+        budget = Budget(max_queries=None, max_seconds=self._max_seconds)
+        cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), NO_QUERY)
+        looked_up = verify(Evidence([cited]), MeteredGraph(self._graph, Usage(budget), ignore))
+        if looked_up.failure is not None:
+            raise looked_up.failure
+        kept = ox.Store()
+        kept.extend(ox.Quad(*triple) for triple in dict.fromkeys((*answer.cited, *answer.retrieved)))
+        with QueryWorker(kept) as before:
+            items = tuple(self._item(item, before.run, ends) for item in answer.items)
+        return Recheck(
+            answer=answer,
+            graphs=tuple(member.name for member in members_of(self._graph)),
+            found=looked_up.found,
+            gone=looked_up.removed,
+            unnamed=len(answer.cited) - len(named),
+            unknown=looked_up.unknown,
+            items=items,
+        )
+
+    def _item(self, item: KeptItem, before: _Run, ends: float) -> RecheckedItem:
+        said = partial(RecheckedItem, item.marker, item.text, item.is_cited, item.is_computed)
+        if not item.queries:
+            return said("no_query", why="of a document, which is in no graph")
+        try:
+            checked = [(source, check(text)) for source, text in item.queries]
+            then, now, is_cut = frozenset[Row](), frozenset[Row](), item.is_cut
+            for source, query in checked:
+                then |= _rows(before(query, timeout_s=_left(ends)))
+                for run in self._runs_of(source):
+                    result = run(query, timeout_s=_left(ends))
+                    now |= _rows(result)
+                    is_cut |= not result.complete
+        except QueryTimeoutError as error:
+            return said("unknown", why=error.message)
+        except (ForbiddenQueryError, LimitError, QueryError) as error:
+            return said("refused", why=error.message)
+        return _compared(said, item, then, now, is_cut=is_cut)
+
+    def _runs_of(self, source: str) -> list[_Run]:
+        members = members_of(self._graph)
+        own = [member for member in members if member.name == source] or members
+        return [self._run_on(member) for member in own]
+
+    def _run_on(self, member: Any) -> _Run:
+        if member.name not in self._runs:
+            if isinstance(member, EndpointGraph):
+                self._runs[member.name] = partial(run_on_endpoint, member)
+            elif isinstance(member, OxigraphGraph):
+                self._runs[member.name] = self.enter_context(QueryWorker(member.store)).run
+            else:
+                raise KgsparqlError(f"{member.name}: queries of a file are not run on it")
+        return self._runs[member.name]
+
+
+def _compared(
+    said: Callable[..., RecheckedItem], item: KeptItem, then: frozenset[Row], now: frozenset[Row], *, is_cut: bool
+) -> RecheckedItem:
+    """What a query gives now beside what it gave; of what was cut, or kept only in part, only what is sure."""
+    if item.is_computed and item.rows is not None and item.is_first_column:
+        now = frozenset(row[:1] for row in now)
+    old = _known(item, then, now)
+    gone, new = _without(old, now), _without(now, old)
+    if not (gone or new):
+        return said("stands")
+    if is_cut:
+        return said("unknown", why="more was there than was kept, so that this cannot be told")
+    if item.is_computed and item.rows is None:
+        return said("unknown", why="the rows of a table are in the JSON of an answer, not in its TriG")
+    if item.ends is not None and item.ends > len(old):
+        if len(now) == item.ends and not gone:
+            return said("stands")
+        return said("changed", gone=gone, why=f"it led to {item.ends:,}, and leads to {len(now):,} now")
+    return said("changed", gone=gone, new=new)
+
+
+def _known(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
+    """What is known to be what the query gave: an item is cited also for terms on the way to its ends."""
+    if item.is_computed and item.rows is not None:
+        return frozenset(row for row in item.rows if not _has_blank(row))
+    answers = frozenset((term,) for term in item.answers)
+    return then | answers if len(then | answers) == item.ends else then | (answers & now)
+
+
+def _without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows that are not among others, where values that are the same in another spelling are the same."""
+    known = {tuple(map(_same, row)) for row in others}
+    return tuple(sorted((row for row in rows if tuple(map(_same, row)) not in known), key=str))
+
+
+def _same(term: Term | None) -> object:
+    """What equal values have in common: engines write numbers, and yes and no, in ways of their own."""
+    if not isinstance(term, Literal) or term.datatype.value.rpartition("#")[2] not in _BY_VALUE:
+        return term
+    try:
+        return f"{float({'true': '1', 'false': '0'}.get(term.value, term.value)):.9g}"
+    except ValueError:
+        return term
+
+
+def _rows(result: QueryResult) -> frozenset[Row]:
+    """All solutions; those with a blank node are left out, whose name says nothing."""
+    if result.form == "ASK":
+        return frozenset(((Literal(result.boolean),),))
+    found = result.solutions
+    rows = (tuple(solution.get(name) for name in found.variables) for solution in found)
+    return frozenset(row for row in rows if not _has_blank(row))
+
+
+def _has_blank(row: Row) -> bool:
+    return any(isinstance(term, BlankNode) for term in row)
+
+
+def _row_json(row: Row) -> list[str | None]:
+    return [None if term is None else str(term) for term in row]
+
+
+def _left(ends: float) -> float:
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise QueryTimeoutError("the time for this answer is over", hint="give it longer (--max-seconds)")
+    return left

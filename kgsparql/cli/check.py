@@ -1,0 +1,182 @@
+"""``kgsparql check`` and ``diff``: an answer that was kept, on the graph as it is now, and beside another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.errors import AnswerFileError, BudgetExceededError, InputError
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer_diff import AnswerDiff
+    from kgsparql.answering.kept_answer import KeptAnswer, Row
+    from kgsparql.answering.recheck import Recheck, RecheckedItem
+
+_CHANGED = 3
+"""Exit status where not all stands."""
+_SHOWN = 20
+"""Triples, and answers of an item, that are shown."""
+
+
+@c.command
+def check(
+    graph: GraphOptions,
+    file: Annotated[str, typer.Argument(metavar="ANSWER", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    timeout: Annotated[
+        float, typer.Option("--max-seconds", min=0.1, metavar="SECONDS", help="For each answer in the file.")
+    ] = 60.0,
+) -> None:
+    """Check an answer again: look up each triple that it cites, run each query, compute each number.
+
+    Exit status: 0 all stands, 3 something changed, 6 out of time before all was checked, 5 unreachable.
+    """
+    from kgsparql.answering.recheck import Rechecker
+
+    form = c.chosen_format(form, output)
+    if file == "-" and "-" in graph.sources:
+        raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
+    answers = _read(file)
+    with (
+        graph.opened(embedder="none", fresh=True) as knowledge,
+        Rechecker(knowledge.graph, max_seconds=timeout) as rechecker,
+    ):
+        checked = [rechecker.recheck(answer) for answer in answers]
+        prefixes = knowledge.prefixes
+    if form == "json":
+        made = [one.to_json() for one in checked]
+        c.write_json(made if len(made) > 1 else made[0], output)
+    else:
+        c.write("\n\n".join("\n".join(_lines(one, prefixes)) for one in checked), output)
+    if not all(one.stands for one in checked):
+        raise typer.Exit(_CHANGED)
+    if not all(one.is_whole for one in checked):
+        raise typer.Exit(BudgetExceededError.exit_code)
+
+
+@c.command
+def diff(
+    first: Annotated[str, typer.Argument(metavar="A", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another answer, or as many in the same order.")],
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+) -> None:
+    """Say what two answers differ in: answers, values, cited triples. Exit status: 0 nothing, 3 something."""
+    from kgsparql.answering.answer_diff import answer_diff
+
+    form = c.chosen_format(form, output)
+    if first == second == "-":
+        raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
+    one, other = _read(first), _read(second)
+    if len(one) != len(other):
+        raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
+    found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
+    if form == "json":
+        made = [each.to_json() for each in found]
+        c.write_json(made if len(made) > 1 else made[0], output)
+    else:
+        shown = ["\n".join(_diff_lines(each, answer)) for each, answer in zip(found, one, strict=True)]
+        c.write("\n\n".join(shown), output)
+    if not all(each.is_same for each in found):
+        raise typer.Exit(_CHANGED)
+
+
+def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
+    prefixes = PrefixMap.default()
+    yield f"{'same' if found.is_same else 'DIFFERENT'}: {printable(first.question, 300)}"
+    for name in ("question", "status", "graphs", "values", "answers", "triples"):
+        change = getattr(found, name)
+        for sign, ones in (("-", change.gone), ("+", change.new)):
+            for one in ones[:_SHOWN]:
+                yield f"  {name:<9} {sign} {_shown(one, prefixes)}"
+            if len(ones) > _SHOWN:
+                yield f"  {name:<9} {sign} {len(ones) - _SHOWN:,} more: -f json"
+
+
+def _shown(one: Term | Triple | str, prefixes: PrefixMap) -> str:
+    if isinstance(one, str):
+        return printable(one, 300)
+    return _triple(one, prefixes) if isinstance(one, Triple) else _term(one, prefixes)
+
+
+def _read(file: str) -> list[KeptAnswer]:
+    from kgsparql.answering.kept_answer import MOST_BYTES, read_answers
+
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {printable(file, 200)}: {error.strerror}", hint="name a file") from error
+    answers = read_answers(data)
+    if not answers:
+        raise AnswerFileError("there is no answer in it", hint="ask -f trig, json or jsonl writes one")
+    return answers
+
+
+def _lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
+    """The outcome for a person: the verdict first, then only what changed or could not be told."""
+    answer = found.answer
+    verdict = "stands" if found.stands and found.is_whole else "CHANGED" if not found.stands else "not all checked"
+    when = f"  (answered {printable(answer.at, 40)})" if answer.at else ""
+    yield f"{verdict}: {printable(answer.question, 300)}{when}"
+    if found.is_of_other_graphs:
+        own, other = (printable(", ".join(names), 300) for names in (answer.graphs, found.graphs))
+        yield f"  graph     answered from {own}, checked on {other}"
+    counts = [f"{found.found:,} there", f"{len(found.gone):,} gone"]
+    counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
+    counts += [f"{found.unknown:,} not told"] if found.unknown else []
+    yield f"  triples   {', '.join(counts)}"
+    for triple in found.gone[:_SHOWN]:
+        yield f"    gone    {_triple(triple, prefixes)}"
+    if len(found.gone) > _SHOWN:
+        yield f"    +{len(found.gone) - _SHOWN:,} more: -f json"
+    run = [item for item in found.items if item.verdict != "no_query"]
+    same = sum(1 for item in run if item.verdict == "stands")
+    yield f"  queries   {same:,} of {len(run):,} give the same"
+    for item in found.items:
+        if item.verdict != "stands":
+            yield from _item_lines(item, prefixes)
+
+
+def _item_lines(item: RecheckedItem, prefixes: PrefixMap) -> Iterator[str]:
+    role = "" if item.is_cited else " (only found on the way)"
+    yield f"    {printable(item.marker, 8):<4}    {printable(item.text, 160)}{role}"
+    if item.why:
+        word = {"no_query": "not run", "unknown": "not told", "refused": "refused", "changed": "changed"}[item.verdict]
+        yield f"            {word}: {printable(item.why, 300)}"
+    if item.is_computed and len(item.gone) == len(item.new) == 1:
+        yield f"            was {_row(item.gone[0], prefixes)}, now {_row(item.new[0], prefixes)}"
+        return
+    for word, rows in (("gone", item.gone), ("new", item.new)):
+        if rows:
+            more = f"; +{len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+            yield f"            {word}: {'; '.join(_row(row, prefixes) for row in rows[:_SHOWN])}{more}"
+
+
+def _row(row: Row, prefixes: PrefixMap) -> str:
+    return " | ".join("" if term is None else _term(term, prefixes) for term in row)
+
+
+def _triple(triple: Triple, prefixes: PrefixMap) -> str:
+    return " ".join(_term(term, prefixes) for term in triple)
+
+
+def _term(term: Term, prefixes: PrefixMap) -> str:
+    if isinstance(term, IRI):
+        return printable(prefixes.compress(term), 200)
+    return printable(term.value, 200) if isinstance(term, Literal) and _is_number(term) else printable(str(term), 200)
+
+
+def _is_number(term: Literal) -> bool:
+    return term.datatype.value.rpartition("#")[2] in {"integer", "decimal", "double", "boolean"}
