@@ -16,6 +16,7 @@ from kgsparql.rdf.terms import Term
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer_schema import AnsweredObject
+    from kgsparql.answering.drawing.drawing import Drawing
     from kgsparql.answering.value_types import AnswerType
     from kgsparql.errors import KgsparqlError
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -244,3 +245,26 @@ class Answer:
         from kgsparql.answering.answer_json import answer_json  # not needed to answer
 
         return answer_json(self)
+
+    def drawing(self, *, most_nodes: int = 60) -> Drawing:
+        """What the answer rests on, as a drawing of at most so many terms."""
+        from kgsparql.answering.drawing.drawing import drawing_of  # not needed to answer
+
+        return drawing_of(self, most_nodes=most_nodes)
+
+    def to_svg(self) -> str:
+        """The drawing as SVG, in which everything that the graph says is text."""
+        from kgsparql.answering.drawing.svg import drawing_to_svg
+
+        return drawing_to_svg(self.drawing(), title=self.question)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def _repr_html_(self) -> str:
+        from kgsparql.answering.drawing.html import answer_to_html
+
+        return answer_to_html(self)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": self._repr_html_(), "image/svg+xml": self.to_svg()}

@@ -29,7 +29,9 @@ __all__ = ["ANSWER_FORMATS", "Progress", "command", "say", "show_error", "write"
 
 P = ParamSpec("P")
 
-ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "nanopub", "mermaid")
+ANSWER_FORMATS = (
+    "text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "nanopub", "svg", "dot", "mermaid",
+)  # fmt: skip
 
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
@@ -213,7 +215,7 @@ def _writing(where: str) -> Iterator[None]:
 def guessed_format(output: Path | None) -> str | None:
     """The format that the suffix of an output file stands for; ``None`` without a suffix."""
     suffix = output.suffix.lstrip(".").lower() if output else ""
-    return {"txt": "text", "markdown": "md"}.get(suffix, suffix) or None
+    return {"txt": "text", "markdown": "md", "gv": "dot", "mmd": "mermaid"}.get(suffix, suffix) or None
 
 
 def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:

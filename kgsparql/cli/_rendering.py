@@ -71,11 +71,20 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
         from kgsparql.answering.nanopub import answer_to_nanopub
 
         return (answer_to_trig if form == "trig" else answer_to_nanopub)(answer, at=at)
-    if form == "mermaid":
-        return answer.tree.mermaid(nothing="nothing to draw")
+    if form in {"svg", "dot", "mermaid"}:
+        return _picture(answer, form)
     if form == "md":
         return "\n".join(_markdown(answer))
     return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
+
+
+def _picture(answer: Answer, form: str) -> str:
+    if form == "svg":
+        return answer.to_svg()
+    from kgsparql.answering.drawing.dot import drawing_to_dot
+    from kgsparql.answering.drawing.mermaid import drawing_to_mermaid
+
+    return {"dot": drawing_to_dot, "mermaid": drawing_to_mermaid}[form](answer.drawing())
 
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:

@@ -88,7 +88,14 @@ class AnswerOptions:
         ),
     ] = "auto"
     form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(c.ANSWER_FORMATS)}.")
+        str | None,
+        typer.Option(
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            autocompletion=lambda: list(c.ANSWER_FORMATS),
+            help=f"Output: {', '.join(c.ANSWER_FORMATS)}.",
+        ),
     ] = None
     output: c.OutputOption = None
     direction: c.DirectionOption = "both"
@@ -118,6 +125,8 @@ class AnswerOptions:
             return form
         if "-" in sources:
             raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
+        if form == "svg":
+            raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f dot or -f mermaid")
         return c.chosen_format("jsonl" if form in {None, "json"} else form, None, c.ANSWER_FORMATS)
 
     def asking(

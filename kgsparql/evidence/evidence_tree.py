@@ -48,7 +48,7 @@ class DecisionTree:
         """
         return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
 
-    def mermaid(self, *, nothing: str = "") -> str:
+    def mermaid(self) -> str:
         """As a Mermaid flow chart, in which every arrow points the way of its triple.
 
         >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
@@ -65,15 +65,15 @@ class DecisionTree:
             count += 1
             number = count
             marks = f" [{', '.join(node.markers)}]" if node.markers else ""
-            lines.append(f'  n{number}["{_mermaid(node.label + marks)}"]')
+            lines.append(f'  n{number}["{mermaid_text(node.label + marks)}"]')
             for child, below in [(child, draw(child)) for child in node.children]:
                 ends = (number, below) if child.direction == "forward" else (below, number)
-                lines.append(f'  n{ends[0]} -- "{_mermaid(child.step)}" --> n{ends[1]}')
+                lines.append(f'  n{ends[0]} -- "{mermaid_text(child.step)}" --> n{ends[1]}')
             if node.hidden:
                 lines.append(f"  n{number} --> n{draw(Node(f'… {node.hidden:,} more'))}")
             return number
 
-        for root in self.roots or ([Node(nothing)] if nothing else []):
+        for root in self.roots:
             draw(root)
         return "\n".join(lines)
 
@@ -153,7 +153,7 @@ def _branches(node: Node, indent: str) -> Iterator[str]:
         yield f"{indent}└─ … {node.hidden:,} more"
 
 
-def _mermaid(text: str) -> str:
+def mermaid_text(text: str) -> str:
     """Text inside Mermaid's quotes: what has a meaning there becomes an entity."""
     for char, entity in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
         text = text.replace(char, entity)

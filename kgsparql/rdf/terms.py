@@ -43,7 +43,7 @@ Term: TypeAlias = IRI | BlankNode | Literal | Triple
 
 # Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 _ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

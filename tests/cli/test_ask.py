@@ -315,3 +315,20 @@ def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) 
         done = run("ask", "Whom does Evil[31mName know? \x1b[2J", "-k", graph, "-e", "http://e.org/a", "-f", form)
         assert done.exit_code == 0, done.stderr
         assert not any(char in done.stdout + done.stderr for char in "\x1b\u202e\x07")
+
+
+def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix(run: Run, tmp_path: Path) -> None:
+    asked = ("ask", "Where was Marie Curie born?", "-k", str(NOBEL), "--embedder", "none")
+    piped = run(*asked, "-f", "svg")
+    assert piped.stdout.startswith("<svg ")
+    assert piped.stdout.endswith("</svg>\n")
+    for suffix, start in (("svg", "<svg "), ("dot", "digraph"), ("gv", "digraph"), ("mmd", "flowchart LR")):
+        file = tmp_path / f"answer.{suffix}"
+        assert run(*asked, "-o", str(file)).exit_code == 0
+        assert file.read_text(encoding="utf-8").startswith(start)
+
+
+def test_many_questions_are_not_one_picture(run: Run) -> None:
+    refused = run("ask", "-", "-k", str(NOBEL), "-f", "svg", stdin="Who?")
+    assert refused.exit_code == 2
+    assert "one picture" in refused.stderr

@@ -307,7 +307,7 @@ def test_only_the_queries_of_what_is_cited_are_in_markdown_folded() -> None:
 
 
 def test_a_chart_of_nothing_says_so() -> None:
-    assert lines(answer(evidence=Evidence(), claims=()), "mermaid") == ["flowchart LR", '  n1["nothing to draw"]']
+    assert lines(answer(evidence=Evidence(), claims=()), "mermaid") == ["flowchart LR", '  nothing["nothing to draw"]']
 
 
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:

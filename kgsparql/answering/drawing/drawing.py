@@ -1,0 +1,244 @@
+"""What an answer rests on as a drawing: nodes in layers by hop from the entities of the question, and true arrows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Literal as OneOf
+
+from kgsparql.answering.drawing.layout import layout
+from kgsparql.evidence.verbalising import with_statements
+from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgsparql.answering.answer import Answer
+    from kgsparql.evidence.evidence import EvidenceItem
+
+Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
+
+_MENTIONS = IRI("http://schema.org/mentions")
+"""From a passage to what it names: as in the TriG of an answer."""
+
+_LONGEST = 200
+"""Characters of a label; pictures show less of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnNode:
+    """A term in a drawing; of a passage, its text.
+
+    :param description: what tells it from another of the same label; empty where there is none.
+    :param layer: its column: hops from the entities of the question.
+    :param row: its place in the column, from the top.
+    :param x: of its middle, as is ``y``, in pixels from the top left corner.
+    :param markers: of the evidence it is in.
+    """
+
+    id: int
+    term: Term
+    label: str
+    description: str
+    layer: int
+    row: int
+    x: float
+    y: float
+    role: Role
+    markers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """A triple in a drawing, from the node of its subject to that of its object.
+
+    :param markers: of the evidence it is in.
+    :param is_inverse: the way of the evidence walks against it.
+    """
+
+    id: int
+    source: int
+    target: int
+    label: str
+    predicate: IRI
+    markers: tuple[str, ...]
+    is_inverse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawing of what an answer rests on; false where there is nothing to draw.
+
+    :param left_out: how many terms of the evidence have no node.
+    """
+
+    nodes: tuple[DrawnNode, ...]
+    edges: tuple[DrawnEdge, ...]
+    left_out: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object; terms are in the syntax of N-Triples."""
+        return {
+            "nodes": [
+                {
+                    "id": node.id, "term": str(node.term), "label": node.label, "description": node.description,
+                    "layer": node.layer, "row": node.row, "x": node.x, "y": node.y, "role": node.role,
+                    "markers": list(node.markers),
+                }
+                for node in self.nodes
+            ],
+            "edges": [
+                {
+                    "id": edge.id, "source": edge.source, "target": edge.target, "label": edge.label,
+                    "predicate": edge.predicate.value, "markers": list(edge.markers), "is_inverse": edge.is_inverse,
+                }
+                for edge in self.edges
+            ],
+            "left_out": self.left_out,
+        }  # fmt: skip
+
+
+def drawing_of(answer: Answer, *, most_nodes: int = 60) -> Drawing:
+    """The evidence that an answer cites, as a drawing; the same answer gives the same drawing.
+
+    :param most_nodes: further terms are left out and counted; those of the best answers come first.
+    """
+    items = _best_first(answer)
+    answers = {one.term for one in answer.best} | set(answer.computed.items if answer.computed else ())
+    firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
+    found = _Gathered(most_nodes)
+    for item in items:
+        found.add(item, answers | firsts)
+    ids = {term: number for number, term in enumerate(found.terms)}
+    descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
+    descriptions.update({one.term: one.description for one in answer.answers if one.description})
+    labels = _told_apart(_labels(answer, items, found.terms), descriptions)
+    edges = tuple(
+        DrawnEdge(
+            number, ids[source], ids[target], _label(answer.labels.get(predicate, ""), predicate), predicate,
+            tuple(seen.markers), seen.is_inverse,
+        )
+        for number, ((source, predicate, target), seen) in enumerate(found.edges.items())
+    )  # fmt: skip
+    places = layout(
+        [labels[term] for term in ids],
+        [(edge.source, edge.target, edge.label) for edge in edges],
+        {ids[term] for term in firsts if term in ids},
+    )
+    nodes = tuple(
+        DrawnNode(
+            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LONGEST), place.layer, place.row,
+            place.x, place.y, _role(term, answers, firsts), tuple(markers),
+        )
+        for (term, markers), place in zip(found.terms.items(), places, strict=True)
+    )  # fmt: skip
+    return Drawing(nodes, edges, len({term for item in items for term in _terms(item)} - ids.keys()))
+
+
+_Link: TypeAlias = tuple[Term, IRI, Term]
+"""Subject, predicate and object, of which the subject may be a passage."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    is_inverse: bool
+    markers: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Terms with their markers, and links, until there are too many terms."""
+
+    most: int
+    terms: dict[Term, dict[str, None]] = field(default_factory=dict)
+    edges: dict[_Link, _Seen] = field(default_factory=dict)
+
+    def add(self, item: EvidenceItem, known: set[Term]) -> None:
+        """Take what there is room for: whole paths, then triples, then a passage and what it names of the known."""
+        cited = {one.triple for one in item.triples}
+        for path in item.paths:
+            self._take(
+                item.marker,
+                [(_link(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited],
+            )
+        on_paths = {hop.triple for path in item.paths for hop in path.hops}
+        for one in item.triples:
+            if one.triple in on_paths:
+                continue
+            self._take(item.marker, [(_link(one.triple), one.direction == "inverse")])
+        if item.kind == "passage":
+            text = _passage(item)
+            named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
+            self._take(item.marker, [], [text])
+            self._take(item.marker, [((text, _MENTIONS, term), False) for term in named if term in known])
+
+    def _take(self, marker: str, links: list[tuple[_Link, bool]], alone: Iterable[Term] = ()) -> None:
+        ends = dict.fromkeys([*alone, *(end for (source, _, target), _ in links for end in (source, target))])
+        if len(ends.keys() | self.terms.keys()) > self.most:
+            return
+        for end in ends:
+            self.terms.setdefault(end, {})[marker] = None
+        for link, is_inverse in links:
+            self.edges.setdefault(link, _Seen(is_inverse)).markers[marker] = None
+
+
+def _best_first(answer: Answer) -> list[EvidenceItem]:
+    """The items that the answer cites, those of the best answers first."""
+    best = {marker for one in answer.best for marker in one.markers[:1]}
+    return sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
+
+
+def _terms(item: EvidenceItem) -> Iterator[Term]:
+    yield from item.terms
+    if item.kind == "passage":
+        yield _passage(item)
+
+
+def _passage(item: EvidenceItem) -> Literal:
+    return Literal(item.sourced_text)
+
+
+def _link(triple: Any) -> _Link:
+    return triple.subject, triple.predicate, triple.object
+
+
+def _role(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
+    if term in answers:
+        return "answer"
+    if term in firsts:
+        return "question"
+    return "literal" if isinstance(term, Literal) else "other"
+
+
+def _labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term]) -> Mapping[Term, str]:
+    """A label for each term: a value in a person's form, a statement of a Wikibase by what it joins."""
+    named = dict(answer.labels)
+    for item in items:
+        named.update(with_statements(named, item.paths, [cited.triple for cited in item.triples]))
+    return {term: _label(named.get(term, ""), term) for term in terms}
+
+
+def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) -> Mapping[Term, str]:
+    """The labels; those of several IRIs with what tells them apart: a description, or the end of the IRI."""
+    shared = Counter(label for term, label in labels.items() if isinstance(term, IRI))
+
+    def told(term: Term, label: str) -> str:
+        if not isinstance(term, IRI) or shared[label] == 1:
+            return label
+        return printable(f"{label} ({descriptions.get(term) or local_name(term)})", _LONGEST)
+
+    return {term: told(term, label) for term, label in labels.items()}
+
+
+def _label(label: str, term: Term) -> str:
+    """The label, on one line; where there is none, what the term says of itself."""
+    if isinstance(term, Literal):
+        return printable(value_text(term), _LONGEST) or '""'
+    by_itself = local_name(term) if isinstance(term, IRI) else "[]" if isinstance(term, BlankNode) else str(term)
+    return printable(label, _LONGEST) or printable(by_itself, _LONGEST)

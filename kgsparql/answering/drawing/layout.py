@@ -1,0 +1,164 @@
+"""Where the nodes of a layered drawing stand: columns by distance, rows by barycentre; always the same."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+MARGIN = 20.0
+NODE_HEIGHT = 30.0
+PADDING = 12.0
+"""Between the label of a node and its sides."""
+
+LONGEST_NODE = 40
+LONGEST_EDGE = 30
+"""Characters of a label that are shown."""
+
+_ROW = 50.0
+_GAP = 60.0
+"""Between two columns, beside the labels of the edges: room for arrow heads and slants."""
+
+_WIDENING, _MOST_WIDENING = 4.0, 140.0
+"""More of it for each row, so that edges to many nodes are not steep."""
+
+_SWEEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands: its column and row, and its middle in pixels."""
+
+    layer: int
+    row: int
+    x: float
+    y: float
+
+
+def shortened(label: str, longest: int) -> str:
+    """The label, cut where it is too long.
+
+    >>> shortened("received the award", 10)
+    'received…'
+    """
+    return label if len(label) <= longest else label[: longest - 1].rstrip() + "…"
+
+
+def text_width(text: str, size: float) -> float:
+    """Pixels that a text may take in a font of this size: wide characters take two thirds more than others.
+
+    >>> text_width("Bonn", 10), text_width("東京", 10)
+    (24.0, 20.0)
+    """
+    units = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c in "MWmw@%" else 0.6 for c in text)
+    return round(units * size, 1)
+
+
+def node_width(label: str) -> float:
+    """Pixels from side to side of a node."""
+    return text_width(shortened(label, LONGEST_NODE), 13) * 0.95 + 2 * PADDING
+
+
+def edge_width(label: str) -> float:
+    """Pixels that the label of an edge takes."""
+    return text_width(shortened(label, LONGEST_EDGE), 11) + 8
+
+
+def layout(labels: Sequence[str], edges: Sequence[tuple[int, int, str]], firsts: Collection[int]) -> list[Place]:
+    """A place for each node.
+
+    :param labels: of the nodes.
+    :param edges: the numbers of two nodes, and a label.
+    :param firsts: what stands in the first column; all other nodes stand by their distance from these.
+
+    >>> [(place.layer, place.row) for place in layout(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], {0})]
+    [(0, 0), (1, 0), (1, 1)]
+    """
+    near: dict[int, list[int]] = {node: [] for node in range(len(labels))}
+    for source, target, _ in edges:
+        near[source].append(target)
+        near[target].append(source)
+    layer = _distances(near, firsts)
+    columns = [[n for n in near if layer[n] == at] for at in range(max(layer.values(), default=-1) + 1)]
+    _order(columns, near)
+    y = _heights(columns, near)
+    x = _column_middles(columns, labels, edges, layer)
+    rows = {node: row for column in columns for row, node in enumerate(column)}
+    return [Place(layer[n], rows[n], round(x[layer[n]], 1), round(y[n], 1)) for n in near]
+
+
+def _distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> dict[int, int]:
+    """Steps from the first nodes; a part of the drawing without any starts from its first node."""
+    found: dict[int, int] = {}
+    for start in (sorted(firsts), *([node] for node in near)):
+        wave = [node for node in start if node not in found]
+        steps = 0
+        while wave:
+            found.update(dict.fromkeys(wave, steps))
+            wave = list(dict.fromkeys(far for node in wave for far in near[node] if far not in found))
+            steps += 1
+    return found
+
+
+def _order(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> None:
+    """Sort each column by the mean place of its neighbours in the column before it, then after it, some times."""
+    for sweep in range(_SWEEPS):
+        forward = sweep % 2 == 0
+        order = range(1, len(columns)) if forward else range(len(columns) - 2, -1, -1)
+        for at in order:
+            beside = columns[at - 1] if forward else columns[at + 1]
+            place = {node: (row + 0.5) / len(beside) for row, node in enumerate(beside)}
+            column = columns[at]
+            own = {node: (row + 0.5) / len(column) for row, node in enumerate(column)}
+            column.sort(key=lambda node: _mean([place[far] for far in near[node] if far in place], own[node]))
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _heights(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> dict[int, float]:
+    """The longest column evenly; the others, from there outwards, each node as near its neighbours as it can be."""
+    if not columns:
+        return {}
+    longest = max(range(len(columns)), key=lambda at: len(columns[at]))
+    top = MARGIN + NODE_HEIGHT / 2
+    y = {node: top + row * _ROW for row, node in enumerate(columns[longest])}
+    middle = _mean(list(y.values()), top)
+    for at in (*range(longest - 1, -1, -1), *range(longest + 1, len(columns))):
+        column = columns[at]
+        wanted = [_mean([y[far] for far in near[node] if far in y and far not in column], middle) for node in column]
+        y.update(zip(column, _spaced(wanted), strict=True))
+    lift = top - min(y.values())
+    return {node: height + lift for node, height in y.items()}
+
+
+def _spaced(wanted: Sequence[float]) -> list[float]:
+    """The nearest heights, in their order, that are a row apart: neighbours that are too close share their mean.
+
+    >>> _spaced([100.0, 100.0, 300.0])
+    [75.0, 125.0, 300.0]
+    """
+    groups: list[list[float]] = []
+    for row, height in enumerate(wanted):
+        groups.append([height - row * _ROW])
+        while len(groups) > 1 and _mean(groups[-2], 0) > _mean(groups[-1], 0):
+            last = groups.pop()
+            groups[-1] += last
+    even = [_mean(group, 0) for group in groups for _ in group]
+    return [base + row * _ROW for row, base in enumerate(even)]
+
+
+def _column_middles(
+    columns: Sequence[Sequence[int]], labels: Sequence[str], edges: Sequence[tuple[int, int, str]],
+    layer: Mapping[int, int],
+) -> list[float]:  # fmt: skip
+    """The middle of each column: as wide as its widest node, and as far from the next as their edges' labels need."""
+    left, middles = MARGIN, []
+    for at, column in enumerate(columns):
+        width = max(node_width(labels[node]) for node in column)
+        middles.append(left + width / 2)
+        beside = [edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at]
+        rows = max(len(one) for one in columns[at : at + 2])
+        left += width + max(beside, default=0) + _GAP + min(_MOST_WIDENING, rows * _WIDENING)
+    return middles
