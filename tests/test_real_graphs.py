@@ -189,12 +189,13 @@ def test_neighbours_of_200_oewn_entities_cost_a_handful_of_queries(oewn: Path) -
 @pytest.mark.deep
 def test_oewn_is_asked(oewn: Path) -> None:
     answer = kgsparql.open(oewn, embedder="none").ask("What is a kind of dog?")
-    assert answer.status == "answered"
+    assert answer.status == "partial"  # without an embedder two predicates fit as well
     assert any(link.label == "dog" for link in answer.linked)
     assert all(c.verified for item in answer.evidence for c in item.triples)
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(1_200)  # one half is asked without an adjacency
 @pytest.mark.parametrize("name", ["fb15k237", "metaqa"])
 def test_paths_in_an_adjacency_give_the_same_answers(shared_data: Path, name: str) -> None:
     asked = [entry["question"] for entry in questions(shared_data / name)]
