@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kgsparql.rdf.paths import Hop, Path, PropertyPath
     from kgsparql.rdf.query import Query
     from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
+    from kgsparql.serving.tools import Toolbox, tools
 
 _MODULES = {
     "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
@@ -53,6 +54,7 @@ _MODULES = {
     "rdf.paths": ("Hop", "Path", "PropertyPath"),
     "rdf.query": ("Query",),
     "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
+    "serving.tools": ("Toolbox", "tools"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -96,11 +98,13 @@ __all__ = [
     "Solutions",
     "Source",
     "Term",
+    "Toolbox",
     "Triple",
     "Usage",
     "open",
     "open_graph",
     "open_model",
+    "tools",
 ]
 
 

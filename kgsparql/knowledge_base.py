@@ -208,11 +208,17 @@ class KnowledgeBase(GraphLookups):
         return recheck(kept_answer(answer), self.graph)
 
     def plan(
-        self, question: str, *, entities: tuple[IRI | str, ...] = (), budget: Budget | None = None
+        self,
+        question: str,
+        *,
+        entities: tuple[IRI | str, ...] = (),
+        budget: Budget | None = None,
+        cancel: threading.Event | None = None,
     ) -> PlannedQuestion:
         """What a question names, the plans that it may ask for, and what the likeliest comes to; no model is asked.
 
         :param entities: of the question, if they are known.
+        :param cancel: stops it when it is set.
         :raises InputError: for an empty question.
         :raises LimitError: for one of more than 4,000 characters.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
@@ -224,7 +230,9 @@ class KnowledgeBase(GraphLookups):
         from kgsparql.retrievers._planned_question import planned_question
         from kgsparql.retrievers.query_plan import QueryPlan
 
-        asking = AskOptions(retriever=QueryPlan.name, entities=entities, budget=budget or Budget())
+        asking = AskOptions(
+            retriever=QueryPlan.name, entities=entities, budget=budget or Budget(), cancel=cancel or threading.Event()
+        )
         with self._recorded(question, asking) as (session, _, _):
             return planned_question(session, QueryPlan())
 

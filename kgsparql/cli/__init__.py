@@ -21,7 +21,7 @@ _FUNCTIONS = {
     "query": "query.query", "check": "check.check", "diff": "check.diff",
     "load": "load.load", "index": "index.index", "info": "lookups.info",
     "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
-    "schema": "schema.schema", "eval": "eval.evaluate",
+    "schema": "schema.schema", "mcp": "mcp.mcp", "tools": "tools.tools", "eval": "eval.evaluate",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 

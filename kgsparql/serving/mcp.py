@@ -1,0 +1,159 @@
+"""The tools over the Model Context Protocol: on stdin and stdout, or over HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+
+from kgsparql.errors import KgsparqlError
+from kgsparql.events import Emit, Event
+from kgsparql.rdf.terms import printable
+from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox, error_text, to_json
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+INFO_URI = "kgsparql://info"
+"""The resource that says what the graph holds."""
+_AT_ONCE = 4
+"""Calls that are worked on at the same time; more wait."""
+
+
+def make_server(toolbox: Toolbox) -> Server[Any]:
+    """An MCP server with the tools of one graph, and what the graph holds as a resource."""
+    at_once = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def in_thread(call: Callable[[threading.Event], Any]) -> Any:
+        """The result of a call that is stopped when its request is, or when the client goes away."""
+        cancel = threading.Event()
+        try:
+            return await anyio.to_thread.run_sync(call, cancel, abandon_on_cancel=True, limiter=at_once)
+        finally:
+            cancel.set()
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+
+    async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
+        if all(tool.name != params.name for tool in TOOLS):
+            raise MCPError(types.INVALID_PARAMS, f"no tool {printable(params.name, 40)!r}")
+        arguments = params.arguments or {}
+        try:
+            result = await in_thread(
+                lambda cancel: toolbox.call(params.name, arguments, cancel=cancel, emit=_progress(context, cancel))
+            )
+        except KgsparqlError as error:
+            return types.CallToolResult(content=[_text(error_text(error))], is_error=True)
+        found = to_json(result)
+        return types.CallToolResult(content=[_text(_json(found))], structured_content=found)
+
+    async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[
+            types.Resource(
+                uri=INFO_URI, name="info", title="What the graph holds", mime_type="application/json",
+                description="Its size, commonest classes and predicates, and prefixes; the tool `info` can list more.",
+            )
+        ])  # fmt: skip
+
+    async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        if str(params.uri) != INFO_URI:
+            raise MCPError(types.INVALID_PARAMS, f"no resource {printable(str(params.uri), 100)!r}", {"uri": INFO_URI})
+        try:
+            result = await in_thread(lambda cancel: toolbox.call("info", {}, cancel=cancel))
+        except KgsparqlError as error:
+            raise MCPError(types.INTERNAL_ERROR, error_text(error)) from error
+        text = _json(to_json(result))
+        contents = types.TextResourceContents(uri=INFO_URI, mime_type="application/json", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "kgsparql", version=version("kgsparql"), title=f"kgsparql: {printable(toolbox.name, 100)}",
+        instructions=f"{INSTRUCTIONS}\nThe graph: {printable(toolbox.name, 200)}", on_list_tools=list_tools,
+        on_call_tool=call_tool, on_list_resources=list_resources, on_read_resource=read_resource,
+    )  # fmt: skip
+
+
+def serve_stdio(toolbox: Toolbox) -> None:
+    """Serve one client on stdin and stdout, until it closes them. Nothing else may be written to stdout."""
+
+    async def serve() -> None:
+        server = make_server(toolbox)
+        async with stdio_server() as (receiving, sending):
+            await server.run(receiving, sending, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def http_app(toolbox: Toolbox, *, host: str, token: str = "") -> ASGIApp:
+    """The streamable HTTP transport at ``/mcp``, as an ASGI application.
+
+    A request whose ``Host`` or ``Origin`` is not of this machine is refused where this machine alone is served; where
+    others are, every request needs the token, as a bearer.
+
+    :param host: the address that it is bound to.
+    """
+    is_local = host in LOOPBACK
+    checked = None if is_local else TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = make_server(toolbox).streamable_http_app(host="127.0.0.1", transport_security=checked)
+    return _with_token(app, token) if token else app
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def _with_token(app: ASGIApp, token: str) -> ASGIApp:
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        given = dict(scope["headers"]).get(b"authorization", b"") if scope["type"] == "http" else expected
+        if hmac.compare_digest(given, expected):
+            await app(scope, receive, send)
+            return
+        headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"a token is needed: Authorization: Bearer TOKEN\n"})
+
+    return guarded
+
+
+def _described(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(
+        title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    return types.Tool(
+        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.input_schema,
+        output_schema=tool.output_schema, annotations=hints,
+    )  # fmt: skip
+
+
+def _progress(context: ServerRequestContext[Any], cancel: threading.Event) -> Emit:
+    """Tells the client of each step, if it asked for that; steps are emitted in the thread that the call runs in."""
+    report = context.session.report_progress
+
+    def emit(event: Event) -> None:
+        if not cancel.is_set():
+            anyio.from_thread.run(partial(report, message=event.kind.replace("_", " ")), float(event.sequence))
+
+    return emit
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

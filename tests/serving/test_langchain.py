@@ -1,0 +1,91 @@
+"""LangChain's own suite for retrievers, and the tools as LangChain calls them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+import kgsparql
+from kgsparql.errors import InputError
+from kgsparql.langchain import EvidenceRetriever, tools
+from tests.conftest import FIXTURES, ROOT
+
+KNOWLEDGE = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+BORN = "Where was Marie Curie born?"
+
+
+class TestEvidenceRetriever(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return EvidenceRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"knowledge": KNOWLEDGE}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return BORN
+
+
+def test_a_document_has_the_triples_and_the_query_that_finds_them_again() -> None:
+    (document,) = EvidenceRetriever(knowledge=KNOWLEDGE, k=1).invoke(BORN)
+    assert isinstance(document, Document)
+    assert document.page_content == "Marie Curie —place of birth→ Warsaw"
+    known = document.metadata
+    dbo, dbr = "http://dbpedia.org/ontology/", "http://dbpedia.org/resource/"
+    assert known["triples"] == [[f"<{dbr}Marie_Curie>", f"<{dbo}birthPlace>", f"<{dbr}Warsaw>"]]
+    assert (document.id, known["marker"], known["kind"]) == ("P1", "P1", "path")
+    assert known["score"] > 0
+    with kgsparql.tools(KNOWLEDGE) as toolbox:
+        again = toolbox.call_tool("query", {"sparql": known["query"]})
+    assert [row[0]["label"] for row in again["rows"]] == ["Warsaw"]
+    json.dumps(known)
+
+
+def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> None:
+    meant = EvidenceRetriever(knowledge=KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
+    assert "Copenhagen" in meant.invoke(BORN)[0].page_content
+    with pytest.raises(InputError):
+        meant.invoke(" ")
+
+
+@pytest.fixture
+def by_name() -> Iterator[dict[str, Any]]:
+    with kgsparql.tools(KNOWLEDGE) as toolbox:
+        yield {tool.name: tool for tool in tools(toolbox)}
+
+
+def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
+    call = {"name": "ask", "args": {"question": BORN, "max_evidence": 1}, "id": "1", "type": "tool_call"}
+    message = by_name["ask"].invoke(call)
+    assert json.loads(message.content) == message.artifact
+    assert message.artifact["answers"][0]["label"] == "Warsaw"
+    refused = by_name["query"].invoke({**call, "name": "query", "args": {"sparql": "DROP ALL"}})
+    assert refused.status == "error"
+    assert refused.content.startswith("E_FORBIDDEN_QUERY")
+
+
+def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -> None:
+    with kgsparql.tools(KNOWLEDGE) as toolbox:
+        for own in toolbox.openai():
+            theirs = convert_to_openai_tool(by_name[own["function"]["name"]])["function"]
+            assert theirs["description"] == own["function"]["description"]
+            assert [*theirs["parameters"]["properties"]] == [*own["function"]["parameters"]["properties"]]
+
+
+def test_without_langchain_the_error_says_how_to_get_it() -> None:
+    code = "import sys; sys.modules['langchain_core'] = None; import kgsparql.langchain"
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "langchain" in done.stderr.splitlines()[-1]
+    assert "OptionError" in done.stderr

@@ -1,0 +1,234 @@
+"""``kgsparql mcp`` as a client of the protocol sees it: a real process, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import jsonschema
+import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from tests.conftest import FIXTURES, ROOT
+from tests.model_server import ModelServer, Slow
+
+NOBEL = str(FIXTURES / "nobel.ttl")
+BORN = {"question": "Where was Marie Curie born?"}
+SLOW_QUERY = {
+    "sparql": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a != ?d && ?d != ?g) }",
+    "max_seconds": 60,
+}
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "kgsparql", "mcp", "-k", NOBEL, "--embedder", "none", *options]
+
+
+def environment(cache: Path) -> dict[str, str]:
+    return {"PYTHONPATH": str(ROOT), "KGSPARQL_CACHE_DIR": str(cache), "PATH": os.environ["PATH"]}
+
+
+@asynccontextmanager
+async def over_stdio(cache: Path, *options: str, mode: Any = "auto") -> AsyncIterator[Client]:
+    program, *arguments = command(*options)
+    server = StdioServerParameters(command=program, args=arguments, env=environment(cache), cwd=ROOT)
+    with anyio.fail_after(120):
+        async with Client(server, mode=mode) as client:
+            yield client
+
+
+@contextmanager
+def http_server(cache: Path, *options: str, token: str = "") -> Iterator[str]:
+    """The URL of a server over HTTP."""
+    process = subprocess.Popen(
+        command("--http", "--port", "0", *options), cwd=ROOT, env={**environment(cache), "KGSPARQL_TOKEN": token},
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_lists_the_tools_and_asks(own_cache: Path, mode: str) -> None:
+    async with over_stdio(own_cache, mode=mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert [*tools] == ["ask", "find", "show", "paths", "plan", "query", "info"]
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
+        reply = await client.call_tool("ask", BORN)
+    found = reply.structured_content
+    assert not reply.is_error
+    jsonschema.validate(found, tools["ask"].output_schema or {})
+    assert found["answers"][0]["label"] == "Warsaw"
+    (marker,) = found["answers"][0]["markers"]
+    (item,) = [one for one in found["evidence"] if one["marker"] == marker]
+    assert item["triples"][0]["predicate"] == {
+        "term": "<http://dbpedia.org/ontology/birthPlace>", "label": "place of birth",
+    }  # fmt: skip
+    assert "SELECT" in item["sparql"]
+
+
+async def test_a_query_runs_and_an_update_is_refused(own_cache: Path) -> None:
+    async with over_stdio(own_cache) as client:
+        reply = await client.call_tool("query", {"sparql": "SELECT ?o { dbr:Marie_Curie dbo:birthPlace ?o }"})
+        assert reply.structured_content["rows"] == [
+            [{"term": "<http://dbpedia.org/resource/Warsaw>", "label": "Warsaw"}]
+        ]
+        for text in ("DELETE WHERE { ?s ?p ?o }", "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }"):
+            refused = await client.call_tool("query", {"sparql": text})
+            assert refused.is_error
+            assert refused.content[0].text.startswith("E_FORBIDDEN_QUERY")
+        left = await client.call_tool("query", {"sparql": "ASK { dbr:Marie_Curie ?p ?o }"})
+        assert left.structured_content["boolean"] is True
+
+
+async def test_errors_are_those_of_a_tool_and_say_what_to_do(own_cache: Path) -> None:
+    async with over_stdio(own_cache) as client:
+        unknown = await client.call_tool("show", {"entity": "Nobody At All"})
+        assert unknown.is_error
+        assert "the tool find" in unknown.content[0].text
+        wrong = await client.call_tool("show", {"name": "Marie Curie"})
+        assert wrong.is_error
+        assert "entity: Field required" in wrong.content[0].text
+        with pytest.raises(MCPError, match="no tool"):
+            await client.call_tool("drop", {})
+        with pytest.raises(MCPError, match="no resource"):
+            await client.read_resource("kgsparql://other")
+        assert not (await client.call_tool("find", {"text": "Curie"})).is_error
+
+
+async def test_a_large_result_is_cut_and_says_how_to_get_more(own_cache: Path) -> None:
+    laureates = {"entity": "Nobel laureate", "predicate": "rdf:type", "direction": "inverse"}
+    async with over_stdio(own_cache) as client:
+        few = (await client.call_tool("show", laureates)).structured_content
+        (group,) = few["groups"]
+        assert (group["count"], len(group["neighbours"])) == (74, 5)
+        assert "raise limit" in few["more"]
+        whole = (await client.call_tool("show", {**laureates, "limit": 100})).structured_content
+    assert len(whole["groups"][0]["neighbours"]) == 74
+    assert "more" not in whole
+
+
+async def test_the_profile_is_a_resource(own_cache: Path) -> None:
+    async with over_stdio(own_cache) as client:
+        (resource,) = (await client.list_resources()).resources
+        (content,) = (await client.read_resource(resource.uri)).contents
+    assert '"label":"Nobel laureate"' in content.text
+
+
+async def test_two_calls_at_once_and_the_steps_of_each(own_cache: Path) -> None:
+    steps: list[str | None] = []
+    replies: dict[str, Any] = {}
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(message)
+
+    async with over_stdio(own_cache) as client, anyio.create_task_group() as group:
+
+        async def ask(question: str) -> None:
+            reply = await client.call_tool("ask", {"question": question}, progress_callback=note)
+            replies[question] = reply.structured_content["answers"][0]["label"]
+
+        group.start_soon(ask, BORN["question"])
+        group.start_soon(ask, "Where was Niels Bohr born?")
+    assert replies == {BORN["question"]: "Warsaw", "Where was Niels Bohr born?": "Copenhagen"}
+    assert {"entities linked", "query run", "verified"} <= set(steps)
+
+
+async def test_a_client_that_cancels_stops_the_question(tmp_path: Path) -> None:
+    with ModelServer([Slow(60)] * 5) as server:
+        async with over_stdio(tmp_path, "-r", "mindmap", "-m", "any", "--base-url", server.url) as client:
+            with anyio.move_on_after(60) as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(client.call_tool, "ask", BORN)
+                    while not server.requests:
+                        await anyio.sleep(0.05)
+                    scope.cancel()
+            with anyio.fail_after(10):
+                while not server.hang_ups:
+                    await anyio.sleep(0.05)
+            assert not (await client.call_tool("find", {"text": "Curie"})).is_error
+
+
+async def test_a_client_that_cancels_stops_the_query(own_cache: Path) -> None:
+    async with over_stdio(own_cache) as client:
+        await client.call_tool("query", {"sparql": "ASK {}"})
+        with anyio.move_on_after(1):
+            await client.call_tool("query", SLOW_QUERY)
+        began = time.monotonic()
+        assert not (await client.call_tool("query", {"sparql": "ASK {}"})).is_error
+        assert time.monotonic() - began < 15
+
+
+async def test_a_client_that_goes_away_ends_the_server(own_cache: Path) -> None:
+    began = time.monotonic()
+    async with over_stdio(own_cache) as client, anyio.create_task_group() as group:
+        group.start_soon(client.call_tool, "query", SLOW_QUERY)
+        await anyio.sleep(1.5)
+        group.cancel_scope.cancel()
+    assert time.monotonic() - began < 20
+
+
+async def test_stdout_is_the_protocol_alone(own_cache: Path) -> None:
+    done = subprocess.run(
+        command(), check=True, cwd=ROOT, env=environment(own_cache), input="", capture_output=True, text=True
+    )
+    assert done.stdout == ""
+
+
+async def test_over_http(own_cache: Path) -> None:
+    with http_server(own_cache) as url:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
+        async with Client(url) as client:
+            assert len((await client.list_tools()).tools) == 7
+            reply = await client.call_tool("ask", BORN)
+            assert reply.structured_content["answers"][0]["label"] == "Warsaw"
+        async with httpx2.AsyncClient() as browser:
+            host = await browser.post(url, json={}, headers={"Host": "evil.example"})
+            origin = await browser.post(url, json={}, headers={"Origin": "http://evil.example"})
+        assert (host.status_code, origin.status_code) == (421, 403)
+
+
+async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Path) -> None:
+    with (
+        ModelServer([Slow(60)] * 5) as server,
+        http_server(tmp_path, "-r", "mindmap", "-m", "any", "--base-url", server.url) as url,
+    ):
+        async with Client(url) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "ask", BORN)
+            while not server.requests:
+                await anyio.sleep(0.05)
+            group.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            while not server.hang_ups:
+                await anyio.sleep(0.05)
+
+
+async def test_another_address_needs_a_token(own_cache: Path) -> None:
+    token = "-".join(["a", "token", "of", "the", "test"])
+    with http_server(own_cache, "--host", ANY_ADDRESS, token=token) as shown:
+        url = shown.replace(ANY_ADDRESS, "127.0.0.1")
+        async with httpx2.AsyncClient() as nobody:
+            for given in ({}, {"Authorization": "Bearer no"}):
+                assert (await nobody.post(url, json={}, headers=given)).status_code == 401
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as known,
+            Client(streamable_http_client(url, http_client=known)) as client,
+        ):
+            assert not (await client.call_tool("find", {"text": "Curie"})).is_error
