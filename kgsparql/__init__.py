@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
     from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.snapshots import Snapshot
+    from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.linking.linked_entity import LinkedEntity, Mention
     from kgsparql.models.language_model import LanguageModel
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from kgsparql.rdf.paths import Hop, Path, PropertyPath
     from kgsparql.rdf.query import Query
     from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
+    from kgsparql.retrievers.entity import Entity
+    from kgsparql.retrievers.mindmap import MindMap
+    from kgsparql.retrievers.path_ranking import PathRanking
+    from kgsparql.retrievers.query_plan import QueryPlan
+    from kgsparql.retrievers.struct_gpt import StructGPT
+    from kgsparql.retrievers.think_on_graph import ThinkOnGraph
     from kgsparql.serving.tools import Toolbox, tools
 
 _MODULES = {
@@ -47,6 +54,7 @@ _MODULES = {
     "graphs.profiles.profile": ("UNKNOWN", "EndpointProfile"),
     "graphs.protocols": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),
+    "graphs.user_query": ("QueryResult",),
     "knowledge_base": ("KnowledgeBase", "open"),
     "linking.linked_entity": ("LinkedEntity", "Mention"),
     "models.language_model": ("LanguageModel",),
@@ -55,6 +63,12 @@ _MODULES = {
     "rdf.query": ("Query",),
     "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
     "serving.tools": ("Toolbox", "tools"),
+    "retrievers.entity": ("Entity",),
+    "retrievers.mindmap": ("MindMap",),
+    "retrievers.path_ranking": ("PathRanking",),
+    "retrievers.query_plan": ("QueryPlan",),
+    "retrievers.struct_gpt": ("StructGPT",),
+    "retrievers.think_on_graph": ("ThinkOnGraph",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -73,6 +87,7 @@ __all__ = [
     "Draft",
     "EndpointGraph",
     "EndpointProfile",
+    "Entity",
     "Evidence",
     "EvidenceItem",
     "FederatedGraph",
@@ -85,19 +100,25 @@ __all__ = [
     "LinkedEntity",
     "Literal",
     "Mention",
+    "MindMap",
     "OxigraphGraph",
     "Path",
+    "PathRanking",
     "PrefixMap",
     "Prices",
     "PropertyPath",
     "Query",
+    "QueryPlan",
+    "QueryResult",
     "Retrieval",
     "Retriever",
     "Session",
     "Snapshot",
     "Solutions",
     "Source",
+    "StructGPT",
     "Term",
+    "ThinkOnGraph",
     "Toolbox",
     "Triple",
     "Usage",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.question import checked_question
 from kgsparql.answering.retriever import Retriever
@@ -24,7 +26,7 @@ from kgsparql.graphs import open_graph
 from kgsparql.graphs.protocols import OpenedGraph, naming_of, within
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.indexes import LabelIndexes
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.retrievers import load
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from kgsparql.answering.answer import Answer, Retrieval
     from kgsparql.answering.recheck import Recheck
+    from kgsparql.graphs.user_query import GraphQueries, QueryResult
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.embedding import Embedder
     from kgsparql.plans.algebra import Plan
@@ -79,13 +82,29 @@ class KnowledgeBase(GraphLookups):
         if snapshot is not None:
             snapshot.about_graph(graph)
 
-    def ask(self, question: str, **options: Any) -> Answer:
-        """Answer a question; the keyword options are those of :class:`AskOptions`.
+    def __repr__(self) -> str:
+        return f"<KnowledgeBase {printable(self.graph.name, 200)}>"
+
+    @asked_with(AskOptions)
+    def ask(self, question: str, asking: AskOptions) -> Answer:
+        """Answer a question; the keyword options are those of :class:`AskOptions`, which says what each does.
 
         :raises InputError: for an empty question.
         :raises LimitError: for one of more than 4,000 characters.
+        :raises OptionError: for an option, or a value of one, that there is not.
         """
-        return self.answer(question, AskOptions(**options))
+        return self.answer(question, asking)
+
+    @asked_with(AskOptions)
+    async def aask(self, question: str, asking: AskOptions) -> Answer:
+        """As :meth:`ask`, on a thread beside the event loop; cancelling the task stops the question."""
+        import asyncio  # 15 ms that other questions need not wait for
+
+        try:
+            return await asyncio.to_thread(self.answer, question, asking)
+        except asyncio.CancelledError:
+            asking.cancel.set()
+            raise
 
     def answer(self, question: str, asking: AskOptions) -> Answer:
         """As :meth:`ask`, with the options as one value."""
@@ -94,9 +113,9 @@ class KnowledgeBase(GraphLookups):
             reported.update(answered.usage)
         return answered
 
-    def retrieve(self, question: str, **options: Any) -> Retrieval:
+    @asked_with(AskOptions)
+    def retrieve(self, question: str, asking: AskOptions) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
-        asking = AskOptions(**options)
         with self._recorded(question, asking) as (session, retriever, _):
             return retrieve(retriever, session, augment=asking.augment, rerank=asking.rerank)
 
@@ -120,12 +139,12 @@ class KnowledgeBase(GraphLookups):
         """A measured time; in a replay, the recorded one."""
         return value if self.snapshot is None else self.snapshot.measured(what, value)
 
-    def stream(self, question: str, **options: Any) -> Iterator[Event]:
-        """The steps of answering, as they happen; the last event carries the answer.
+    @asked_with(AskOptions)
+    def stream(self, question: str, asking: AskOptions) -> Iterator[Event]:
+        """The steps of answering, as they happen; the last event carries the answer. Options as for :meth:`ask`.
 
         Closing the iterator stops the question.
         """
-        asking = AskOptions(**options)
         waiting: queue.SimpleQueue[Event | BaseException] = queue.SimpleQueue()
 
         def receive(event: Event) -> None:
@@ -171,6 +190,42 @@ class KnowledgeBase(GraphLookups):
             yield
         finally:
             self.indexes.remembers = before
+
+    def query(
+        self,
+        sparql: str,
+        *,
+        timeout_s: float = 30.0,
+        max_rows: int = 100_000,
+        cancel: threading.Event | None = None,
+    ) -> QueryResult:
+        """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
+
+        It is checked, and run in a process that is killed at its deadline, or at the endpoint. The result can be
+        iterated, printed, and made a ``DataFrame`` or an rdflib graph; the one of an ASK is true or false.
+
+        :param max_rows: solutions or triples that are kept; ``result.cut`` says if there were more.
+        :raises ForbiddenQueryError: for an update, or a query that asks another server.
+        :raises QuerySyntaxError: for what is no SPARQL, with line and column.
+        :raises QueryTimeoutError: at the deadline.
+        :raises InputError: where the graph is several.
+
+        >>> knowledge = open("fixtures/nobel.ttl", embedder="none")
+        >>> result = knowledge.query("SELECT ?born { dbr:Marie_Curie dbo:birthDate ?born }")
+        >>> print(result)
+        ?born
+        ──────────────────────
+        "1867-11-07"^^xsd:date
+        >>> bool(knowledge.query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
+        True
+        """
+        return self._queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
+
+    @cached_property
+    def _queries(self) -> GraphQueries:
+        from kgsparql.graphs.user_query import GraphQueries
+
+        return GraphQueries(self.graph, prefixes=self.prefixes, note=self._note)
 
     def run(self, plan: Plan) -> Computed:
         """What a query plan comes to: a set, a number, yes or no, or a table, with its query and the facts it rests on.
@@ -293,7 +348,9 @@ def open(
     index: str | Path | None = None,
     **options: Any,
 ) -> KnowledgeBase:
-    """Open RDF files, a directory of them, a store, a SPARQL endpoint, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
+    """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
+
+    A ``Graph`` or ``Dataset`` of rdflib is copied; one that Oxrdflib holds is used as it is. Its prefixes are known.
 
     :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
@@ -305,11 +362,13 @@ def open(
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
     given = [_plain(source) for source in sources]
+    prefixes = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
     knowledge = KnowledgeBase(
-        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, index=index
-    )
+        graph, languages=languages, embedder=embedder, prefixes=prefixes, note=note, progress=progress,
+        snapshot=snapshot, index=index,
+    )  # fmt: skip
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
     if is_named and snapshot is None and isinstance(embedder, str | None):
         named = [str(source) for source in given]
@@ -323,8 +382,22 @@ def _plain(source: Any) -> str | Path | pyoxigraph.Store:
     """The source as the graphs know it: rdflib's graphs become stores, the rest stays."""
     if isinstance(source, str | Path):
         return source
-    if type(source).__module__.startswith("rdflib"):
+    if _is_of_rdflib(source):
         from kgsparql.graphs.rdflib_interop import store_from_rdflib
 
         return store_from_rdflib(source)
     return cast("pyoxigraph.Store", source)
+
+
+def _prefixes_of(source: Any) -> dict[str, str]:
+    """The prefixes that were bound in an rdflib graph; files and stores say theirs when they are opened."""
+    if not _is_of_rdflib(source):
+        return {}
+    from kgsparql.graphs.rdflib_interop import prefixes_from_rdflib
+
+    return prefixes_from_rdflib(source)
+
+
+def _is_of_rdflib(source: Any) -> bool:
+    rdflib = sys.modules.get("rdflib")  # whoever has one of its graphs has imported it
+    return rdflib is not None and isinstance(source, rdflib.Graph)

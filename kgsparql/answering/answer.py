@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from kgsparql.errors import KgsparqlError, OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
@@ -15,10 +16,12 @@ from kgsparql.graphs.notes import Note
 from kgsparql.rdf.terms import Term
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import rdflib
+
     from kgsparql.answering.answer_schema import AnsweredObject
     from kgsparql.answering.drawing.drawing import Drawing
     from kgsparql.answering.value_types import AnswerType
-    from kgsparql.errors import KgsparqlError
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
 
@@ -240,6 +243,42 @@ class Answer:
         }
         return {names.get(start, start) for start in starts}
 
+    def __str__(self) -> str:
+        """The answer as ``kgsparql ask`` prints it."""
+        from kgsparql.answering.rendering.formats import render  # not needed to answer
+
+        return render(self, "text")
+
+    def __repr__(self) -> str:
+        """The status and the first line of what the answer prints: what a debugger and a list of answers show."""
+        return f"<Answer {self.status}: {str(self).partition(chr(10))[0]}>"
+
+    def to_dataframe(self, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
+        """A line for each answer, the best first, or for each triple of the evidence; numbers and dates as Python's.
+
+        A table that was computed has its own columns.
+
+        :raises OptionError: where pandas is not installed, or for something else to show.
+        """
+        from kgsparql.answering.answer_frames import answers_frame
+        from kgsparql.evidence.evidence_frame import evidence_frame
+
+        if of not in {"answers", "evidence"}:
+            raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
+        return answers_frame(self) if of == "answers" else evidence_frame(self.evidence, self.labels)
+
+    def to_rdflib(self) -> rdflib.Dataset:
+        """The answer as RDF: what was asked, answered and why; the cited triples in a named graph of their own."""
+        from kgsparql.answering.answer_rdf import answer_to_rdflib
+
+        return answer_to_rdflib(self)
+
+    def to_trig(self) -> str:
+        """The answer as TriG, as ``kgsparql ask -f trig`` writes it, without the time."""
+        from kgsparql.answering.answer_rdf import answer_to_trig
+
+        return answer_to_trig(self)
+
     def to_json(self) -> AnsweredObject:
         """The answer as one JSON object; :mod:`~kgsparql.answering.answer_schema` says what is in it."""
         from kgsparql.answering.answer_json import answer_json  # not needed to answer
@@ -267,4 +306,4 @@ class Answer:
         return answer_to_html(self)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/plain": self.text, "text/html": self._repr_html_(), "image/svg+xml": self.to_svg()}
+        return {"text/plain": str(self), "text/html": self._repr_html_(), "image/svg+xml": self.to_svg()}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
-from kgsparql.answering.answer import Answer
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
 from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+
+if TYPE_CHECKING:
+    import rdflib
+
+    from kgsparql.answering.answer import Answer
 
 _PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -49,10 +54,20 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
-    has_texts = any(item.excerpt is not None for item in answer.evidence)
-    prefixes = {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
-    data = pyoxigraph.serialize(_quads(answer, at), format=RdfFormat.TRIG, prefixes=prefixes)
+    data = pyoxigraph.serialize(_quads(answer, at), format=RdfFormat.TRIG, prefixes=_prefixes(answer))
     return (data or b"").decode("utf-8")
+
+
+def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
+    """The answer as :func:`answer_to_trig` writes it, in an rdflib dataset; blank nodes keep their names."""
+    from kgsparql.graphs.rdflib_interop import quads_to_rdflib
+
+    return quads_to_rdflib(_quads(answer, at), prefixes=_prefixes(answer))
+
+
+def _prefixes(answer: Answer) -> dict[str, str]:
+    has_texts = any(item.excerpt is not None for item in answer.evidence)
+    return {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
 
 
 def _iri(name: str) -> IRI:

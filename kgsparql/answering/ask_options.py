@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from kgsparql.answering.choosing import Chooser, RankerChooser
+from kgsparql.answering.option_ranges import did_you_mean
 from kgsparql.answering.reranking import MOST_RERANKED
 from kgsparql.answering.retriever import Retriever
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, printable
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
+
+
+P = ParamSpec("P")
+Asked = TypeVar("Asked")
+Result = TypeVar("Result")
 
 
 def ignore(_: object) -> None:
@@ -28,7 +36,10 @@ def ignore(_: object) -> None:
 class AskOptions:
     """How to ask: the method and its options, the entities if they are known, the limits, who listens.
 
-    :param retriever: a method by its name; ``auto`` computes what is asked to be computed and looks up the rest.
+    :param retriever: a method by its name, or one with its options, such as ``MindMap(paths_kept=3)``; ``auto``
+        computes what is asked to be computed and looks up the rest.
+    :param options: of a method that is named: ``{"paths_kept": 3}``.
+    :param entities: of the question, if they are known: IRIs, CURIEs or exact labels.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
@@ -36,6 +47,12 @@ class AskOptions:
     :param augment: have the model say more precisely what is asked, for what is ranked and chosen: one call more.
     :param rerank: so many pieces of the evidence are chosen to come first, once more: one call more with a model.
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
+    :param direction: in which triples are walked.
+    :param seed: of what is drawn by chance.
+    :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
+    :param emit: called with each event, on the thread that answers.
+    :param cancel: stops the question when it is set.
+    :raises OptionError: for a value that an option does not take.
     """
 
     retriever: str | Retriever = "auto"
@@ -55,6 +72,16 @@ class AskOptions:
     cancel: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
+        given = [self.entities] if isinstance(self.entities, str | IRI) else self.entities
+        object.__setattr__(self, "entities", tuple(given))  # one name, or a list: as a person writes it
+        if isinstance(self.model, str):
+            raise OptionError(
+                f"model={printable(self.model, 60)!r} is only its name", hint="open it: model=kgsparql.open_model(NAME)"
+            )
+        if not isinstance(self.retriever, str | Retriever):
+            raise OptionError(
+                f"no method: {printable(str(self.retriever), 80)}", hint="its name, or one that is made: MindMap()"
+            )
         if self.direction not in {"both", "forward", "inverse"}:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
         if self.rerank is not None and not 1 <= self.rerank <= MOST_RERANKED:
@@ -83,3 +110,44 @@ class AskOptions:
 
 Asking = AskOptions
 """As Python code of users calls it that was written for earlier versions."""
+
+
+def asked_with(
+    options: Callable[P, AskOptions],
+) -> Callable[[Callable[[Asked, str, AskOptions], Result]], Callable[Concatenate[Asked, str, P], Result]]:
+    """Have a method of (question, asking) take the options of ``asking`` one by one, as keywords.
+
+    The fields of :class:`AskOptions` are the one place that says which there are: type checkers, ``help`` and the
+    completion of a notebook read them from there.
+
+    :raises OptionError: when the method is called with an option that there is not.
+    """
+
+    def decorated(method: Callable[[Asked, str, AskOptions], Result]) -> Callable[Concatenate[Asked, str, P], Result]:
+        @functools.wraps(method)
+        def run(self: Asked, question: str, *args: P.args, **kwargs: P.kwargs) -> Result:
+            for name in kwargs:
+                _check_option(name)
+            return method(self, question, options(*args, **kwargs))
+
+        own = inspect.signature(method).parameters.values()
+        listed = [*(p for p in own if p.name != "asking"), *inspect.signature(options).parameters.values()]
+        result = inspect.signature(method).return_annotation
+        shown = cast("Any", run)
+        shown.__signature__ = inspect.Signature(listed, return_annotation=result)
+        del shown.__wrapped__  # its signature is another
+        return cast("Callable[Concatenate[Asked, str, P], Result]", run)
+
+    return decorated
+
+
+def _check_option(name: str) -> None:
+    """Refuse a keyword that is no option, and say which was meant."""
+    known = [field.name for field in fields(AskOptions)]
+    if name in known:
+        return
+    if name in {field.name for field in fields(Budget)}:
+        raise OptionError(f"no option {name!r}; it is a limit", hint=f"budget=kgsparql.Budget({name}=…)")
+    meant = did_you_mean(name, known)
+    hint = f"there are: {', '.join(known)}; those of a method go into options={{…}}"
+    raise OptionError(f"no option {printable(name, 60)!r}{meant}", hint=hint)

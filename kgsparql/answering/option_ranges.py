@@ -1,7 +1,8 @@
-"""The ranges of a method's options: each is declared at its field, and all are checked in one place."""
+"""The options of a method: their ranges, declared at their fields and checked in one place, and mistyped names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -14,6 +15,18 @@ class Within:
 
     least: float
     most: float
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that there is not; empty where none is like it.
+
+    >>> did_you_mean("retreiver", ["retriever", "rerank"]), did_you_mean("x", ["retriever"])
+    ("; did you mean 'retriever'?", '')
+    """
+    import difflib  # only mistakes need it
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def check_ranges(method: Any) -> None:

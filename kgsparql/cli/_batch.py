@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import unanswered_json
-from kgsparql.cli._answer_rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
+from kgsparql.answering.rendering.answer_rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
 from kgsparql.cli._stderr import show_error
 from kgsparql.errors import CancelledError, DataError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable

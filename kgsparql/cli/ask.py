@@ -154,7 +154,7 @@ class AnswerOptions:
         self, answer: Answer, form: str, knowledge: KnowledgeBase, *, names_graphs: bool, verbose: int = 0
     ) -> str:
         """The answer as text in this format."""
-        from kgsparql.cli._rendering import render
+        from kgsparql.answering.rendering.formats import render
 
         at = "" if self.reproducible or form not in {"trig", "nanopub"} else _time_of(answer, knowledge)
         if self.reproducible:
@@ -207,7 +207,7 @@ def ask(
     graph.say(without)
     c.write(result, how.output)
     if form in {"plain", "csv", "tsv"}:
-        from kgsparql.cli._computed_tables import cut_lines
+        from kgsparql.answering.rendering.computed_tables import cut_lines
 
         unsaid = answer.text.splitlines()[:1] if answer.gaps else []
         graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))

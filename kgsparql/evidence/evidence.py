@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
 from typing import Literal as OneOf
 
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import Source
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import BlankNode, Term, Triple
+from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kgsparql.linking.passages.documents import Excerpt
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}
+
+_LINE = 20_000
+"""Characters of an item on a line."""
 
 NO_QUERY = Query("document", "", empty=True)
 """The query of what is in no graph: there is none that would find it."""
@@ -136,8 +141,26 @@ class Evidence:
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, marker: str) -> EvidenceItem:
-        return self._items[marker]
+    @overload
+    def __getitem__(self, marker: str | int) -> EvidenceItem: ...
+    @overload
+    def __getitem__(self, marker: slice) -> Evidence: ...
+    def __getitem__(self, marker: str | int | slice) -> EvidenceItem | Evidence:
+        """An item by its marker or its place; some by a slice of places, with the markers they had."""
+        if isinstance(marker, str):
+            try:
+                return self._items[marker]
+            except KeyError:
+                raise KeyError(f"no evidence {marker!r}; there are: {', '.join(self._items)}") from None
+        items = list(self)[marker]
+        return Evidence(items) if isinstance(items, list) else items
+
+    def __repr__(self) -> str:
+        return f"<Evidence {', '.join(self._items)}>" if self._items else "<Evidence: none>"
+
+    def __str__(self) -> str:
+        """A line for each item: its marker and its text."""
+        return "\n".join(f"{item.marker:>4}  {printable(item.sourced_text, _LINE)}" for item in self)
 
     def __contains__(self, marker: object) -> bool:
         return marker in self._items
@@ -146,6 +169,15 @@ class Evidence:
     def triples(self) -> tuple[Triple, ...]:
         """Every cited triple once, in order."""
         return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """A line for each triple, with local names as labels; :meth:`Answer.to_dataframe` knows the labels.
+
+        :raises OptionError: where pandas is not installed.
+        """
+        from kgsparql.evidence.evidence_frame import evidence_frame
+
+        return evidence_frame(self, {})
 
     def keep(self, markers: Iterable[str]) -> Evidence:
         """Only these items, in their order, with the markers they had."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import pyoxigraph
 
@@ -12,7 +12,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri
 
 if TYPE_CHECKING:
     import rdflib
-    from rdflib.term import Node
+    from rdflib.term import IdentifiedNode, Node
 
 
 def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
@@ -67,9 +67,10 @@ def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
     :raises GraphLoadError: for a statement that is not RDF, which rdflib allows.
     """
     import rdflib
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
     rows: Iterable[tuple[Any, ...]]
-    rows = graph.quads() if isinstance(graph, rdflib.Dataset) else ((s, p, o, None) for s, p, o in graph)
+    rows = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else ((s, p, o, None) for s, p, o in graph)
     for subject, predicate, object_, context in rows:
         try:
             terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
@@ -77,15 +78,47 @@ def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
             raise GraphLoadError(f"rdflib graph: {error.message}", hint="mend or remove that statement") from error
         if isinstance(terms[0], Literal) or not isinstance(terms[1], IRI):
             raise GraphLoadError(f"rdflib graph: not an RDF statement: {subject!r} {predicate!r} {object_!r}")
-        named = None if context is None else from_rdflib(context)
+        name = getattr(context, "identifier", context)
+        named = None if name in {None, DATASET_DEFAULT_GRAPH_ID} else from_rdflib(name)
         yield pyoxigraph.Quad(terms[0], terms[1], terms[2], named if isinstance(named, IRI | BlankNode) else None)
 
 
 def store_from_rdflib(graph: rdflib.Graph) -> pyoxigraph.Store:
-    """A store in memory with the same quads."""
+    """A store in memory with the same quads; of a graph in Oxrdflib's store, that store itself where it has no others.
+
+    What is added later to a graph that Oxrdflib holds is seen, to another is not.
+    """
+    held = _oxigraph_store(graph)
+    if held is not None:
+        return held
     store = pyoxigraph.Store()
     store.bulk_extend(quads_from_rdflib(graph))
     return store
+
+
+def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:
+    """The prefixes that were bound in an rdflib graph, without those that rdflib binds in every graph."""
+    import rdflib
+
+    usual = set(rdflib.Graph().namespaces())
+    return {prefix: str(namespace) for prefix, namespace in graph.namespaces() if (prefix, namespace) not in usual}
+
+
+def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
+    """The store in which Oxrdflib keeps a graph and no other triple; ``None`` if there is none.
+
+    Oxrdflib has no public name for it: under another name the triples are copied.
+    """
+    import rdflib
+
+    store = getattr(graph.store, "_inner", None)
+    if not isinstance(store, pyoxigraph.Store):
+        return None
+    if isinstance(graph, rdflib.ConjunctiveGraph):
+        return store
+    in_default = next(store.quads_for_pattern(None, None, None, pyoxigraph.DefaultGraph()), None) is not None
+    others = {str(name) for name in store.named_graphs()} - {str(from_rdflib(graph.identifier))}
+    return None if in_default or others else store
 
 
 def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
@@ -100,3 +133,21 @@ def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
     for triple in triples:
         graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
     return graph
+
+
+def quads_to_rdflib(quads: Iterable[pyoxigraph.Quad], *, prefixes: Mapping[str, str]) -> rdflib.Dataset:
+    """An rdflib dataset of these quads, with these prefixes bound."""
+    import rdflib
+
+    dataset = rdflib.Dataset()
+    for prefix, namespace in prefixes.items():
+        dataset.bind(prefix, namespace)
+    for quad in quads:
+        name = quad.graph_name
+        graph = (
+            dataset.default_graph
+            if isinstance(name, pyoxigraph.DefaultGraph)
+            else dataset.graph(cast("IdentifiedNode", to_rdflib(name)))
+        )
+        graph.add((to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object)))
+    return dataset

@@ -18,7 +18,7 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
 from kgsparql.graphs.profiles.profile import could_be_alias
-from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.protocols import OpenedGraph, Source
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory
@@ -221,7 +221,10 @@ def _endpoint_graph(
 def _is_store(source: GraphSource) -> bool:
     """Whether a source is a store, which is queried where it is, and not a file to be read."""
     if not isinstance(source, GraphSource):
-        raise InputError(f"{type(source).__name__} is not a graph source", hint="give a path or a pyoxigraph.Store")
+        raise InputError(
+            f"{type(source).__name__} is not a graph source",
+            hint="give paths, stores or graphs of rdflib, each as an argument",
+        )
     return isinstance(source, ox.Store) or has_store(Path(source))
 
 
@@ -235,7 +238,10 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
     def content_hash() -> str:
         return hashlib.sha256("\n".join(sorted(map(str, source))).encode()).hexdigest()
 
-    return OxigraphGraph(source, name=name or "store", fingerprint=content_hash)
+    called = name or "store"
+    unnamed = [graph for graph in source.named_graphs() if isinstance(graph, ox.BlankNode)]  # as Oxrdflib has them
+    sources = {key: Source(called) for graph in unnamed for key in (graph.value, str(graph))}
+    return OxigraphGraph(source, name=called, fingerprint=content_hash, sources=sources)
 
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:

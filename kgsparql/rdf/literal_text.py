@@ -8,13 +8,15 @@ from decimal import Decimal, InvalidOperation
 from kgsparql.rdf.terms import IRI, Literal, local_name
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(
+NUMBERS = frozenset(
     f"{_XSD}{name}"
     for name in (
         "integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger "
         "negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"
     ).split()
 )
+"""The datatypes of numbers."""
+
 _OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 _MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
 _DIGITS = 18
@@ -35,7 +37,7 @@ def value_text(value: Literal) -> str:
     kind = value.datatype.value
     if kind == f"{_XSD}dateTime":
         return _MIDNIGHT.sub("", value.value)
-    if kind in _NUMBERS:
+    if kind in NUMBERS:
         return number_text(value.value)
     if value.language is not None or _OF_RDF.match(kind):
         return value.value

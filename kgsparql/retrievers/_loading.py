@@ -21,6 +21,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.answering.cost_formulas import names_in
+from kgsparql.answering.option_ranges import did_you_mean
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.routing import AUTO, Routed
 from kgsparql.errors import OptionError
@@ -71,7 +72,8 @@ def find(name: str) -> type[Retriever]:
                 hint="a method is a dataclass derived from kgsparql.Retriever whose name is that of its entry point",
             )
         return cast("type[Retriever]", found)
-    raise OptionError(f"no method {printable(name, 60)!r}", hint=f"there are: {', '.join(names())}")
+    meant = did_you_mean(name, [AUTO, *names()])
+    raise OptionError(f"no method {printable(name, 60)!r}{meant}", hint=f"there are: {', '.join(names())}")
 
 
 def _is_method(thing: Any) -> bool:
@@ -92,7 +94,13 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
     if name == AUTO:
         # Plans are a tenth of a second to import, and few questions need one.
         return Routed(computing=partial(load, "query_plan"), walking=load("path_ranking", options))
-    return with_options(find(name), options) if isinstance(name, str) else name
+    if isinstance(name, str):
+        return with_options(find(name), options)
+    if options:
+        raise OptionError(
+            f"options beside a method that is made: {', '.join(options)}", hint=f"give them to {type(name).__name__}(…)"
+        )
+    return name
 
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
@@ -103,7 +111,8 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
     for option, value in (options or {}).items():
         if option not in known:
             raise OptionError(
-                f"{method.name} has no option {printable(option, 60)!r}", hint=f"it has: {', '.join(sorted(known))}"
+                f"{method.name} has no option {printable(option, 60)!r}{did_you_mean(option, known)}",
+                hint=f"it has: {', '.join(sorted(known))}",
             )
         is_text = isinstance(value, str)
         values[option] = _value_of_text(method.name, known[option], hints[option], value) if is_text else value

@@ -210,7 +210,7 @@ def test_M11_code_and_markup_are_text(ask: Ask, method: str, small: kgsparql.Kno
     sent = [event.text for event in asked.events if isinstance(event, QueryRun)]
     assert sent
     assert not any("evil" in text or "alert" in text for text in sent)
-    from kgsparql.cli._rendering import render
+    from kgsparql.answering.rendering.formats import render
 
     shown = render(asked.answer, "md")
     assert "<script>" not in shown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.cli._rendering import render
+from kgsparql.answering.rendering.formats import render
 from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI

@@ -12,8 +12,8 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer, Retrieval
+from kgsparql.answering.rendering.formats import render
 from kgsparql.budget import Budget
-from kgsparql.cli._rendering import render
 from kgsparql.errors import OptionError
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import EvidenceItem

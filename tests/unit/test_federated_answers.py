@@ -14,7 +14,7 @@ import rdflib
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_rdf import answer_to_trig
-from kgsparql.cli._rendering import render
+from kgsparql.answering.rendering.formats import render
 from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph

@@ -218,7 +218,7 @@ def test_M11_code_and_markup_are_text(ask: Ask) -> None:
     answer, _ = ask(by_call(answer=wrote(hostile)), emit=events.append)
     assert answer.text == hostile
     assert not any("evil" in event.text for event in events if isinstance(event, QueryRun))
-    from kgsparql.cli._rendering import render
+    from kgsparql.answering.rendering.formats import render
 
     shown = render(answer, "md")
     assert "\\<script\\>" in shown

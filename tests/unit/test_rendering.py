@@ -10,7 +10,7 @@ import pytest
 
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
-from kgsparql.cli._rendering import render
+from kgsparql.answering.rendering.formats import render
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_text

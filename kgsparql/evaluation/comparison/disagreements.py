@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from kgsparql.answering.rendering.text_layout import wrapped
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.formats import escaped
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard
@@ -17,7 +18,6 @@ from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judgement
 from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.scoring import each_record, key
-from kgsparql.evaluation.text_layout import wrapped
 from kgsparql.rdf.terms import printable
 
 _ANSWERS = 5

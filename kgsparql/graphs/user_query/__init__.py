@@ -5,6 +5,7 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 
 from __future__ import annotations
 
+from kgsparql.graphs.user_query.asked_graph import GraphQueries
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.graphs.user_query.tokens import QueryLimits
@@ -14,6 +15,7 @@ __all__ = [
     "FORMATS",
     "CheckedQuery",
     "Form",
+    "GraphQueries",
     "QueryLimits",
     "QueryResult",
     "QueryWorker",

@@ -7,15 +7,20 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pyoxigraph as ox
 
 from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import Solutions
+from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.graphs.user_query.checking import Form
+from kgsparql.rdf.data_frames import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import rdflib
 
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
@@ -55,6 +60,57 @@ class QueryResult:
     seconds: float = 0.0
     why_cut: str = ""
     invalid: int = 0
+
+    def __iter__(self) -> Iterator[Solution]:
+        """Over the solutions of a SELECT.
+
+        :raises OptionError: for another form.
+        """
+        if self.form != "SELECT":
+            raise OptionError(f"the result of {self.form} has no solutions", hint="triples, or bool(result) of an ASK")
+        return iter(self.solutions)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __bool__(self) -> bool:
+        """The answer to an ASK; for another form, whether there is any solution or triple."""
+        return self.boolean if self.form == "ASK" else bool(self.rows)
+
+    def __str__(self) -> str:
+        """The result as ``kgsparql query`` prints it, without a line end."""
+        return serialise(self, FORMATS[self.form][0]).decode().rstrip("\n")
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """A column for each variable of a SELECT; subject, predicate and object of triples. Values as Python has them.
+
+        ``attrs["cut"]`` of the frame says what a limit cut off, where one did.
+
+        :raises OptionError: for an ASK, or where pandas is not installed.
+        """
+        if self.form == "ASK":
+            raise OptionError("the result of an ASK is no table", hint="bool(result) is yes or no")
+        if self.form == "SELECT":
+            solutions = self.solutions
+            columns = {name: [python_value(one.get(name)) for one in solutions] for name in solutions.variables}
+        else:
+            names = ("subject", "predicate", "object")
+            columns = {name: [python_value(getattr(triple, name)) for triple in self.triples] for name in names}
+        frame = data_frame(columns)
+        if self.cut is not None:
+            frame.attrs["cut"] = str(self.cut)
+        return frame
+
+    def to_rdflib(self) -> rdflib.Graph:
+        """The triples of a CONSTRUCT or DESCRIBE as rdflib's graph.
+
+        :raises OptionError: for another form.
+        """
+        from kgsparql.graphs.rdflib_interop import triples_to_rdflib
+
+        if self.form in {"SELECT", "ASK"}:
+            raise OptionError(f"the result of {self.form} is no graph", hint="CONSTRUCT and DESCRIBE make graphs")
+        return triples_to_rdflib(self.triples)
 
     @property
     def reason(self) -> str:

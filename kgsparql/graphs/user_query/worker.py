@@ -199,7 +199,7 @@ class QueryWorker:
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the query was stopped")
             if deadline is not None and time.monotonic() >= deadline:
-                hint = "start from an IRI, or give it longer (--max-seconds)"
+                hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
     def _crashed(self) -> KgsparqlError:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
-from kgsparql.cli._answer_parts import LISTED
+from kgsparql.answering.rendering.answer_parts import LISTED
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
@@ -37,7 +37,7 @@ def table_line(answer: Answer) -> str:
 
 def aligned_table(answer: Answer) -> list[str]:
     """The first rows of a computed table as lines of one width, with its marker; none for another kind of answer."""
-    from kgsparql.evaluation.text_layout import aligned
+    from kgsparql.answering.rendering.text_layout import aligned
 
     found = table_of(answer)
     if found is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ranked_answers import more_text
-from kgsparql.cli._answer_parts import (
+from kgsparql.answering.rendering.answer_parts import (
     LISTED,
     answer_name,
     cost_line,
@@ -22,8 +22,8 @@ from kgsparql.cli._answer_parts import (
     step_text,
     titled_items,
 )  # fmt: skip
-from kgsparql.cli._answer_rows import as_lines
-from kgsparql.cli._computed_tables import aligned_table, markdown_table, table_line, without_rows
+from kgsparql.answering.rendering.answer_rows import as_lines
+from kgsparql.answering.rendering.computed_tables import aligned_table, markdown_table, table_line, without_rows
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.terms import Term, printable
 

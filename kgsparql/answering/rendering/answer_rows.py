@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from kgsparql.answering.answer import Answer, AnswerTerm
-from kgsparql.cli._computed_tables import table_rows
+from kgsparql.answering.rendering.computed_tables import table_rows
 from kgsparql.rdf.terms import printable
 
 COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")

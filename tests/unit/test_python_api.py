@@ -1,0 +1,413 @@
+"""Python as a data scientist types it: print, index, tables, rdflib in and out, SPARQL, asyncio, mistyped options."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from datetime import date
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+import rdflib
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from typer.testing import CliRunner
+
+import kgsparql
+from kgsparql.answering.answer import Answer, AnswerTerm
+from kgsparql.cli import app
+from kgsparql.errors import CancelledError, ForbiddenQueryError, InputError, OptionError, QueryTimeoutError
+from kgsparql.events import Event
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.graphs.rdflib_interop import from_rdflib
+from kgsparql.rdf.data_frames import data_frame, python_value
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from tests.conftest import FIXTURES, ROOT
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+NOBEL = FIXTURES / "nobel.ttl"
+ASKED = "Where was Marie Curie born?"
+CURIE = "http://dbpedia.org/resource/Marie_Curie"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+ALL_TRIPLES = "SELECT * { ?s ?p ?o }"
+of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is deprecated:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
+    return nobel.ask(ASKED)
+
+
+@pytest.mark.parametrize("question", [ASKED, "How many laureates were born in each country?", "Who was Shroedingr?"])
+def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase, question: str) -> None:
+    printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
+    without_time = [
+        re.sub(r" · \d+\.\d\d s$", "", text.rstrip()) for text in (str(nobel.ask(question)), printed.stdout)
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_the_representation_is_short_and_without_control_characters(answer: Answer) -> None:
+    assert repr(kgsparql.open(NOBEL)) == f"<KnowledgeBase {NOBEL}>"
+    assert repr(answer) == "<Answer answered: Warsaw  [P1]>"
+    assert repr(answer.evidence) == "<Evidence P1, P2, P3, P4, P5>"
+    hostile = replace(answer, is_ranked=False, text="\x1b[31m<script>\u202e")
+    assert not set("\x1b\u202e") & set(repr(hostile) + str(hostile))
+
+
+def test_evidence_is_found_by_place_and_by_marker(answer: Answer) -> None:
+    evidence = answer.evidence
+    assert evidence[0] is evidence["P1"]
+    assert evidence[-1] is evidence["P5"]
+    assert [item.marker for item in evidence[1:3]] == ["P2", "P3"]
+    assert str(evidence).splitlines()[0] == "  P1  Marie Curie —place of birth→ Warsaw"
+    with pytest.raises(KeyError, match="no evidence 'P9'; there are: P1, P2"):
+        evidence["P9"]
+    with pytest.raises(IndexError):
+        evidence[5]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("007", "integer", 7), ("1_000", "integer", "1_000"), ("٣", "integer", "٣"),
+        ("9" * 5000, "integer", "9" * 5000),
+        ("2.50", "decimal", 2.5), ("INF", "double", float("inf")), ("1_0", "double", "1_0"), ("x", "float", "x"),
+        ("true", "boolean", True), ("0", "boolean", False), ("yes", "boolean", "yes"),
+        ("1867-11-07", "date", date(1867, 11, 7)), ("1867-11-07+02:00", "date", date(1867, 11, 7)),
+        ("-0044-03-15", "date", "-0044-03-15"), ("1867-02-30", "date", "1867-02-30"), ("1903", "gYear", 1903),
+        ("P1Y", "duration", "P1Y"), ("5", "string", "5"),
+    ],
+)  # fmt: skip
+def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype(text: str, kind: str, value: object) -> None:
+    found = python_value(Literal(text, datatype=IRI(XSD + kind)))
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_other_terms_are_text() -> None:
+    assert python_value(Literal("Köln", language="de")) == "Köln"
+    assert python_value(IRI(CURIE)) == CURIE
+    assert python_value(BlankNode("b")) == "_:b"
+    assert python_value(None) is None
+
+
+def test_a_gap_makes_no_year_a_fraction() -> None:
+    frame = data_frame({"year": [1867, None], "is_known": [None, True], "huge": [2**70, None], "mixed": [1, "a"]})
+    assert frame["year"].tolist()[0] == 1867
+    assert [str(frame[name].dtype) for name in frame] == ["Int64", "boolean", "object", "object"]
+    assert frame["huge"][0] == 2**70
+
+
+def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase) -> None:
+    frame = answer.to_dataframe()
+    assert list(frame) == ["status", "answer", "label", "description", "score", "is_best", "markers"]
+    assert frame["answer"].tolist()[:2] == ["http://dbpedia.org/resource/Warsaw", date(1867, 11, 7)]
+    assert frame["is_best"].tolist() == [True, False, False]
+    assert set(frame["status"]) == {"answered"}
+    assert frame.explode("markers")["markers"].tolist() == ["P1", "P2", "P3", "P4", "P5"]
+    assert nobel.ask("How many Nobel laureates are there?").to_dataframe()["answer"].tolist() == [74]
+    assert nobel.ask("Was Marie Curie born in Warsaw?").to_dataframe()["answer"].tolist() == [True]
+    nothing = nobel.ask("Who was Shroedingr?").to_dataframe()
+    assert (len(nothing), list(nothing)) == (0, list(frame))
+
+
+def test_a_computed_table_has_its_own_columns(nobel: kgsparql.KnowledgeBase) -> None:
+    frame = nobel.ask("How many laureates were born in each country?").to_dataframe()
+    assert list(frame) == ["group", "group_iri", "number"]
+    assert frame.iloc[0].tolist() == ["United States", "http://dbpedia.org/resource/United_States", 35]
+    assert str(frame["number"].dtype) == "int64"
+
+
+def test_the_evidence_has_a_line_for_each_triple(answer: Answer) -> None:
+    frame = answer.to_dataframe("evidence")
+    assert len(frame) == sum(len(item.triples) for item in answer.evidence)
+    assert frame.loc[0, ["marker", "subject_label", "predicate_label", "object_label"]].tolist() == [
+        "P1", "Marie Curie", "place of birth", "Warsaw",
+    ]  # fmt: skip
+    assert frame["verified"].all()
+    assert answer.evidence.to_dataframe()["object"].tolist() == frame["object"].tolist()
+    with pytest.raises(OptionError, match="no table of 'triples'"):
+        answer.to_dataframe("triples")  # type: ignore[arg-type]
+
+
+def test_a_passage_has_a_line_without_a_triple(answer: Answer) -> None:
+    passage = replace(answer.evidence[0], kind="passage", triples=(), marker="T1")
+    frame = Evidence([passage]).to_dataframe()
+    assert frame["marker"].tolist() == ["T1"]
+    assert frame["subject"].isna().all()
+
+
+def test_hostile_labels_stay_text_in_the_html_of_a_table(answer: Answer) -> None:
+    hostile = AnswerTerm(Literal("<script>alert(1)</script>"), "<script>alert(1)</script>", 1.0, ("P1",))
+    assert "<script>" not in replace(answer, answers=(hostile,)).to_dataframe().to_html()
+
+
+def test_without_pandas_the_error_says_what_to_do(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(OptionError, match="needs pandas") as caught:
+        answer.to_dataframe()
+    assert caught.value.hint == "pip install pandas"
+
+
+def test_the_answer_as_rdflib_is_the_answer_as_trig(answer: Answer) -> None:
+    written = {
+        (str(q.subject), str(q.predicate), str(q.object), str(q.graph_name))
+        for q in pyoxigraph.parse(answer.to_trig().encode(), pyoxigraph.RdfFormat.TRIG)
+    }
+    dataset = answer.to_rdflib()
+    names = {"urn:x-rdflib:default": "DEFAULT"}
+    made = {
+        (*(str(from_rdflib(term)) for term in (s, p, o)), names.get(str(g), f"<{g}>")) for s, p, o, g in dataset.quads()
+    }
+    assert made == written
+    assert dict(dataset.namespaces())["kgs"] == rdflib.URIRef("https://w3id.org/kgsparql#")
+
+
+def _filled(graph: rdflib.Graph) -> rdflib.Graph:
+    graph.parse(NOBEL, format="turtle")
+    graph.bind("mine", "http://dbpedia.org/resource/")
+    return graph
+
+
+@of_rdflib_itself
+@pytest.mark.parametrize("kind", [rdflib.Graph, rdflib.Dataset])
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_a_graph_of_rdflib_gives_the_same_answer(kind: type[rdflib.Graph], store: str, answer: Answer) -> None:
+    graph = _filled(kind(store=store))
+    knowledge = kgsparql.open(graph, embedder="none")
+    found = knowledge.ask(ASKED)
+    assert [item.text for item in found.evidence] == [item.text for item in answer.evidence]
+    assert {str(s) for item in found.evidence for cited in item.triples for s in cited.sources} == {"store"}
+    assert len(knowledge.query("SELECT ?place { mine:Marie_Curie dbo:birthPlace ?place }")) == 1
+
+
+@of_rdflib_itself
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_named_graphs_and_blank_nodes_of_a_dataset_are_kept(store: str) -> None:
+    dataset, node = rdflib.Dataset(store=store), rdflib.BNode("b7")
+    name, says = rdflib.URIRef("http://e.org/g"), rdflib.URIRef("http://e.org/says")
+    dataset.graph(name).add((node, says, rdflib.Literal("x")))
+    dataset.add((rdflib.URIRef("http://e.org/a"), says, node))
+    held = kgsparql.open(dataset).graph.store  # type: ignore[attr-defined]
+    assert {(str(q.subject), str(q.object), str(q.graph_name)) for q in held} == {
+        ("_:b7", '"x"', "<http://e.org/g>"),
+        ("<http://e.org/a>", "_:b7", "DEFAULT"),
+    }
+
+
+def test_a_store_of_oxrdflib_is_used_as_it_is_and_seen_to_change() -> None:
+    graph = rdflib.Graph(store="Oxigraph")
+    ann, knows, bob = (rdflib.URIRef(f"http://e.org/{name}") for name in ("ann", "knows", "bob"))
+    graph.add((ann, knows, bob))
+    knowledge = kgsparql.open(graph, embedder="none")
+    assert knowledge.graph.store is graph.store._inner  # type: ignore[attr-defined]
+    assert len(knowledge.query(ALL_TRIPLES)) == 1
+    graph.add((bob, knows, ann))
+    assert len(knowledge.query(ALL_TRIPLES)) == 2
+
+
+def test_several_threads_may_query_a_store_that_changes() -> None:
+    store = pyoxigraph.Store()
+    knowledge = kgsparql.open(store, embedder="none")
+    for i in range(3):
+        store.add(pyoxigraph.Quad(IRI(f"http://e.org/{i}"), IRI("http://e.org/p"), Literal("x")))
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: len(knowledge.query(ALL_TRIPLES)), range(6)))
+    assert found == [3] * 6
+
+
+def test_one_of_several_graphs_in_a_store_of_oxrdflib_is_opened_alone() -> None:
+    dataset = rdflib.Dataset(store="Oxigraph")
+    one, other = (dataset.graph(rdflib.URIRef(f"http://e.org/{name}")) for name in ("one", "other"))
+    one.add((rdflib.URIRef("http://e.org/a"), rdflib.RDFS.label, rdflib.Literal("A")))
+    other.add((rdflib.URIRef("http://e.org/b"), rdflib.RDFS.label, rdflib.Literal("B")))
+    assert [s["o"].value for s in kgsparql.open(one).query(ALL_TRIPLES)] == ["A"]  # type: ignore[union-attr]
+
+
+def test_a_select_is_solutions_and_a_table(nobel: kgsparql.KnowledgeBase) -> None:
+    query = "SELECT ?born ?nothing { dbr:Marie_Curie dbo:birthDate ?born OPTIONAL { ?born dbo:x ?nothing } }"
+    result = nobel.query(query)
+    assert [str(one["born"]) for one in result] == [f'"1867-11-07"^^<{XSD}date>']
+    assert (len(result), bool(result), result.cut) == (1, True, None)
+    frame = result.to_dataframe()
+    assert list(frame) == ["born", "nothing"]
+    assert frame["born"].tolist() == [date(1867, 11, 7)]
+    assert str(result).splitlines()[0].split() == ["?born", "?nothing"]
+    with pytest.raises(OptionError, match="no graph"):
+        result.to_rdflib()
+
+
+def test_an_ask_is_true_or_false(nobel: kgsparql.KnowledgeBase) -> None:
+    assert nobel.query("ASK { dbr:Marie_Curie ?p ?o }")
+    assert not nobel.query("ASK { dbr:Nobody ?p ?o }")
+    with pytest.raises(OptionError, match="no table"):
+        nobel.query("ASK {}").to_dataframe()
+
+
+def test_a_construct_is_triples_of_pyoxigraph_and_of_rdflib(nobel: kgsparql.KnowledgeBase) -> None:
+    result = nobel.query("CONSTRUCT { ?o dbo:child ?s } { ?s dbo:spouse ?o }")
+    assert result.triples
+    assert len(result.to_rdflib()) == len(result.triples) == len(result.to_dataframe())
+    assert list(result.to_dataframe()) == ["subject", "predicate", "object"]
+    with pytest.raises(OptionError, match="has no solutions") as caught:
+        list(result)
+    assert "triples" in caught.value.hint
+
+
+def test_a_query_is_checked_and_bounded(nobel: kgsparql.KnowledgeBase) -> None:
+    with pytest.raises(ForbiddenQueryError):
+        nobel.query("DELETE WHERE { ?s ?p ?o }")
+    with pytest.raises(QueryTimeoutError, match=r"after 0\.3 s"):
+        nobel.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", timeout_s=0.3)
+    cut = nobel.query(ALL_TRIPLES, max_rows=3)
+    assert len(cut) == 3
+    assert cut.to_dataframe().attrs == {"cut": "solutions: at most 3 taken, there are more"}
+
+
+def test_a_query_can_be_stopped(nobel: kgsparql.KnowledgeBase) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.3, cancel.set).start()
+    with pytest.raises(CancelledError):
+        nobel.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", cancel=cancel)
+
+
+def test_the_process_of_queries_is_kept_and_ends_with_the_knowledge() -> None:
+    notes: list[str] = []
+    knowledge = kgsparql.open(NOBEL, embedder="none", note=notes.append)
+    knowledge.query("ASK {}")
+    worker = knowledge._queries._kept
+    assert worker is not None
+    pid = worker.pid
+    knowledge.query(ALL_TRIPLES, max_rows=1)
+    assert worker.pid == pid
+    assert pid is not None
+    assert any("max_rows keeps more" in note for note in notes)
+    del knowledge
+    assert worker.pid is None
+
+
+def test_a_store_on_disk_and_an_endpoint_are_queried_where_they_are(tmp_path: Path) -> None:
+    names = "SELECT ?name { dbr:Marie_Curie rdfs:label ?name }"
+    kgsparql.graphs.load_store([str(NOBEL)], tmp_path / "S")
+    on_disk = kgsparql.open(tmp_path / "S", embedder="none")
+    assert on_disk.graph.path == tmp_path / "S"  # type: ignore[attr-defined]
+    expected = on_disk.query(names).to_dataframe()["name"].tolist()
+    assert "Marie Curie" in expected
+    with oxigraph_serve(store_of(NOBEL, tmp_path / "served")) as url:
+        served = kgsparql.open(url, embedder="none")
+        assert served.query(names).to_dataframe()["name"].tolist() == expected
+        both = kgsparql.open(NOBEL, url, embedder="none")
+        with pytest.raises(InputError, match="one graph"):
+            both.query(names)
+
+
+def test_questions_are_answered_beside_the_event_loop(nobel: kgsparql.KnowledgeBase) -> None:
+    async def asked() -> list[str]:
+        found = await asyncio.gather(nobel.aask(ASKED), nobel.aask("Where was Albert Einstein born?"))
+        return [one.answers[0].label for one in found]
+
+    assert asyncio.run(asked()) == ["Warsaw", "Ulm"]
+
+
+def test_cancelling_the_task_stops_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+    cancel, began, seen = threading.Event(), threading.Event(), list[Event]()
+
+    def listen(event: Event) -> None:
+        seen.append(event)
+        began.set()
+        assert cancel.wait(20)
+
+    async def asked() -> None:
+        task = asyncio.create_task(nobel.aask(ASKED, emit=listen, cancel=cancel))
+        await asyncio.to_thread(began.wait, 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asked())  # which ends when its threads have ended
+    assert cancel.is_set()
+    assert "finished" not in [event.kind for event in seen]
+
+
+@pytest.mark.parametrize("name", ["ask", "aask", "retrieve", "stream"])
+def test_each_option_is_a_parameter_that_is_completed(name: str, nobel: kgsparql.KnowledgeBase) -> None:
+    method = getattr(nobel, name)
+    parameters = inspect.signature(method).parameters
+    assert list(parameters) == ["question", *(field.name for field in fields(kgsparql.AskOptions))]
+    assert {p.kind for key, p in parameters.items() if key != "question"} == {inspect.Parameter.KEYWORD_ONLY}
+    assert method.__doc__
+    shell = InteractiveShell()
+    shell.user_ns["knowledge"] = nobel
+    typed = f"knowledge.{name}('Who?', allow_m"
+    for use_jedi in (False, True):
+        shell.Completer.use_jedi = use_jedi
+        with provisionalcompleter():
+            found = [one.text for one in shell.Completer.completions(typed, len(typed))]
+        assert "allow_model_knowledge=" in found
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"retreiver": "mindmap"}, "no option 'retreiver'; did you mean 'retriever'?", "there are: retriever, options"),
+        ({"paths_kept": 3}, "no option 'paths_kept'", "those of a method go into options="),
+        ({"max_seconds": 3}, "no option 'max_seconds'; it is a limit", "budget=kgsparql.Budget(max_seconds=…)"),
+        ({"retriever": "mindmp"}, "no method 'mindmp'; did you mean 'mindmap'?", "there are: entity"),
+        ({"retriever": "mindmap", "options": {"path_kept": 3}}, "did you mean 'paths_kept'?", "it has: "),
+        ({"retriever": kgsparql.MindMap}, "no method: <class", "MindMap()"),
+        ({"retriever": kgsparql.MindMap(), "options": {"x": 1}}, "a method that is made: x", "give them to MindMap(…)"),
+        ({"model": "gpt-5"}, "model='gpt-5' is only its name", "kgsparql.open_model"),
+    ],
+)
+def test_a_wrong_option_is_an_error_that_names_the_right_one(
+    options: dict[str, object], message: str, hint: str, nobel: kgsparql.KnowledgeBase
+) -> None:
+    with pytest.raises(OptionError) as caught:
+        nobel.ask(ASKED, **options)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+    assert hint in caught.value.hint
+
+
+def test_a_method_with_its_options_and_one_name_as_entity(nobel: kgsparql.KnowledgeBase) -> None:
+    found = nobel.ask(ASKED, retriever=kgsparql.MindMap(paths_kept=1))
+    assert len([item for item in found.evidence if item.kind == "path"]) == 1
+    for entities in ("Marie Curie", ["Marie Curie"], IRI(CURIE)):
+        answer = nobel.ask("When was she born?", entities=entities)  # type: ignore[arg-type]
+        assert [link.term for link in answer.linked] == [IRI(CURIE)]
+
+
+@pytest.mark.deep
+def test_a_type_checker_knows_the_options(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import kgsparql\n"
+        "knowledge = kgsparql.open('data.ttl')\n"
+        "reveal_type(knowledge.ask('Who?', seed=3, direction='forward'))\n"
+        "knowledge.ask('Who?', sed=3)\n"
+        "knowledge.retrieve('Who?', seed='3')\n"
+        "kgsparql.MindMap(paths_kept='3')\n"
+    )
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", str(script)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = [line.partition("script.py:")[2] for line in checked.stdout.splitlines()]  # its folder is of a run before
+    assert [re.sub(r"  \[[a-z-]+\]$", "", line) for line in told if " defined in " not in line] == [
+        '3: note: Revealed type is "kgsparql.answering.answer.Answer"',
+        '4: error: Unexpected keyword argument "sed" for "ask" of "KnowledgeBase"; did you mean "seed"?',
+        '5: error: Argument "seed" to "retrieve" of "KnowledgeBase" has incompatible type "str"; expected "int"',
+        '6: error: Argument "paths_kept" to "MindMap" has incompatible type "str"; expected "int"',
+    ]
