@@ -22,6 +22,7 @@ _FUNCTIONS = {
     "load": "load.load", "index": "index.index", "info": "lookups.info",
     "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
     "schema": "schema.schema", "mcp": "mcp.mcp", "tools": "tools.tools", "eval": "eval.evaluate",
+    "log": "log.log", "config": "config.config",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 
@@ -73,6 +74,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    ctx: typer.Context,
     _: Annotated[bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
-    pass
+    from kgsparql.cli._common import say, with_errors_as_lines
+    from kgsparql.cli._configuration import load_configuration
+
+    def load() -> None:
+        for note in load_configuration().notes:
+            say(note)
+
+    if ctx.invoked_subcommand != "config":  # which shows where a file is that cannot be read
+        with_errors_as_lines(load)()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
 
+from kgsparql.cli._configuration import configuration
 from kgsparql.cli._stderr import Progress, say, show_error
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
@@ -53,7 +54,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error 
 
 def _writable_output(output: Path | None) -> Path | None:
     """The output file, checked before any work: an error after it might be an error after a paid call."""
-    _with_errors_as_lines(_check_output)(output)
+    with_errors_as_lines(_check_output)(output)
     return output
 
 
@@ -91,10 +92,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*grouped[:1], *others, *grouped[1:])]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return _with_errors_as_lines(run)
+    return with_errors_as_lines(run)
 
 
-def _with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
+def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
+    """A function that ends the program with a line, a hint and an exit status where it raises an error."""
+
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
@@ -135,10 +138,10 @@ def _write_error(error: KgsparqlError, *, question: str | None) -> None:
 
 
 def sources(kg: list[str] | None) -> list[str]:
-    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line."""
+    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of a file of settings."""
     if kg and not all(kg):
         raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
-    named = kg or [line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines() if line.strip()]
+    named = configuration().sources(kg)
     if not named:
         raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
     return named

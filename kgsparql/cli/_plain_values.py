@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from typer import Exit
 from typer.core import TyperCommand
+
+from kgsparql.errors import KgsparqlError
 
 _TEXTS = {str, list[str]}
 _PLAIN = {str, int, float}
@@ -31,9 +34,18 @@ class PlainCommand(TyperCommand):
     """A command that makes plain values itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As for any command."""
+        """As for any command, with the settings of files in place of options that are not given."""
+        from kgsparql.cli._configured import with_settings
+        from kgsparql.cli._stderr import show_error
+
         make_plain(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        try:
+            words = with_settings(ctx, given, args)
+        except KgsparqlError as error:
+            show_error(error)
+            raise Exit(error.exit_code) from error
+        return super().parse_args(ctx, words)
 
 
 def make_plain(parameters: Any) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._logging import LogOption, logged
 from kgsparql.cli._method_options import PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
@@ -107,6 +108,7 @@ class AnswerOptions:
     interactive: Annotated[
         bool, typer.Option("-i", "--interactive", help="At a terminal: say which is meant of things of one name.")
     ] = False
+    log: LogOption = None
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
 
@@ -202,7 +204,8 @@ def ask(
                 graph.say(without)
                 _answer_lines(knowledge, asking, how, form, rendered)
                 return
-            answer = knowledge.answer(question, how.with_meanings(asking, question, knowledge))
+            with logged(how.log, question) as log:
+                answer = log(knowledge.answer(question, how.with_meanings(asking, question, knowledge)))
             result = rendered(answer, verbose=how.verbose)
     graph.say(without)
     c.write(result, how.output)
@@ -231,7 +234,11 @@ def _answer_lines(
 ) -> None:
     from kgsparql.cli._batch import Batch, BatchOutput, asked_lines
 
-    batch = Batch(lambda question: knowledge.answer(question, asking), _exit_code, BatchOutput(form, rendered))
+    def answered(question: str) -> Answer:
+        with logged(how.log, question) as log:
+            return log(knowledge.answer(question, asking))
+
+    batch = Batch(answered, _exit_code, BatchOutput(form, rendered))
     c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
     if code := batch.exit_code(all_answered=how.fail_if_unanswered):
         raise typer.Exit(code)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
+from kgsparql.cli._configuration import configuration
 from kgsparql.cli._graph_options import KgOption
 from kgsparql.redaction import redacted
 
@@ -48,7 +49,7 @@ def doctor(
     """
     form = c.chosen_format(form, output)
     checks = _checks(
-        c.sources(kg) if kg or os.environ.get("KGSPARQL_KG", "").strip() else (),
+        c.sources(kg) if configuration().named_sources(kg) else (),
         model=model or os.environ.get("KGSPARQL_MODEL"), base_url=base_url or os.environ.get("OPENAI_BASE_URL"),
         embedder=embedder, timeout_s=timeout, is_quick=quick, note=lambda line: c.say(redacted(line), quiet=quiet),
     )  # fmt: skip

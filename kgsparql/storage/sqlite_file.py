@@ -36,6 +36,7 @@ class Contents:
     :param version: of these tables; kept as SQLite's ``user_version``.
     :param again: what happens if the file is deleted, for example ``the replies are asked for again``.
     :param room: the hint that says how to free space.
+    :param elsewhere: the hint that says how to have the file in another place.
     """
 
     what: str
@@ -43,6 +44,7 @@ class Contents:
     version: int
     again: str
     room: str = "delete what you do not need"
+    elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
 
 
 class SqliteFile:
@@ -205,7 +207,7 @@ class SqliteFile:
             return StoreError(
                 f"{message}: not a store of {contents.what}", code="E_STORE_CORRUPT", hint=hint, path=where
             )
-        hint = "may this user read and write it? KGSPARQL_CACHE_DIR names another directory"
+        hint = f"may this user read and write it? {contents.elsewhere}"
         return StoreError(message, hint=hint, path=where)
 
 

@@ -1,0 +1,216 @@
+"""``kgsparql log``: what was asked, what it cost, whether it was right; and questions for ``kgsparql eval``."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._logging import LogOption
+from kgsparql.cli._plain_values import PlainCommand, make_plain
+from kgsparql.errors import InputError, OptionError
+from kgsparql.rdf.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.storage.question_log import LoggedQuestion, QuestionLog
+
+NumberArgument = Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")]
+
+_MARKS = {None: " ", True: "+", False: "-"}
+_EXPORTS = ("jsonl", "eval")
+
+
+class _ListByDefault(TyperGroup):
+    """A group in which ``log`` is ``log list``, and an option before a command's name is that command's."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command first: ``log --log FILE show 3`` is ``log show 3 --log FILE``."""
+        if args[:1] not in (["-h"], ["--help"]):
+            named = next((at for at, word in enumerate(args) if self._is_command(args, at)), None)
+            name = "list" if named is None else args[named]
+            args = [name, *(word for at, word in enumerate(args) if at != named)]
+        make_plain(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+    def _is_command(self, args: list[str], at: int) -> bool:
+        """Whether a word is a command's name; the first may be, or the one after ``--log FILE``."""
+        return args[at] in self.commands and (at == 0 or (at == 2 and args[0] == "--log"))
+
+
+log = typer.Typer(
+    cls=_ListByDefault,
+    help="List the logged questions, the newest first; show, rate, export or drop them. No log is kept unless --log "
+    "FILE or KGSPARQL_LOG names one.",
+    pretty_exceptions_enable=False,
+)
+
+
+def _opened(path: Path | None) -> QuestionLog:
+    from kgsparql.storage.question_log import QuestionLog
+
+    if path is None:
+        raise InputError("no log is kept", hint="name one with --log FILE, or set KGSPARQL_LOG, and ask")
+    if not path.exists():
+        raise InputError(f"{path}: no such log", hint=f"ask with --log {path}, and it is made")
+    return QuestionLog(path)
+
+
+@log.command("list", cls=PlainCommand)
+@c.command
+def list_(
+    log: LogOption = None,
+    newest: Annotated[int, typer.Option("-n", "--newest", min=1, help="At most so many.")] = 20,
+    words: Annotated[str, typer.Option("--words", metavar="TEXT", help="Only questions with this text in them.")] = "",
+    rated: Annotated[bool, typer.Option("--rated", help="Only those that somebody rated.")] = False,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """List the questions, the newest first: + was rated right, - wrong."""
+    form = c.chosen_format(form, output)
+    with _opened(log) as opened:
+        found = opened.entries(newest=newest, words=words, rated=rated)
+    if form == "json":
+        c.write_json([one.to_json() for one in found], output)
+        return
+    c.write("\n".join(map(_line, found)) if found else "no questions", output)
+    costs = [one.cost for one in found if one.cost is not None]
+    c.say(f"{len(found):,} listed, cost {sum(costs):.4g}" if costs else "", quiet=quiet)
+
+
+def _line(one: LoggedQuestion) -> str:
+    answer = "; ".join(_labels(one)[:4]) or one.text.strip().partition("\n")[0]
+    cost = "" if one.cost is None else f"{one.cost:.4g}"
+    return (
+        f"{one.id:>5} {_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {one.status:<12} {cost:>8}  "
+        f"{printable(one.question, 80)}  → {printable(answer, 100)}"
+    ).rstrip()
+
+
+def _labels(one: LoggedQuestion) -> list[str]:
+    return [term["term"]["label"] for term in one.answer.get("answers", ()) if term["is_best"]]
+
+
+@log.command(cls=PlainCommand)
+@c.command
+def show(
+    number: NumberArgument,
+    log: LogOption = None,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    debug: c.DebugOption = False,
+) -> None:
+    """Show one question: its answer, what it rests on, what it cost, and how it was rated."""
+    form = c.chosen_format(form, output)
+    with _opened(log) as opened:
+        one = opened.entry(number)
+    if form == "json":
+        c.write_json(one.to_json(), output)
+        return
+    c.write("\n".join(_lines(one)), output)
+
+
+def _lines(one: LoggedQuestion) -> list[str]:
+    lines = [f"{one.id}. {printable(one.question, 4_000)}", ""]
+    lines += [printable(line, 2_000) for line in one.text.splitlines()]
+    if evidence := one.answer.get("evidence"):
+        lines += ["", "Evidence", *(f"  [{item['marker']}] {printable(item['text'], 400)}" for item in evidence)]
+    rows = {
+        "status": one.status, "asked": one.at, "graphs": ", ".join(one.graphs), "method": one.method,
+        "model": one.model, "tokens": f"{one.tokens:,}" if one.tokens else "",
+        "cost": "" if one.cost is None else f"{one.cost:.4g}",
+        "seconds": "" if one.seconds is None else f"{one.seconds:.3g}",
+        "rated": {None: "", True: "right", False: "wrong"}[one.is_right],
+        "right": "" if one.right_answers is None else "; ".join(one.right_answers) or "the graph has no answer",
+    }  # fmt: skip
+    return [*lines, "", *(f"{name:<8} {printable(value, 600)}" for name, value in rows.items() if value)]
+
+
+@log.command(cls=PlainCommand)
+@c.command
+def rate(
+    number: NumberArgument,
+    up: Annotated[bool, typer.Option("--up", help="The answer was right.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="The answer was wrong.")] = False,
+    right: Annotated[
+        list[str] | None,
+        typer.Option("--right", metavar="ANSWER", help="The right answer, an IRI, a name or a value; repeatable."),
+    ] = None,
+    no_answer: Annotated[bool, typer.Option("--no-answer", help="The graph has no answer.")] = False,
+    log: LogOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """Say whether an answer was right, and what the right answer is."""
+    if (up and down) or (right and no_answer):
+        raise OptionError("that contradicts itself", hint="one of --up and --down; --right or --no-answer")
+    if not (up or down or right or no_answer):
+        raise OptionError("nothing was said", hint='--up, --down, --right "Marie Curie" or --no-answer')
+    with _opened(log) as opened:
+        opened.rate(number, is_right=up if up or down else None, right_answers=[] if no_answer else right)
+        question = opened.entry(number).question
+    c.say(f"rated {number}: {printable(question, 200)}", quiet=quiet)
+
+
+@log.command(cls=PlainCommand)
+@c.command
+def export(
+    log: LogOption = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "-f", "--format", metavar="FORMAT", help="jsonl has all; eval those with right answers, for kgsparql eval."
+        ),
+    ] = None,
+    output: c.OutputOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """Write the questions as JSON Lines, the oldest first; with -f eval as questions with known answers.
+
+    A right answer is one that was given with rate --right, else the answer that was rated --up. Of a question that was
+    rated several times, the newest counts.
+    """
+    form = c.chosen_format(form, None, _EXPORTS)
+    with _opened(log) as opened:
+        found = opened.entries(rated=form == "eval")
+    if form == "jsonl":
+        lines = [one.to_json() for one in reversed(found)]
+    else:
+        newest = {one.question.casefold(): one for one in reversed(found)}
+        known = {one.id: line for one in newest.values() if (line := one.evaluation_line()) is not None}
+        lines = list(known.values())
+        left = len(newest) - len(known)
+        c.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "", quiet=quiet)
+        if not lines:
+            raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
+    c.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), output)
+
+
+@log.command(cls=PlainCommand)
+@c.command
+def prune(
+    keep: Annotated[int | None, typer.Option("--keep", min=0, help="So many stay; rated ones the longest.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="DAY", help="What is older and not rated goes: 2026-10-01.")
+    ] = None,
+    log: LogOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """Drop old questions and give their space back to the disk."""
+    if keep is None and before is None:
+        raise OptionError("prune what?", hint="--keep 1000, or --before 2026-10-01")
+    try:
+        day = None if before is None else date.fromisoformat(before).isoformat()
+    except ValueError as error:
+        raise OptionError(f"--before {printable(before or '', 40)}: no day", hint="such as 2026-10-01") from error
+    with _opened(log) as opened:
+        dropped = opened.prune(keep=keep, before=day)
+    c.say(f"{dropped:,} dropped", quiet=quiet)

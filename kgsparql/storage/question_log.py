@@ -1,0 +1,288 @@
+"""A log of questions: what was asked, what was answered and what it cost; people may add whether that was right."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import InputError, NotFoundError, StoreError
+from kgsparql.redaction import redacted
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
+
+MOST_ENTRIES = 10_000
+"""Of a log; beyond it the oldest go, those that nobody rated first."""
+
+_LONGEST_BYTES = 256_000
+"""Of one compressed answer: of a longer one, the evidence is left out."""
+
+_HEAVY = ("evidence", "linked", "inference", "tree", "computed")
+
+_CONTENTS = Contents(
+    what="logged questions",
+    tables=(
+        "CREATE TABLE question (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, question TEXT NOT NULL, "
+        "status TEXT NOT NULL, text TEXT NOT NULL, graphs TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL, "
+        "tokens INTEGER, cost REAL, seconds REAL, rating INTEGER, right_answers TEXT, answer BLOB NOT NULL);"
+        "CREATE INDEX question_by_rating ON question (rating, id)"
+    ),
+    version=1,
+    again="questions are logged anew",
+    room="drop old questions: kgsparql log prune",
+    elsewhere="--log names another file",
+)
+
+_COLUMNS = "id, at, question, status, text, graphs, method, model, tokens, cost, seconds, rating, right_answers, answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedQuestion:
+    """A question of the log.
+
+    :param at: when it was answered, in UTC.
+    :param text: the answer in words; of a question that failed, the message.
+    :param cost: ``None`` where no prices are known.
+    :param is_right: what a person said of the answer; ``None`` if nobody did.
+    :param right_answers: IRIs, or names and values, that a person gave; empty if the graph has no answer.
+    :param answer: as ``-f json`` shows it; without evidence, if it was very long.
+    """
+
+    id: int
+    at: str
+    question: str
+    status: str
+    text: str
+    graphs: tuple[str, ...]
+    method: str
+    model: str
+    tokens: int | None
+    cost: float | None
+    seconds: float | None
+    is_right: bool | None
+    right_answers: tuple[str, ...] | None
+    answer: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as a JSON object."""
+        return {
+            "id": self.id, "at": self.at, "question": self.question, "status": self.status, "text": self.text,
+            "graphs": list(self.graphs), "method": self.method, "model": self.model, "tokens": self.tokens,
+            "cost": self.cost, "seconds": self.seconds, "is_right": self.is_right,
+            "right_answers": None if self.right_answers is None else list(self.right_answers),
+            "answer": dict(self.answer),
+        }  # fmt: skip
+
+    def evaluation_line(self) -> dict[str, Any] | None:
+        """The question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
+
+        They are those that a person gave, else those of an answer that a person called right.
+        """
+        if self.right_answers is not None:
+            are_iris = bool(self.right_answers) and all(map(_is_iri, self.right_answers))
+            given: dict[str, Any] | None = {"answer_iris" if are_iris else "answers": list(self.right_answers)}
+        else:
+            given = self._own_answers() if self.is_right else None
+        return None if given is None else {"id": f"log-{self.id}", "question": self.question, **given}
+
+    def _own_answers(self) -> dict[str, Any] | None:
+        """The best answers; ``None`` if they are more than the log has, or are only in the text."""
+        best = [one["term"] for one in self.answer.get("answers", ()) if one["is_best"]]
+        if not best:
+            return {"answers": []} if self.status in {"not_in_graph", "no_entity"} else None
+        if self.answer.get("more_answers") or any(term["type"] not in {"uri", "literal"} for term in best):
+            return None
+        if all(term["type"] == "uri" for term in best):
+            return {"answers": [term["label"] for term in best], "answer_iris": [term["value"] for term in best]}
+        return {"answers": [term["value"] for term in best]}
+
+
+class QuestionLog:
+    """A file of questions, readable by its owner only; several threads and processes write it at once.
+
+    :param most_entries: the oldest beyond these are dropped as new ones come, those that nobody rated first.
+    :raises StoreError: from any method, if the file cannot be read or written, or is no log of questions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory, QuestionLog(Path(directory, "q.sqlite")) as log:
+    ...     number = log.add({"question": "Who?", "status": "answered", "text": "Marie Curie", "usage": {"cost": 0.1}})
+    ...     log.rate(number, is_right=False, right_answers=["Pierre Curie"])
+    ...     [(one.question, one.cost, one.evaluation_line()["answers"]) for one in log.entries()]
+    [('Who?', 0.1, ['Pierre Curie'])]
+    """
+
+    def __init__(self, path: str | Path, *, most_entries: int = MOST_ENTRIES) -> None:
+        self.path = Path(path)
+        self.most_entries = most_entries
+        self._file = SqliteFile(self.path, _CONTENTS)
+
+    def __enter__(self) -> QuestionLog:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def add(self, answer: Mapping[str, Any]) -> int:
+        """Log an answer, or what stands for one after an error; its number in the log.
+
+        :param answer: the JSON object of an answer: of :meth:`kgsparql.answering.answer.Answer.to_json`.
+        """
+        usage, error = answer.get("usage") or {}, answer.get("error") or {}
+        row = (
+            datetime.now(UTC).isoformat(timespec="seconds"), redacted(answer["question"]), answer["status"],
+            redacted(answer.get("text") or error.get("message", "")), json.dumps(list(answer.get("graphs", ()))),
+            answer.get("retriever", ""), answer.get("model", ""), usage.get("tokens"), usage.get("cost"),
+            usage.get("seconds"), _packed(answer),
+        )  # fmt: skip
+        with self._writing() as connection:
+            number = connection.execute(
+                "INSERT INTO question (at, question, status, text, graphs, method, model, tokens, cost, seconds, "
+                "answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            ).lastrowid
+            self._drop_beyond(connection, self.most_entries)
+        return int(number or 0)
+
+    def entries(self, *, newest: int | None = None, words: str = "", rated: bool = False) -> list[LoggedQuestion]:
+        """The questions, the newest first.
+
+        :param newest: at most so many.
+        :param words: only questions in which this text is, whatever its case.
+        :param rated: only those that a person rated, or gave the right answer of.
+        """
+        where = "(? = '' OR instr(lower(question), lower(?)))" + (
+            " AND (rating IS NOT NULL OR right_answers IS NOT NULL)" if rated else ""
+        )
+        limit = -1 if newest is None else newest
+        select = f"SELECT {_COLUMNS} FROM question WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - no values
+        with self._named():
+            return [_entry(row) for row in self._file.rows(select, (words, words, limit))]
+
+    def entry(self, number: int) -> LoggedQuestion:
+        """One question.
+
+        :raises NotFoundError: if the log has none of this number.
+        """
+        select = f"SELECT {_COLUMNS} FROM question WHERE id = ?"  # noqa: S608 - no values
+        with self._named():
+            rows = self._file.rows(select, (number,))
+        if not rows:
+            raise self._missing(number)
+        return _entry(rows[0])
+
+    def rate(self, number: int, *, is_right: bool | None = None, right_answers: Sequence[str] | None = None) -> None:
+        """Say whether an answer was right, or what is; what is ``None`` stays as it was.
+
+        :param right_answers: IRIs, or names and values; none says that the graph has no answer.
+        :raises NotFoundError: if the log has none of this number.
+        :raises InputError: for an empty right answer.
+        """
+        if right_answers is not None and not all(answer.strip() for answer in right_answers):
+            raise InputError("a right answer is empty", hint="name an IRI, a name or a value")
+        given = None if right_answers is None else json.dumps([answer.strip() for answer in right_answers])
+        rating = None if is_right is None else int(is_right)
+        if not self.path.exists():
+            raise self._missing(number)
+        with self._writing() as connection:
+            changed = connection.execute(
+                "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) "
+                "WHERE id = ?",
+                (rating, given, number),
+            ).rowcount
+        if not changed:
+            raise self._missing(number)
+
+    def prune(self, *, keep: int | None = None, before: str | None = None) -> int:
+        """Drop old questions, and give their space back; how many were dropped.
+
+        :param keep: as many of the newest stay; of those beyond it, those that nobody rated go first.
+        :param before: a day such as ``2026-10-01``: what was asked earlier, and what nobody rated, goes.
+        """
+        if not self.path.exists():
+            return 0
+        dropped = 0
+        with self._writing() as connection:
+            if before is not None:
+                unrated = "DELETE FROM question WHERE at < ? AND rating IS NULL AND right_answers IS NULL"
+                dropped += connection.execute(unrated, (before,)).rowcount
+            if keep is not None:
+                dropped += self._drop_beyond(connection, keep)
+        self._file.delete("DELETE FROM question WHERE 0", shrink=True)
+        return dropped
+
+    @staticmethod
+    def _drop_beyond(connection: sqlite3.Connection, most: int) -> int:
+        (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
+        if count <= most:
+            return 0
+        oldest = (
+            "DELETE FROM question WHERE id IN (SELECT id FROM question "
+            "ORDER BY rating IS NOT NULL OR right_answers IS NOT NULL, id LIMIT ?)"
+        )
+        return connection.execute(oldest, (count - most,)).rowcount
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction on a file that only its owner can read, also from the moment it is made."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        except OSError as error:
+            hint = "--log names another file; may this user write there?"
+            raise StoreError(f"{self.path}: {error.strerror}", hint=hint, path=str(self.path)) from error
+        with self._named(), self._file.transaction() as connection:
+            if os.name == "posix" and self.path.stat().st_mode & 0o077:
+                os.chmod(self.path, 0o600)  # noqa: PTH101 - the file is ours now: it was opened as a log
+            yield connection
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """A file that is none of ours is somebody's data: nobody is told to delete it."""
+        try:
+            yield
+        except StoreError as error:
+            if error.code != "E_STORE_CORRUPT":
+                raise
+            hint = "--log names another file; that one was not changed"
+            raise StoreError(error.message, code=error.code, hint=hint, path=str(self.path)) from error
+
+    def _missing(self, number: int) -> NotFoundError:
+        return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
+
+
+def _is_iri(text: str) -> bool:
+    scheme, colon, rest = text.partition(":")
+    return bool(colon) and (rest.startswith("//") or scheme == "urn") and not any(map(str.isspace, text))
+
+
+def _packed(answer: Mapping[str, Any]) -> bytes:
+    packed = zlib.compress(redacted(json.dumps(answer, ensure_ascii=False)).encode("utf-8", "replace"))
+    if len(packed) <= _LONGEST_BYTES:
+        return packed
+    light = {name: value for name, value in answer.items() if name not in _HEAVY}
+    light["answers"] = light.get("answers", [])[:100]
+    light["more_answers"] = answer.get("more_answers", 0) + max(0, len(answer.get("answers", ())) - 100)
+    return zlib.compress(redacted(json.dumps(light, ensure_ascii=False)).encode("utf-8", "replace"))
+
+
+def _entry(row: Sequence[Any]) -> LoggedQuestion:
+    *plain, graphs, method, model, tokens, cost, seconds, rating, right, answer = row
+    number, at, question, status, text = plain
+    return LoggedQuestion(
+        id=number, at=at, question=question, status=status, text=text, graphs=tuple(json.loads(graphs)),
+        method=method, model=model, tokens=tokens, cost=cost, seconds=seconds,
+        is_right=None if rating is None else bool(rating),
+        right_answers=None if right is None else tuple(json.loads(right)),
+        answer=json.loads(zlib.decompress(answer)),
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Settings of files, seen from the commands: flag, environment, project, user, default; and ``kgsparql config``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgsparql.cli._configuration import user_file
+from tests.cli.conftest import Run
+from tests.conftest import ROOT
+
+PHYSICS = "Who received the Nobel Prize in Physics in 1903?"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a graph and a file of settings, in which we are."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(ROOT / "fixtures" / "nobel.ttl", folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("KGSPARQL_CONFIG", "KGSPARQL_KG", "KGSPARQL_LOG", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("KGSPARQL_MODEL", raising=False)
+    (folder / "kgsparql.toml").write_text(
+        'graph = "prizes"\nlog = "q.sqlite"\n[graphs]\nprizes = "nobel.ttl"\n'
+        '[method]\nname = "path_ranking"\noptions = {max_hops = 1, paths_kept = 2}\n[limits]\nmax_seconds = 77\n',
+        encoding="utf-8",
+    )
+    return folder
+
+
+def settings(run: Run) -> dict[str, tuple[object, str]]:
+    return {one["key"]: (one["value"], one["origin"]) for one in json.loads(run("config", "show", "-f", "json").stdout)}
+
+
+def test_a_question_needs_no_options(project: Path, run: Run) -> None:
+    done = run("ask", PHYSICS, "-f", "plain", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert "Marie Curie" in done.stdout
+    assert PHYSICS in run("log").stdout
+    assert run("ask", PHYSICS, "-k", "prizes", "-f", "plain", "-q").stdout == done.stdout
+
+
+def test_a_file_acts_as_if_its_options_had_been_typed(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    configured = run("ask", PHYSICS, "-f", "json", "-q", "--reproducible").stdout
+    monkeypatch.setenv("KGSPARQL_CONFIG", "none")
+    typed = run(
+        "ask", PHYSICS, "-k", project / "nobel.ttl", "-r", "path_ranking", "-O", "max_hops=1", "-O", "paths_kept=2",
+        "--max-seconds", "77", "-f", "json", "-q", "--reproducible",
+    ).stdout  # fmt: skip
+    assert json.loads(configured)["answers"]
+    assert configured == typed
+    usual = run("ask", PHYSICS, "-k", project / "nobel.ttl", "-f", "json", "-q", "--reproducible").stdout
+    assert configured != usual
+
+
+def test_what_is_typed_wins_over_the_file(project: Path, run: Run) -> None:
+    (project / "other.ttl").write_text('<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .')
+    assert run("ask", PHYSICS, "-k", "other.ttl", "-q").exit_code == 3
+    wrong = run("ask", PHYSICS, "-O", "max_hops=none", "-O", "bogus=1", "-q")
+    assert "bogus" in wrong.stderr
+    other = run("ask", PHYSICS, "-r", "query_plan", "-q")  # the options are of another method
+    assert "has no option" not in other.stderr
+
+
+def test_the_environment_wins_over_the_file(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_LOG", str(project / "other.sqlite"))
+    monkeypatch.setenv("KGSPARQL_KG", "missing.ttl")
+    done = run("ask", PHYSICS, "-q")
+    assert "missing.ttl" in done.stderr
+    assert not (project / "q.sqlite").exists()
+    found = settings(run)
+    assert found["log"] == (str(project / "other.sqlite"), "KGSPARQL_LOG")
+    assert found["graph"] == (["missing.ttl"], "KGSPARQL_KG")
+
+
+def test_a_model_of_the_file_is_used_and_no_model_is_not_contradicted(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "kgsparql.toml").write_text(
+        'graph = "nobel.ttl"\n[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"', encoding="utf-8"
+    )
+    assert "127.0.0.1:9" in run("ask", PHYSICS, "-q", "--max-seconds", "20").stderr
+    done = run("ask", PHYSICS, "--no-model")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_show_says_where_each_value_is_from_and_no_key(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text('[model]\nname = "mine"\napi_key = "sk-in-the-file"')
+    user_file().chmod(0o600)
+    found = settings(run)
+    assert found["model.name"] == ("mine", str(user_file()))
+    assert found["model.api_key"] == ("***", str(user_file()))
+    assert found["limits.max_seconds"] == (77, str(project / "kgsparql.toml"))
+    assert found["limits.max_queries"] == (500, "default")
+    assert found["method.options"][0] == {"max_hops": 1, "paths_kept": 2}
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-in-the-environment")
+    assert settings(run)["model.api_key"] == ("***", "OPENAI_API_KEY")
+    shown = run("config", "show").stdout
+    assert "sk-in" not in shown
+    assert any(line.split() == ["graphs.prizes", "nobel.ttl", "kgsparql.toml"] for line in shown.splitlines())
+
+
+def test_path_shows_the_files_even_where_they_cannot_be_read(project: Path, run: Run) -> None:
+    (project / "kgsparql.toml").write_text("not = = toml")
+    assert run("config", "path").stdout.splitlines() == [
+        str(project / "kgsparql.toml"), f"{user_file()} (not made yet)",
+    ]  # fmt: skip
+    for words in (("config", "show"), ("ask", PHYSICS), ("info",)):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert "kgsparql.toml: not TOML" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_other_commands_know_the_graphs(project: Path, run: Run) -> None:
+    assert run("find", "Marie Curie", "-k", "prizes", "-q").exit_code == 0
+    assert run("query", "ASK { ?s ?p ?o }", "-q").exit_code == 0
+
+
+def test_nothing_is_paid_where_there_is_no_file(project: Path) -> None:
+    (project / "kgsparql.toml").unlink()
+    code = (
+        "import sys, time; from kgsparql.cli import _configuration as c; import platformdirs\n"
+        "start = time.perf_counter(); found = c.load_configuration(); taken = time.perf_counter() - start\n"
+        "assert not found.settings and 'pydantic' not in sys.modules and taken < 0.005, taken"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(ROOT), "HOME": str(project)})

@@ -1,0 +1,99 @@
+"""``ask --log`` and ``kgsparql log``, from a question to an evaluation of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import ROOT
+
+GRAPH = ROOT / "fixtures" / "nobel.ttl"
+PHYSICS = "Who received the Nobel Prize in Physics in 1903?"
+
+
+def asked(run: Run, path: Path, question: str = PHYSICS) -> None:
+    assert run("ask", question, "-k", GRAPH, "-q", "--log", path).exit_code in {0, 3}
+
+
+def test_no_log_is_kept_unless_one_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("ask", PHYSICS, "-k", GRAPH, "-q").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+    assert "no log is kept" in run("log").stderr
+
+
+def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, questions = tmp_path / "q.sqlite", tmp_path / "questions.jsonl"
+    asked(run, path)
+    asked(run, path, "What colour is Xyzzy?")
+    monkeypatch.setenv("KGSPARQL_LOG", str(path))
+    listed = run("log").stdout.splitlines()
+    assert "Xyzzy" in listed[0]
+    assert PHYSICS in listed[1]
+    assert "Marie Curie" in listed[1]
+    assert run("log", "export", "-f", "eval").exit_code == 2
+    assert run("log", "rate", "1", "--up").exit_code == 0
+    shown = run("log", "show", "1").stdout
+    assert "[P1]" in shown
+    assert "rated    right" in shown
+    exported = run("log", "export", "-f", "eval", "-o", questions)
+    assert exported.exit_code == 0, exported.stderr
+    measured = run("eval", questions, "-k", GRAPH, "-r", "path_ranking", "-q", "-o", tmp_path / "run")
+    assert measured.exit_code == 0, measured.stderr
+    lines = [json.loads(line) for line in run("log", "export").stdout.splitlines()]
+    assert [(line["id"], line["is_right"]) for line in lines] == [(1, True), (2, None)]
+    assert run("log", "prune", "--keep", "1").exit_code == 0
+    assert len(run("--version").stdout) > 0
+    assert [one["id"] for one in json.loads(run("log", "-f", "json").stdout)] == [1]
+
+
+def test_the_log_may_be_named_before_the_command(run: Run, tmp_path: Path) -> None:
+    asked(run, tmp_path / "q.sqlite")
+    assert PHYSICS in run("log", "--log", tmp_path / "q.sqlite", "show", "1").stdout
+    assert PHYSICS in run("log", "show", "1", "--log", tmp_path / "q.sqlite").stdout
+
+
+def test_lines_of_stdin_and_errors_are_logged_too(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    run("ask", "-", "-k", GRAPH, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
+    found = json.loads(run("log", "--log", path, "-f", "json").stdout)
+    assert [one["status"] for one in found] == ["error", "answered"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.parametrize("place", ["no_directory_but_a_file/q.sqlite", "not_a_log.ttl", "."])
+def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path, place: str) -> None:
+    (tmp_path / "no_directory_but_a_file").write_text("")
+    (tmp_path / "not_a_log.ttl").write_text("<a:b> <a:c> <a:d> .")
+    done = run("ask", PHYSICS, "-k", GRAPH, "-f", "plain", "-q", "--log", tmp_path / place)
+    assert done.exit_code == 0
+    assert "Marie Curie" in done.stdout
+    assert "not logged" in done.stderr
+    assert (tmp_path / "not_a_log.ttl").read_text() == "<a:b> <a:c> <a:d> ."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"), ("prune",),
+        ("prune", "--before", "yesterday"), ("export", "-f", "csv"), ("rate", "1", "--right", ""),
+    ],
+)  # fmt: skip
+def test_wrong_use(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    asked(run, tmp_path / "q.sqlite")
+    done = run("log", *words, "--log", tmp_path / "q.sqlite")
+    assert done.exit_code == 2
+    assert "hint" in done.stderr
+
+
+def test_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
+    asked(run, tmp_path / "q.sqlite", "What is \x1b[31m\u202ered <script>?")
+    for words in ("list",), ("show", "1"):
+        shown = run("log", *words, "--log", tmp_path / "q.sqlite").stdout
+        assert "red <script>" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown

@@ -1,0 +1,154 @@
+"""The log of questions: who can read it, several writers, its bounds, and what an evaluation gets of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import InputError, NotFoundError, StoreError
+from kgsparql.evaluation.datasets import load
+from kgsparql.storage.question_log import QuestionLog
+from tests.conftest import ROOT
+
+CURIE = {"type": "uri", "value": "http://e.org/curie", "label": "Marie Curie"}
+
+
+def answered(question: str = "Who?", **others: object) -> dict[str, object]:
+    return {
+        "question": question, "status": "answered", "text": "Marie Curie", "graphs": ["g"], "retriever": "mindmap",
+        "model": "m", "usage": {"tokens": 12, "cost": 0.25, "seconds": 1.5},
+        "answers": [{"term": CURIE, "is_best": True}], "more_answers": 0, **others,
+    }  # fmt: skip
+
+
+def test_what_was_logged_comes_back(tmp_path: Path) -> None:
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        number = log.add(answered())
+        one = log.entry(number)
+    assert (one.question, one.method, one.model, one.graphs) == ("Who?", "mindmap", "m", ("g",))
+    assert (one.tokens, one.cost, one.seconds, one.is_right) == (12, 0.25, 1.5, None)
+    assert one.answer["answers"][0]["term"] == CURIE
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    before = os.umask(0)
+    try:
+        log = QuestionLog(path)
+        log.add(answered())
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+        path.chmod(0o644)
+        log.add(answered())
+        assert path.stat().st_mode & 0o777 == 0o600
+        log.close()
+    finally:
+        os.umask(before)
+
+
+def test_a_database_of_something_else_is_left_as_it_is_and_nobody_is_told_to_delete_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught, QuestionLog(path) as log:
+        log.add(answered())
+    assert "delete" not in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    program = (
+        "import sys; from kgsparql.storage.question_log import QuestionLog\n"
+        "with QuestionLog(sys.argv[1]) as log:\n"
+        "    for at in range(40): log.add({'question': f'{sys.argv[2]} {at}?', 'status': 'answered'})"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(4)]
+    assert [one.wait(60) for one in running] == [0, 0, 0, 0]
+    with QuestionLog(path) as log:
+        assert len({one.question for one in log.entries()}) == 160
+
+
+def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(tmp_path: Path) -> None:
+    with QuestionLog(tmp_path / "q.sqlite", most_entries=3) as log:
+        first = log.add(answered("first"))
+        log.rate(first, is_right=True)
+        for number in range(5):
+            log.add(answered(f"{number}"))
+        assert [one.question for one in log.entries()] == ["4", "3", "first"]
+        assert log.prune(before="2999-01-01") == 2
+        assert [one.question for one in log.entries()] == ["first"]
+        assert log.prune(keep=0) == 1
+
+
+def test_the_evidence_of_a_huge_answer_is_left_out(tmp_path: Path) -> None:
+    huge = [{"marker": "P1", "text": os.urandom(600_000).hex()}]
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        one = log.entry(log.add(answered(evidence=huge)))
+    assert "evidence" not in one.answer
+    assert one.answer["answers"]
+
+
+def test_keys_are_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        one = log.entry(log.add(answered("is sk-very-secret a key?", text="http://me:pw@e.org/ says sk-very-secret")))
+    assert "sk-very-secret" not in str(one)
+    assert "me:pw" not in str(one)
+
+
+@pytest.mark.parametrize(
+    ("answer", "rating", "right", "expected"),
+    [
+        ({}, None, None, None),
+        ({}, False, None, None),
+        ({}, True, None, {"answers": ["Marie Curie"], "answer_iris": ["http://e.org/curie"]}),
+        ({"more_answers": 7}, True, None, None),
+        ({"answers": []}, True, None, None),
+        ({"answers": [], "status": "not_in_graph"}, True, None, {"answers": []}),
+        ({}, False, ["Pierre Curie", "Becquerel"], {"answers": ["Pierre Curie", "Becquerel"]}),
+        ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}),
+        ({}, False, [], {"answers": []}),
+    ],
+)
+def test_the_right_answers_of_an_evaluation(
+    answer: dict[str, object],
+    rating: bool | None,
+    right: list[str] | None,
+    expected: dict[str, object] | None,
+    tmp_path: Path,
+) -> None:
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        number = log.add(answered(**answer))
+        log.rate(number, is_right=rating, right_answers=right)
+        line = log.entry(number).evaluation_line()
+    assert line == (None if expected is None else {"id": "log-1", "question": "Who?", **expected})
+    if line is not None:
+        import json
+
+        file = tmp_path / "questions.jsonl"
+        file.write_text(json.dumps(line), encoding="utf-8")
+        (question,) = load(file).questions
+        assert [one.label or str(one.term) for one in question.answers or ()] == (
+            expected.get("answers", ["<http://e.org/p>"]) if expected else []
+        )
+
+
+def test_what_cannot_be_rated(tmp_path: Path) -> None:
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        with pytest.raises(NotFoundError):
+            log.rate(1, is_right=True)
+        assert not (tmp_path / "q.sqlite").exists()
+        log.add(answered())
+        with pytest.raises(NotFoundError):
+            log.rate(2, is_right=True)
+        with pytest.raises(InputError):
+            log.rate(1, right_answers=[" "])
