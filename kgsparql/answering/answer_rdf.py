@@ -100,6 +100,7 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
             if answer.computed.is_cut:
                 yield from _about(node, ("kgs:cut", "items"))
             yield from _value_quads(nodes, answer.computed)
+            yield from _about(node, *_table_rows(answer.computed))
             for of in nodes if answer.unit else ():
                 yield from _about(of, ("schema:unitText", answer.unit))
     for part in ("evidence", "retrieved"):  # each graph in one piece
@@ -208,6 +209,13 @@ def _value_quads(nodes: Iterable[IRI], found: Computed) -> Iterator[Quad]:
     values = found.items if found.value is None else (found.value,)
     for node in nodes:
         yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))
+
+
+def _table_rows(found: Computed) -> Iterator[tuple[str, Term | str]]:
+    """Each row of a table, like a line of SPARQL's TSV; those with a blank node are left out."""
+    for row in found.rows if found.is_table else ():
+        if not any(isinstance(term, BlankNode) for term in row):
+            yield "kgs:row", "\t".join("" if term is None else str(term) for term in row)
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:

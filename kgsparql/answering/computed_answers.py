@@ -18,7 +18,7 @@ from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.literal_text import number_text, value_text
-from kgsparql.rdf.terms import Literal, Term, printable
+from kgsparql.rdf.terms import Literal, Term, Triple, printable
 
 _CITED = 100
 """Facts that an item cites, at most; of more, a sample."""
@@ -37,6 +37,14 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 
 
+def _shown_facts(found: Computed) -> tuple[Triple, ...]:
+    """The facts that are cited; of many a sample, first those that name an item of the answer."""
+    if len(found.facts) <= _CITED:
+        return found.facts
+    items = frozenset(found.items)
+    return tuple(sorted(found.facts, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_SAMPLE])
+
+
 def computed_retrieval(
     found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
 ) -> Retrieval:
@@ -51,7 +59,7 @@ def computed_retrieval(
     labels = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True)
     gaps = (*gaps, *(Gap("value", "", own.in_words(labels.__getitem__)) for own in found.left_out))
     reading = reading_in_words(found.plan, lambda term: labels[term])
-    shown = found.facts if len(found.facts) <= _CITED else found.facts[:_SAMPLE]
+    shown = _shown_facts(found)
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
         kind="computed",

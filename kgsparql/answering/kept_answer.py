@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyoxigraph
-from pyoxigraph import DefaultGraph, RdfFormat
+from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
@@ -36,9 +36,8 @@ class KeptItem:
     :param queries: each with the graph that it is for; its name is empty where it is for all of them.
     :param answers: the answers that it is cited for.
     :param rows: what was computed: a number, a yes or no, items, a table; ``None`` where the file does not say.
-    :param is_first_column: whether of the rows only the first column was kept, as in TriG.
     :param ends: how many terms it led to, where all were known; the triples that are kept may show only some.
-    :param is_cut: whether more was there already than was kept.
+    :param is_part: whether more may have been there already than was kept: it was cut, or is one path of many.
     """
 
     marker: str
@@ -47,9 +46,8 @@ class KeptItem:
     queries: tuple[tuple[str, str], ...] = ()
     answers: frozenset[Term] = frozenset()
     rows: frozenset[Row] | None = None
-    is_first_column: bool = False
     is_computed: bool = False
-    is_cut: bool = False
+    is_part: bool = False
     ends: int | None = None
 
 
@@ -70,8 +68,13 @@ class KeptAnswer:
     items: tuple[KeptItem, ...]
     cited: tuple[Triple, ...]
     retrieved: tuple[Triple, ...]
-    values: frozenset[Term] = frozenset()
     at: str = ""
+
+    @property
+    def values(self) -> frozenset[Term]:
+        """What was computed, if the answer rests on it: a number, a yes or no, the items of a set or table."""
+        firsts = (row[0] for item in self.items if item.is_cited for row in item.rows or ())
+        return frozenset(term for term in firsts if term is not None and not isinstance(term, BlankNode))
 
 
 def read_answers(data: bytes) -> list[KeptAnswer]:
@@ -140,7 +143,7 @@ def _of_object(line: int, found: Any) -> KeptAnswer:
     except KeyError as error:
         message = f"line {line}: this is no answer of kgsparql: it has no {error.args[0]!r}"
         raise AnswerFileError(message, hint=_HINT, line=line) from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
         said = printable(str(error), 200)
         raise AnswerFileError(f"line {line}: this is no answer of kgsparql: {said}", hint=_HINT, line=line) from error
 
@@ -155,6 +158,8 @@ def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
         triples[marker in cited] += [_triple(triple) for triple in one["triples"]]
         own = [(str(query["source"]), str(query["query"])) for query in one["queries"]]
         is_computed = one["kind"] == "computed"
+        is_cut = bool(is_computed and computed and computed["is_cut"])
+        ends = None if is_computed or one.get("ends") is None else int(one["ends"])
         items.append(
             KeptItem(
                 marker=marker,
@@ -164,11 +169,10 @@ def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
                 answers=frozenset(term for term, markers in answers if marker in markers),
                 rows=_rows(computed) if is_computed and computed else None,
                 is_computed=is_computed,
-                ends=None if is_computed or one.get("ends") is None else int(one["ends"]),
-                is_cut=bool(one["cuts"]) or bool(is_computed and computed and computed["is_cut"]),
+                ends=ends,
+                is_part=bool(one["cuts"]) or (one["kind"] == "path" and ends is None) or is_cut,
             )
         )
-    value = found.get("value")
     return KeptAnswer(
         question=str(found["question"]),
         status=str(found["status"]),
@@ -178,7 +182,6 @@ def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
         items=tuple(items),
         cited=tuple(dict.fromkeys(triples[True])),
         retrieved=tuple(dict.fromkeys(triples[False])),
-        values=frozenset() if value is None else frozenset((_term(value),)),
     )
 
 
@@ -223,59 +226,78 @@ def _from_trig(data: bytes) -> list[KeptAnswer]:
                 answers.append(quad.subject)
     except SyntaxError as error:
         raise AnswerFileError(f"not TriG, or cut off: {printable(str(error), 200)}", hint=_HINT) from error
-    found = [_of_node(node, said, triples) for node in dict.fromkeys(answers) if said.get((node, _KGS + "status"))]
-    if not found:
+    statements = _Statements(said)
+    nodes = [node for node in dict.fromkeys(answers) if statements.text(node, _KGS + "status")]
+    if not nodes:
         raise AnswerFileError("there is no answer of kgsparql in it", hint=_HINT)
-    return found
+    try:
+        return [_of_node(node, statements, triples) for node in nodes]
+    except (SyntaxError, ValueError) as error:  # a row of a table, or a number of a thousand digits
+        raise AnswerFileError(f"no answer of kgsparql: {printable(str(error), 200)}", hint=_HINT) from error
 
 
-def _of_node(
-    node: Term, said: Mapping[tuple[Term, str], list[Term]], triples: Mapping[str, list[Triple]]
-) -> KeptAnswer:
-    def of(subject: Term, predicate: str) -> list[Term]:
-        return said.get((subject, predicate), [])
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The objects of each subject and predicate."""
 
-    def text(subject: Term, predicate: str) -> str:
-        return next((_text(term) for term in of(subject, predicate)), "")
+    said: Mapping[tuple[Term, str], list[Term]]
 
+    def of(self, subject: Term, predicate: str) -> list[Term]:
+        return self.said.get((subject, predicate), [])
+
+    def text(self, subject: Term, predicate: str) -> str:
+        return next((_text(term) for term in self.of(subject, predicate)), "")
+
+
+def _of_node(node: Term, said: _Statements, triples: Mapping[str, list[Triple]]) -> KeptAnswer:
     run = _text(node).rpartition("#")[0]
     cites: dict[Term, set[Term]] = defaultdict(set)
-    for candidate in of(node, _KGS + "candidate"):
-        for item in of(candidate, _SCHEMA + "citation"):
-            cites[item].update(of(candidate, _RDF + "value"))
-    items = []
-    for name, is_cited in ((_SCHEMA + "citation", True), (_KGS + "retrieved", False)):
-        for item in of(node, name):
-            own = [(text(q, _SCHEMA + "name"), text(q, _SH + "select")) for q in of(item, _KGS + "sourceQuery")]
-            is_computed = IRI(_KGS + "EvidenceComputation") in of(item, _RDF + "type")
-            values = of(item, _SCHEMA + "value")
-            items.append(
-                KeptItem(
-                    marker=text(item, _KGS + "marker"),
-                    text=text(item, _SCHEMA + "text"),
-                    is_cited=is_cited,
-                    queries=tuple(own or [("", _text(query)) for query in of(item, _SH + "select")[:1]]),
-                    answers=frozenset(cites[item]),
-                    rows=frozenset((value,) for value in values) if values and is_computed else None,
-                    is_first_column=True,
-                    is_computed=is_computed,
-                    is_cut=bool(of(item, _KGS + "cut")),
-                    ends=None if is_computed or not (ends := text(item, _KGS + "ends")).isdecimal() else int(ends),
-                )
-            )
-    activities = of(node, _PROV + "wasGeneratedBy")
+    for candidate in said.of(node, _KGS + "candidate"):
+        for item in said.of(candidate, _SCHEMA + "citation"):
+            cites[item].update(said.of(candidate, _RDF + "value"))
+    items = [
+        replace(_item_of_node(item, said), is_cited=is_cited, answers=frozenset(cites[item]))
+        for name, is_cited in ((_SCHEMA + "citation", True), (_KGS + "retrieved", False))
+        for item in said.of(node, name)
+    ]
+    activities = said.of(node, _PROV + "wasGeneratedBy")
     return KeptAnswer(
-        question=next((text(asked, _SCHEMA + "text") for asked in of(node, _SCHEMA + "parentItem")), ""),
-        status=text(node, _KGS + "status"),
-        text=text(node, _SCHEMA + "text"),
-        graphs=tuple(text(used, _SCHEMA + "name") for one in activities for used in of(one, _PROV + "used")),
-        answers=tuple(dict.fromkeys(of(node, _SCHEMA + "about"))),
+        question=next((said.text(asked, _SCHEMA + "text") for asked in said.of(node, _SCHEMA + "parentItem")), ""),
+        status=said.text(node, _KGS + "status"),
+        text=said.text(node, _SCHEMA + "text"),
+        graphs=tuple(said.text(used, _SCHEMA + "name") for one in activities for used in said.of(one, _PROV + "used")),
+        answers=tuple(dict.fromkeys(said.of(node, _SCHEMA + "about"))),
         items=tuple(items),
         cited=tuple(dict.fromkeys(triples.get(run + "#evidence", []))),
         retrieved=tuple(dict.fromkeys(triples.get(run + "#retrieved", []))),
-        values=frozenset(of(node, _SCHEMA + "value")),
-        at=next((text(one, _PROV + "endedAtTime") for one in activities), ""),
+        at=next((said.text(one, _PROV + "endedAtTime") for one in activities), ""),
     )
+
+
+def _item_of_node(item: Term, said: _Statements) -> KeptItem:
+    own = [(said.text(q, _SCHEMA + "name"), said.text(q, _SH + "select")) for q in said.of(item, _KGS + "sourceQuery")]
+    kinds = said.of(item, _RDF + "type")
+    is_computed, is_path = (IRI(_KGS + kind) in kinds for kind in ("EvidenceComputation", "EvidencePath"))
+    rows = _table(said.of(item, _KGS + "row")) or frozenset((value,) for value in said.of(item, _SCHEMA + "value"))
+    ends = said.text(item, _KGS + "ends")
+    return KeptItem(
+        marker=said.text(item, _KGS + "marker"),
+        text=said.text(item, _SCHEMA + "text"),
+        is_cited=False,
+        queries=tuple(own or [("", _text(query)) for query in said.of(item, _SH + "select")[:1]]),
+        rows=rows if rows and is_computed else None,
+        is_computed=is_computed,
+        is_part=bool(said.of(item, _KGS + "cut")) or (is_path and not ends),
+        ends=int(ends) if ends and not is_computed else None,
+    )
+
+
+def _table(rows: Sequence[Term]) -> frozenset[Row]:
+    """Rows of a table, each written like a line of SPARQL's TSV."""
+    lines = [_text(row) for row in rows]
+    head = "\t".join(f"?c{i}" for i in range(lines[0].count("\t") + 1)) if lines else "?c0"
+    found = pyoxigraph.parse_query_results("\n".join([head, *lines, ""]).encode(), QueryResultsFormat.TSV)
+    return frozenset(tuple(row) for row in cast("pyoxigraph.QuerySolutions", found))
 
 
 def _text(term: Term) -> str:

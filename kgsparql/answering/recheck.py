@@ -8,7 +8,7 @@ cited for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -170,18 +170,13 @@ class Rechecker(ExitStack):
             return said("no_query", why="of a document, which is in no graph")
         try:
             checked = [(source, check(text)) for source, text in item.queries]
-            then, now, is_cut = frozenset[Row](), frozenset[Row](), item.is_cut
-            for source, query in checked:
-                then |= _rows(before(query, timeout_s=_left(ends)))
-                for run in self._runs_of(source):
-                    result = run(query, timeout_s=_left(ends))
-                    now |= _rows(result)
-                    is_cut |= not result.complete
+            then = [before(query, timeout_s=_left(ends)) for _, query in checked]
+            now = [run(query, timeout_s=_left(ends)) for source, query in checked for run in self._runs_of(source)]
         except QueryTimeoutError as error:
             return said("unknown", why=error.message)
         except (ForbiddenQueryError, LimitError, QueryError) as error:
             return said("refused", why=error.message)
-        return _compared(said, item, then, now, is_cut=is_cut)
+        return _compared(said, item, then, now)
 
     def _runs_of(self, source: str) -> list[_Run]:
         members = members_of(self._graph)
@@ -193,26 +188,29 @@ class Rechecker(ExitStack):
             if isinstance(member, EndpointGraph):
                 self._runs[member.name] = partial(run_on_endpoint, member)
             elif isinstance(member, OxigraphGraph):
-                self._runs[member.name] = self.enter_context(QueryWorker(member.store)).run
+                self._runs[member.name] = self.enter_context(QueryWorker(member.directory or member.store)).run
             else:
                 raise KgsparqlError(f"{member.name}: queries of a file are not run on it")
         return self._runs[member.name]
 
 
 def _compared(
-    said: Callable[..., RecheckedItem], item: KeptItem, then: frozenset[Row], now: frozenset[Row], *, is_cut: bool
+    said: Callable[..., RecheckedItem], item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]
 ) -> RecheckedItem:
     """What a query gives now beside what it gave; of what was cut, or kept only in part, only what is sure."""
-    if item.is_computed and item.rows is not None and item.is_first_column:
-        now = frozenset(row[:1] for row in now)
+    column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
+    then, now = _rows(before, only=column), _rows(after, only=column)
+    if item.is_computed and item.rows is not None:
+        width = max(map(len, item.rows), default=0)
+        now = frozenset(row[:width] for row in now)
     old = _known(item, then, now)
-    gone, new = _without(old, now), _without(now, old)
+    gone, new = _without(old, now), () if item.is_part else _without(now, old)
     if not (gone or new):
         return said("stands")
-    if is_cut:
+    if item.is_part or not all(result.complete for result in after):
         return said("unknown", why="more was there than was kept, so that this cannot be told")
     if item.is_computed and item.rows is None:
-        return said("unknown", why="the rows of a table are in the JSON of an answer, not in its TriG")
+        return said("unknown", why="the file does not say what was computed")
     if item.ends is not None and item.ends > len(old):
         if len(now) == item.ends and not gone:
             return said("stands")
@@ -244,12 +242,19 @@ def _same(term: Term | None) -> object:
         return term
 
 
-def _rows(result: QueryResult) -> frozenset[Row]:
-    """All solutions; those with a blank node are left out, whose name says nothing."""
-    if result.form == "ASK":
-        return frozenset(((Literal(result.boolean),),))
-    found = result.solutions
-    rows = (tuple(solution.get(name) for name in found.variables) for solution in found)
+def _rows(results: Iterable[QueryResult], *, only: str = "") -> frozenset[Row]:
+    """All solutions; those with a blank node are left out, whose name says nothing.
+
+    :param only: a column that is taken alone, where there is one of this name.
+    """
+    rows: set[Row] = set()
+    for result in results:
+        if result.form == "ASK":
+            rows.add((Literal(result.boolean),))
+            continue
+        found = result.solutions
+        names = [only] if only in found.variables else found.variables
+        rows.update(tuple(solution.get(name) for name in names) for solution in found)
     return frozenset(row for row in rows if not _has_blank(row))
 
 

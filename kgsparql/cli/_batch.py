@@ -156,13 +156,13 @@ class Batch:
             if line.error is not None:
                 raise line.error
             answer = self.ask(line.question)
+            self.codes.add(self.code_of(answer))
+            return self.output.answered(line, answer)  # which may have no form as a nanopublication
         except KgsparqlError as error:
             if isinstance(error, CancelledError):
                 raise
             self.codes.add(error.exit_code)
             return self.output.unanswered(line, error)
-        self.codes.add(self.code_of(answer))
-        return self.output.answered(line, answer)
 
     def exit_code(self, *, all_answered: bool) -> int:
         """The worst of 1, 5 and 6; else 3 if no question was answered, or, if all must be, some was not; else 0."""

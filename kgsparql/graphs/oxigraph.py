@@ -34,7 +34,7 @@ class OxigraphGraph:
     :param fingerprint: a hash of the content, or a function that computes it on demand.
     :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
     :param stored: the files it was filled from.
-    :param path: the directory of a store on disk, where another process may read it.
+    :param directory: where the store is on disk; ``None`` for one in memory.
     :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
 
     >>> store = ox.Store()
@@ -56,10 +56,10 @@ class OxigraphGraph:
         sources: Mapping[str, Source] | None = None,
         stored: Iterable[StoredSource] = (),
         revision: Revision | None = None,
-        path: Path | None = None,
+        directory: Path | None = None,
     ) -> None:
         self.store = store
-        self.path = path
+        self.directory = directory
         self.name = name
         self._fingerprint = fingerprint
         self._sources = dict(sources or {})

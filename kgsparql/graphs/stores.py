@@ -95,7 +95,7 @@ def open_store(
         sources=sources,
         stored=manifest.sources if stored is None else stored,
         revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"),
-        path=path,
+        directory=path,
     )
 
 

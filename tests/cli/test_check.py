@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pyoxigraph
 import pytest
 
+from kgsparql.answering.kept_answer import KeptAnswer, KeptItem, read_answers
+from kgsparql.answering.recheck import recheck
+from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.rdf.terms import IRI, Triple
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 
@@ -95,6 +101,28 @@ def test_many_answers_in_one_file_and_one_of_them_changed(run: Run, tmp_path: Pa
     assert [part.split(":")[0] for part in done.stdout.split("\n\n")] == ["CHANGED", "stands"]
 
 
+def test_a_store_on_disk_is_opened_again_and_not_copied(run: Run, tmp_path: Path) -> None:
+    run("load", NOBEL, "--store", tmp_path / "store", "-q")
+    graph = open_graph(tmp_path / "store")
+    assert isinstance(graph, OxigraphGraph)
+    graph.store = cast("pyoxigraph.Store", _Uncopied(graph.store))
+    (answer,) = read_answers(asked(run, BORN, tmp_path / "a.trig").read_bytes())
+    found = recheck(answer, graph)
+    assert found.stands
+    assert found.is_whole
+
+
+class _Uncopied:
+    """A store that is asked, and of which no copy can be made."""
+
+    def __init__(self, store: pyoxigraph.Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        assert name not in {"dump", "__iter__"}
+        return getattr(self._store, name)
+
+
 def test_an_answer_from_another_graph_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "other.ttl"
     other.write_text("<http://e.org/a> <http://e.org/p> <http://e.org/b> .")
@@ -163,6 +191,29 @@ def test_what_is_no_answer_is_an_error(run: Run, content: bytes, said: str) -> N
     assert said in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("suffix", "old", "new"),
+    [
+        ("json", '"ends": 1,', '"ends": 1e999,'),
+        ("trig", "kgs:ends 1 ", f"kgs:ends {'9' * 5000} "),
+        ("trig", "kgs:ends 1 ", 'kgs:ends "many" '),
+    ],
+)
+def test_a_number_that_is_none_is_an_error(run: Run, tmp_path: Path, suffix: str, old: str, new: str) -> None:
+    file = asked(run, BORN, tmp_path / f"a.{suffix}")
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    done = run("check", file, "-k", NOBEL)
+    assert done.exit_code == 4, done.output
+    assert "no answer of kgsparql" in done.stderr
+
+
+def test_a_row_that_is_none_is_an_error(run: Run, tmp_path: Path) -> None:
+    file = asked(run, "For each author, the number of books.", tmp_path / "a.trig")
+    file.write_text(file.read_text().replace('kgs:row "<http', 'kgs:row "<<http', 1))
+    assert run("check", file, "-k", NOBEL).exit_code == 4
+
+
 @pytest.mark.parametrize("suffix", ["trig", "json"])
 def test_half_a_file_is_an_error(run: Run, tmp_path: Path, suffix: str) -> None:
     file = asked(run, BORN, tmp_path / f"a.{suffix}")
@@ -184,6 +235,10 @@ def test_a_huge_file_is_refused_before_it_is_read(run: Run, tmp_path: Path) -> N
 def test_diff_names_what_differs_across_formats(run: Run, tmp_path: Path) -> None:
     trig, as_json = (asked(run, CHILDREN, tmp_path / f"a.{suffix}") for suffix in ("trig", "json"))
     assert run("diff", trig, as_json).exit_code == 0
+    listed = [tmp_path / "list.trig", tmp_path / "list.json"]
+    for file in listed:
+        run("ask", "Which people worked at Bell Labs?", "-k", NOBEL, "-q", "--no-model", "-r", "query_plan", "-o", file)
+    assert run("diff", *listed).exit_code == 0
     kg = changed(tmp_path, PARENT, PARENT.replace("dbo:child", "dbo:child dbr:Third,"))
     done = run("diff", trig, asked(run, CHILDREN, tmp_path / "b.trig", kg=kg))
     assert done.exit_code == 3
@@ -217,3 +272,43 @@ def test_what_the_graph_does_not_carry_is_no_nanopublication(run: Run) -> None:
     done = run("ask", QUESTIONS[-1], "-k", NOBEL, "-q", "--no-model", "-f", "nanopub")
     assert done.exit_code == 3
     assert "nothing to publish" in done.stderr
+
+
+def test_more_than_was_kept_is_no_change(tmp_path: Path) -> None:
+    file = tmp_path / "kept.ttl"
+    e = "http://e.org/"
+    lines = [f"<{e}a> <{e}p> <{e}{name}> .\n<{e}{name}> <{e}q> {len(name)} ." for name in ("b", "bb", "bbb")]
+    file.write_text("\n".join(lines))
+    walk = f"SELECT DISTINCT ?n0 ?n1 {{ VALUES ?n0 {{ <{e}a> }} ?n0 <{e}p> ?n1 }}"
+    table = f"SELECT DISTINCT ?row ?answer ?of {{ <{e}a> <{e}p> ?answer . OPTIONAL {{ ?answer <{e}q> ?of }} }}"
+    one_of_many = KeptItem(marker="P1", text="", is_cited=True, queries=(("", walk),), is_part=True)
+    described_in_part = KeptItem(marker="P2", text="", is_cited=True, queries=(("", table),), ends=3)
+    cited = tuple(Triple(IRI(f"{e}a"), IRI(f"{e}p"), IRI(f"{e}{name}")) for name in ("b", "bb", "bbb"))
+    answer = KeptAnswer("?", "answered", "", (), (), (one_of_many, described_in_part), cited[:1], cited[1:])
+    alone = replace(answer, items=(one_of_many,), retrieved=())
+    with_all = replace(answer, items=(described_in_part,))
+    graph = open_graph(file)
+    for kept in (alone, with_all):
+        found = recheck(kept, graph)
+        assert [item.verdict for item in found.items] == ["stands"]
+    file.write_text("\n".join([*lines, f"<{e}a> <{e}p> <{e}new> ."]))
+    changed_item = recheck(with_all, open_graph(file)).items[0]
+    assert changed_item.verdict == "changed"
+    assert changed_item.new == ((IRI(f"{e}new"),),)
+
+
+def test_a_table_is_kept_in_trig_too(run: Run, tmp_path: Path) -> None:
+    file = asked(run, "For each author, the number of books.", tmp_path / "a.trig")
+    assert "kgs:row" in file.read_text()
+    done = run("check", file, "-k", NOBEL)
+    assert done.exit_code == 0, done.output
+
+
+def test_of_many_questions_one_with_nothing_to_publish_keeps_none_from_its_nanopublication(run: Run) -> None:
+    asking = ("ask", "-", "-k", NOBEL, "-q", "--no-model", "-f", "nanopub")
+    done = run(*asking, stdin="\n".join((BORN, QUESTIONS[-1], CHILDREN)))
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("a np:Nanopublication") == 2
+    assert done.stderr.count("nothing to publish") == 1
+    assert "Xyzzyplugh" in done.stderr
+    assert run(*asking, stdin=QUESTIONS[-1]).exit_code == 3

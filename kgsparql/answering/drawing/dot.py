@@ -37,6 +37,8 @@ def _statements(drawing: Drawing) -> Iterator[str]:
         looks = " style=dashed" if edge.is_inverse else ""
         looks += "" if layer_of[edge.source] < layer_of[edge.target] else " constraint=false"
         yield f"n{edge.source} -> n{edge.target} [label={_quoted(edge.label)}{looks}]"
+    if not drawing:
+        yield 'nothing [label="nothing to draw" shape=plaintext]'
     if drawing.left_out:
         yield f'more [label="+{drawing.left_out:,} more" shape=plaintext]'
 

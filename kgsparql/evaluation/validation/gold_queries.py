@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
@@ -160,9 +159,7 @@ class _GoldQueries:
         if isinstance(graph, EndpointGraph):
             return partial(run_on_endpoint, graph)
         if isinstance(graph, OxigraphGraph):
-            # The worker opens a store on disk again; a graph in memory is sent to it.
-            target = graph.name if _is_store(graph.name) else graph.store
-            return self.stack.enter_context(QueryWorker(target)).run
+            return self.stack.enter_context(QueryWorker(graph.directory or graph.store)).run
         raise DataError(f"{graph.name}: gold SPARQL cannot be run on this kind of graph")
 
     @cached_property
@@ -196,15 +193,6 @@ class _GoldQueries:
         kept = topics & {answer.term for answer in question.answers or ()}
         others = tuple(term for term in ends if term not in topics or term in kept)
         return Result("path", others or tuple(ends))
-
-
-def _is_store(name: str) -> bool:
-    from kgsparql.storage.atomic_replace import is_store
-
-    try:
-        return is_store(Path(name))
-    except OSError:
-        return False  # a name that cannot be one of a file
 
 
 def named_iris(query: str) -> tuple[IRI, ...]:

@@ -33,7 +33,7 @@ class GraphQueries:
         self._note = note
         self._kept: QueryWorker | None = None
         if isinstance(graph, OxigraphGraph) and graph.is_as_loaded:
-            self._kept = QueryWorker(graph.path or graph.store)
+            self._kept = QueryWorker(graph.directory or graph.store)
             weakref.finalize(self, self._kept.close)
 
     def run(self, text: str, *, timeout_s: float, max_rows: int, cancel: threading.Event | None = None) -> QueryResult:
@@ -44,7 +44,7 @@ class GraphQueries:
         elif self._kept is not None:
             result = self._kept.run(query, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
         else:
-            with QueryWorker(graph.path or graph.store) as worker:
+            with QueryWorker(graph.directory or graph.store) as worker:
                 result = worker.run(query, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
         if result.cut is not None:
             self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
