@@ -164,14 +164,19 @@ def info(
 ) -> None:
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
+    And what can be asked, for example: questions that were made of the graph, and that are answered without a model.
+
     Of several graphs, what each of them holds, in JSON as a list.
     """
+    from kgsparql.evaluation.making import example_questions
+
     form = c.chosen_format(form, output)
     graphs = []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
-            with one.opened(languages=c.languages(lang), snapshot=snapshot) as knowledge:
-                graphs.append(knowledge.info())
+            # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
+            with one.opened(languages=c.languages(lang), embedder="none", snapshot=snapshot) as knowledge:
+                graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
     if form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
         return
@@ -223,7 +228,9 @@ def _info_lines(facts: dict[str, Any]) -> list[str]:
     lines.append(f"  labels     {facts['label_index']}")
     lines += [f"  cut        {cut}" for cut in facts["cuts"]]
     lines += [f"  missing    {what}: {printable(why, 300)}" for what, why in facts["missing"].items()]
-    return lines
+    if facts["example_questions"]:
+        lines.append("  Ask, for example:")
+    return lines + [f"    {printable(text, 200)}" for text in facts["example_questions"]]
 
 
 def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:

@@ -104,6 +104,11 @@ class LabelIndexes:
         return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
 
     @property
+    def is_made(self) -> bool:
+        """Whether the index is there, so that a question need not make it."""
+        return self._linker is not None or open_label_index(self.graph, self.directory) is not None
+
+    @property
     def index(self) -> LabelIndex:
         """The labels of the graph; made, or opened, when they are first needed."""
         return (self._linker or self.linker).index

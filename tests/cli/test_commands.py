@@ -209,6 +209,22 @@ def test_info_lists_files_in_memory_with_what_was_skipped(run: Run, small: Path,
     assert f"{bad} (2 triples, 1 bad statement skipped)" in run("info", "-k", bad, "--skip-bad").stdout
 
 
+def test_info_says_what_can_be_asked(run: Run) -> None:
+    examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
+    assert len(examples) == 4
+    shown = run("info", "-k", NOBEL, "-f", "text").stdout
+    assert shown.endswith("  Ask, for example:\n" + "".join(f"    {text}\n" for text in examples))
+    answered = json.loads(run("ask", examples[0], "-k", NOBEL, "-f", "json", "--embedder", "none").stdout)
+    assert answered["status"] == "answered"
+
+
+def test_info_of_what_answers_no_example(run: Run, small: Path) -> None:
+    one = small.with_name("one.ttl")
+    one.write_text("<http://e.org/q1> <http://e.org/p2> <http://e.org/q3> .", encoding="utf-8")
+    assert json.loads(run("info", "-k", one, "-f", "json").stdout)["example_questions"] == []
+    assert "Ask, for example" not in run("info", "-k", one).stdout
+
+
 def test_info_of_standard_input(run: Run, small: Path) -> None:
     done = run("info", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
     data = json.loads(done.stdout)

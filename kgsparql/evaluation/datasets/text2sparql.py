@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import yaml
-
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, texts_of
@@ -56,6 +54,8 @@ def _about_text(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:
 
 
 def _parsed(file: QuestionFile) -> Any:
+    import yaml
+
     try:
         _check_aliases(file)
         return yaml.safe_load(file.text)
@@ -70,6 +70,8 @@ def _parsed(file: QuestionFile) -> Any:
 
 def _check_aliases(file: QuestionFile) -> None:
     """Refuse aliases before anything is made of the text: a few lines of aliases of aliases stand for gigabytes."""
+    import yaml
+
     for event in yaml.parse(file.text, yaml.SafeLoader) if "*" in file.text else ():
         if isinstance(event, yaml.AliasEvent):
             raise DataError(

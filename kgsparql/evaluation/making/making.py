@@ -17,7 +17,7 @@ from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets.sampling import drawn, equal_shares
 from kgsparql.evaluation.making.naming import Namer, topic_names
-from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, patterns_of, sampled_starts
+from kgsparql.evaluation.making.patterns import FULL, Cell, Patterns, SampleSize, cell_of, patterns_of, sampled_starts
 from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
 from kgsparql.rdf import path_queries
@@ -71,6 +71,7 @@ def make(
     seed: int = 0,
     max_hops: int = 3,
     max_answers: int = MAX_ANSWERS,
+    size: SampleSize = FULL,
     progress: Progress | None = None,
 ) -> MadeQuestions:
     """Questions from a graph, the same for the same graph and seed.
@@ -86,7 +87,7 @@ def make(
     graph = knowledge.graph
     if knowledge.is_empty:
         raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?")
-    starts = sampled_starts(graph, seed)
+    starts = sampled_starts(graph, seed, size)
     topics, are_shared = topic_names(knowledge, starts.entities)
     if not topics:
         raise NotFoundError(
@@ -94,7 +95,7 @@ def make(
             hint="labels are needed: rdfs:label, skos:prefLabel, schema:name … or IRIs that end in words",
         )
     named = replace(starts, entities=tuple(entity for entity in starts.entities if entity in topics))
-    patterns = patterns_of(graph, named, max_hops=max_hops, seed=seed, progress=progress)
+    patterns = patterns_of(graph, named, max_hops=max_hops, seed=seed, size=size, progress=progress)
     maker = _Maker(knowledge, topics, Namer(knowledge, starts), max_answers=max_answers, seed=seed)
     maker.run(patterns, count, progress)
     found = maker.chosen(count)

@@ -26,16 +26,6 @@ Patterns = dict[Cell, dict[PropertyPath, list[IRI]]]
 _PREDICATES = 150
 """The commonest predicates, of which questions are made."""
 
-_TRIPLES = 150_000
-"""Triples of all predicates together from which starts are drawn."""
-
-_STARTS = 600
-_FRONTIER = 500
-"""Entities that are walked on from at each hop: reading the neighbours of large ones takes the time."""
-
-_WAYS = 4_000
-"""Ways that end at them."""
-
 _AHEAD = 4
 """Ways of each start that are walked on at each hop."""
 
@@ -58,6 +48,24 @@ T = TypeVar("T")
 
 _Way = tuple[IRI, PropertyPath, Term, Term | None]
 """Where it starts, the path, where it is now, and where it was before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """How much of a graph is looked at.
+
+    :param triples: of all predicates together from which starts are drawn.
+    :param frontier: entities that are walked on from at each hop: reading the neighbours of large ones takes the time.
+    :param ways: that end at them.
+    """
+
+    triples: int = 150_000
+    starts: int = 600
+    frontier: int = 500
+    ways: int = 4_000
+
+
+FULL = SampleSize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ def _add(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
         starts.append(start)
 
 
-def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
+def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) -> Starts:
     """Entities at the commonest predicates of a graph, as many of each, on either side.
 
     :raises NotFoundError: for a graph that has nothing to ask about.
@@ -107,7 +115,7 @@ def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
         )  # fmt: skip
     near: dict[Step, list[Term]] = defaultdict(list)
     sides: dict[Step, dict[IRI, None]] = defaultdict(dict)
-    for predicate, subject, object_ in _triples(graph, common):
+    for predicate, subject, object_ in _triples(graph, common, size.triples):
         forward, inverse = Step(predicate), Step(predicate, "inverse")
         near[forward].append(object_)
         near[inverse].append(subject)
@@ -116,7 +124,7 @@ def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
         if isinstance(object_, IRI):
             sides[inverse][object_] = None
     return Starts(
-        tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], _STARTS)),
+        tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], size.starts)),
         {step: tuple(drawn(dict.fromkeys(terms), seed)[:60]) for step, terms in near.items()},
         frozenset(skip),
         frozenset(step for step, terms in near.items() if len(terms) >= _MANY * len(sides[step]) > 0),
@@ -127,8 +135,8 @@ def _is_asked(predicate: IRI) -> bool:
     return not _NOT_ASKED.search(predicate.value) and local_name(predicate).casefold() not in _NAMES
 
 
-def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> list[tuple[IRI, Term, Term]]:
-    query, each = Query.load("predicate_triples"), max(50, _TRIPLES // len(predicates))
+def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI], at_most: int) -> list[tuple[IRI, Term, Term]]:
+    query, each = Query.load("predicate_triples"), max(50, at_most // len(predicates))
     found: list[tuple[IRI, Term, Term]] = []
     for at in range(0, len(predicates), MAX_ARMS):
         arms = [query.bind(predicate=[p]).limit(each) for p in predicates[at : at + MAX_ARMS]]
@@ -152,6 +160,7 @@ def patterns_of(
     *,
     max_hops: int,
     seed: int,
+    size: SampleSize = FULL,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Patterns:
     """The property paths that lead somewhere from these starts; a few queries for each hop.
@@ -185,7 +194,7 @@ def patterns_of(
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
             one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
             grown += list(one_of_each_path)[:_AHEAD]
-        level = _some(drawn(grown, seed, key=_way_key))
+        level = _some(drawn(grown, seed, key=_way_key), size)
     return patterns
 
 
@@ -231,12 +240,12 @@ def _way_key(way: _Way) -> str:
     return f"{way[0]} {way[1]} {way[2]}"
 
 
-def _some(ways: Iterable[_Way]) -> list[_Way]:
+def _some(ways: Iterable[_Way], size: SampleSize) -> list[_Way]:
     """The first ways that end at few enough entities."""
     ends: set[Term] = set()
     kept: list[_Way] = []
     for way in ways:
-        if way[2] in ends or len(ends) < _FRONTIER:
+        if way[2] in ends or len(ends) < size.frontier:
             ends.add(way[2])
             kept.append(way)
-    return kept[:_WAYS]
+    return kept[: size.ways]

@@ -1,0 +1,150 @@
+"""Example questions: made of the graph, of several kinds, in plain words, and answered rightly when they are asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+import kgsparql
+from kgsparql.evaluation.making import example_questions
+from kgsparql.evaluation.making.example_wording import as_asked, how_many
+from kgsparql.evaluation.making.examples import INDEXED_AT_ONCE
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.rdf.terms import IRI, Literal
+from tests.conftest import FIXTURES
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+NOBEL = FIXTURES / "nobel.ttl"
+E = "http://e.org/"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+@pytest.fixture(scope="module")
+def nobel() -> KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def questions(nobel: KnowledgeBase) -> tuple[str, ...]:
+    return example_questions(nobel)
+
+
+def graph_of(*triples: tuple[str, str, str | Literal]) -> KnowledgeBase:
+    """A graph of triples of short names; what has a capital is labelled with it."""
+    store = pyoxigraph.Store()
+    for subject, predicate, object_ in triples:
+        end = object_ if isinstance(object_, Literal) else IRI(E + object_)
+        store.add(pyoxigraph.Quad(IRI(E + subject), IRI(LABEL if predicate == "label" else E + predicate), end))
+    return kgsparql.open(store, embedder="none")
+
+
+def test_they_are_of_four_kinds(questions: tuple[str, ...]) -> None:
+    assert questions == (
+        "What are the fields of work of Marie Curie?",
+        "What is the category of the award of William Henry Bragg?",
+        "How many people studied at Victoria University of Manchester?",
+        "Which chemical element is named after Ernest Rutherford?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "right"),
+    [(0, {"chemistry", "physics"}), (1, {"Physics"}), (2, "2"), (3, {"rutherfordium"})],
+)
+def test_each_is_answered_rightly(nobel: KnowledgeBase, questions: tuple[str, ...], place: int, right: object) -> None:
+    answer = nobel.ask(questions[place])
+    assert answer.status == "answered"
+    assert not answer.gaps
+    assert (answer.value.value if answer.value else {one.label for one in answer.best}) == right
+
+
+def test_the_same_again_and_others_for_another_seed(questions: tuple[str, ...]) -> None:
+    again = kgsparql.open(NOBEL, embedder="none")
+    assert example_questions(again) == questions
+    assert example_questions(again, seed=1) != questions
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_no_more_than_are_wanted(nobel: KnowledgeBase, count: int) -> None:
+    assert len(example_questions(nobel, count=count)) == count
+
+
+def test_no_two_ask_for_the_same(nobel: KnowledgeBase) -> None:
+    many = example_questions(nobel, count=8)
+    assert len(set(many)) == len(many) > 4
+
+
+def test_what_has_no_name_is_not_asked_about() -> None:
+    assert example_questions(graph_of(("q1", "p1", "q2"), ("q3", "p1", "q4"))) == ()
+
+
+def test_labels_alone_are_nothing_to_ask_about() -> None:
+    assert example_questions(graph_of(("a", "label", Literal("Ann")), ("b", "label", Literal("Ben")))) == ()
+
+
+def test_nothing_is_asked_of_an_empty_graph() -> None:
+    assert example_questions(kgsparql.open(pyoxigraph.Store(), embedder="none")) == ()
+
+
+def test_names_that_are_no_plain_text_are_not_shown() -> None:
+    hostile = ("<b>Ann</b>", "Ann\u202eneB", "Ann\x07", "(Ann)", "Ann: a life", "", "A" * 500, 'Ann "A" Smith')
+    triples: list[tuple[str, str, str | Literal]] = [("rome", "label", Literal("Rome"))]
+    for number, name in enumerate(hostile):
+        triples += [(f"n{number}", "label", Literal(name)), (f"n{number}", "capital", "rome")]
+    found = example_questions(graph_of(*triples, ("it", "label", Literal("Italy")), ("it", "capital", "rome")))
+    assert "What is the capital of Italy?" in found
+    assert not any(name in text for text in found for name in hostile if name)
+
+
+def test_what_is_answered_wrongly_is_not_shown() -> None:
+    """Two cities have the name, so that the answer about one of them is not whole."""
+    triples: list[tuple[str, str, str | Literal]] = []
+    for name in ("one", "two"):
+        triples += [(name, "label", Literal("Springfield")), (name, "mayor", f"{name}-mayor")]
+        triples += [(f"{name}-mayor", "label", Literal(f"Mayor {name.title()}"))]
+    knowledge = graph_of(*triples)
+    assert knowledge.ask("What is the mayor of Springfield?").status == "partial"
+    assert not any("Springfield" in text for text in example_questions(knowledge))
+
+
+def test_a_large_graph_waits_for_its_label_index() -> None:
+    store = pyoxigraph.Store()
+    numbers = (pyoxigraph.Quad(IRI(f"{E}n{i}"), IRI(f"{E}size"), Literal(i)) for i in range(INDEXED_AT_ONCE))
+    store.extend(numbers)
+    store.load(path=str(NOBEL))
+    knowledge = kgsparql.open(store, embedder="none")
+    assert example_questions(knowledge) == ()
+    assert not knowledge.indexes.is_made
+    assert knowledge.indexes.index.rows > 0
+    assert knowledge.indexes.is_made
+    assert len(example_questions(knowledge)) == 4
+
+
+def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
+    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
+        assert example_questions(kgsparql.open(url, embedder="none")) == ()
+        assert example_questions(kgsparql.open(NOBEL, url, embedder="none")) == ()
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("Who was Jaws directed by?", "Who directed Jaws?"),
+        ("Who were Up and Soul written by?", "Who wrote Up and Soul?"),
+        ("Who was Jaws shot by?", "Who was Jaws shot by?"),
+        ("Which people were born in Rome?", "Who was born in Rome?"),
+        ("Which people work at Bell Labs?", "Which people work at Bell Labs?"),
+        ("Which film has Ann as editor?", "Which film has Ann as editor?"),
+        ("Which?", "Which?"),
+        ("", ""),
+    ],
+)
+def test_persons_are_asked_for_by_who(made: str, said: str) -> None:
+    assert as_asked(made) == said
+
+
+def test_how_many_of_things_and_of_persons() -> None:
+    assert how_many("Which films were directed by Ann?") == "How many films were directed by Ann?"
+    assert how_many("Which poets were born in Rome?") == "How many people were born in Rome?"
