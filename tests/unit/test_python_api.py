@@ -303,7 +303,7 @@ def test_a_store_on_disk_and_an_endpoint_are_queried_where_they_are(tmp_path: Pa
     names = "SELECT ?name { dbr:Marie_Curie rdfs:label ?name }"
     kgsparql.graphs.load_store([str(NOBEL)], tmp_path / "S")
     on_disk = kgsparql.open(tmp_path / "S", embedder="none")
-    assert on_disk.graph.path == tmp_path / "S"  # type: ignore[attr-defined]
+    assert on_disk.graph.directory == tmp_path / "S"  # type: ignore[attr-defined]
     expected = on_disk.query(names).to_dataframe()["name"].tolist()
     assert "Marie Curie" in expected
     with oxigraph_serve(store_of(NOBEL, tmp_path / "served")) as url:
