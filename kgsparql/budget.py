@@ -75,6 +75,33 @@ class Elapsed:
     owed_over_at: tuple[int, int] | None = None
 
 
+class AnyEvent(threading.Event):
+    """Is set as soon as one of several events is.
+
+    >>> stop = threading.Event()
+    >>> either = AnyEvent(threading.Event(), stop)
+    >>> stop.set(); either.is_set(), either.wait(60)
+    (True, True)
+    """
+
+    _POLL_S = 0.05
+
+    def __init__(self, *events: threading.Event) -> None:
+        super().__init__()
+        self._events = events
+
+    def is_set(self) -> bool:
+        """Whether one of them is."""
+        return any(event.is_set() for event in self._events)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until one of them is, at most ``timeout`` seconds; whether one is."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set() and (until is None or time.monotonic() < until):
+            time.sleep(self._POLL_S if until is None else max(0.0, min(self._POLL_S, until - time.monotonic())))
+        return self.is_set()
+
+
 @dataclass(slots=True)
 class Usage:
     """Running totals of one question; safe to add to from several threads.
@@ -83,6 +110,8 @@ class Usage:
 
     :param cached_calls: model calls that were answered from the response cache. They count as calls, and in ``cost``,
         so that a budget ends a question at the same place whether or not it was asked before.
+    :param cancel: ends the question with an error.
+    :param stop: ends it as if its time was over, so that it is answered from what was found.
     :param replayed: what the question took when it was recorded: its time is over where it was then.
     :param over_at: as that of :class:`Elapsed`, of this run; so is ``owed_over_at``.
     :param prepared: queries to endpoints before the question itself: what they are, and their labels. They are no part
@@ -100,6 +129,7 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cancel: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
     replayed: Elapsed | None = None
     over_at: tuple[int, int] | None = None
@@ -116,7 +146,13 @@ class Usage:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the budget's deadline; ``None`` if it has none."""
+        """Until the budget's deadline; ``None`` if it has none.
+
+        >>> usage = Usage(Budget(max_seconds=None)); usage.stop.set(); usage.seconds_left, usage.grace_s
+        (0.0, 5.0)
+        """
+        if self.stop.is_set():
+            return 0.0
         if self.budget.max_seconds is None or self.replayed is not None:
             return None
         return max(0.0, self.budget.max_seconds - self.seconds)
@@ -130,9 +166,9 @@ class Usage:
         >>> Usage(Budget(max_seconds=4)).grace_s, Usage(Budget(max_seconds=60)).grace_s
         (5.0, 15.0)
         """
-        if self.budget.max_seconds is None or self.replayed is not None:
+        if self.replayed is not None or (self.budget.max_seconds is None and not self.stop.is_set()):
             return None
-        whole = max(_SHORTEST_GRACE_S, self.budget.max_seconds / 4)
+        whole = max(_SHORTEST_GRACE_S, (self.budget.max_seconds or 0.0) / 4)
         return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property
@@ -251,12 +287,15 @@ class Usage:
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        if self.budget.max_seconds is not None and self._is_over(in_grace=in_grace, is_late=is_late):
+        is_limited = self.budget.max_seconds is not None or self.stop.is_set()
+        if is_limited and self._is_over(in_grace=in_grace, is_late=is_late):
             so_far = (self.queries, self.model_calls) if self.is_prepared or in_grace else _UNPREPARED
             if in_grace:
                 self.owed_over_at = self.owed_over_at or so_far
             else:
                 self.over_at = self.over_at or so_far
+            if self.stop.is_set() or self.budget.max_seconds is None:
+                raise BudgetExceededError("stopped: this is what was found until then", hint="ask again", limit="stop")
             more = f" ({waited})" if waited else ""
             raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds", more)
 
@@ -266,10 +305,12 @@ class Usage:
             if over_at is None or (over_at != _UNPREPARED and not self.is_prepared):
                 return False
             return self.queries >= over_at[0] and self.model_calls >= over_at[1]
-        if self.budget.max_seconds is None or self.seconds <= self.budget.max_seconds:
+        most = self.budget.max_seconds
+        if not self.stop.is_set() and (most is None or self.seconds <= most):
             return False
         if self._ended is None:
-            self._ended = self.started + self.budget.max_seconds if is_late else time.monotonic()
+            is_late = is_late and most is not None and not self.stop.is_set()
+            self._ended = self.started + (most or 0.0) if is_late else time.monotonic()
         return not in_grace or self.grace_s == 0
 
     @staticmethod

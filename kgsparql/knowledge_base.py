@@ -127,7 +127,7 @@ class KnowledgeBase(GraphLookups):
         """
         asked = {"question": question, "graph": self.graph.name, "languages": self.languages, **asking.described()}
         replayed = None if self.snapshot is None else self.snapshot.elapsed(asked)
-        usage = Usage(asking.budget, cancel=asking.cancel, replayed=replayed)
+        usage = Usage(asking.budget, cancel=asking.cancel, stop=asking.stop, replayed=replayed)
         reported: dict[str, Any] = {}
         try:
             yield self.session(question, asking, usage=usage), load(asking.retriever, asking.options), reported

@@ -51,7 +51,8 @@ class AskOptions:
     :param seed: of what is drawn by chance.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
     :param emit: called with each event, on the thread that answers.
-    :param cancel: stops the question when it is set.
+    :param cancel: ends the question with an error.
+    :param stop: ends it as if its time was over: it is answered from what was found until then.
     :raises OptionError: for a value that an option does not take.
     """
 
@@ -70,6 +71,7 @@ class AskOptions:
     budget: Budget = field(default_factory=Budget)
     emit: Emit = ignore
     cancel: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         given = [self.entities] if isinstance(self.entities, str | IRI) else self.entities

@@ -21,8 +21,8 @@ _FUNCTIONS = {
     "query": "query.query", "check": "check.check", "diff": "check.diff",
     "load": "load.load", "index": "index.index", "info": "lookups.info",
     "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
-    "schema": "schema.schema", "mcp": "mcp.mcp", "tools": "tools.tools", "eval": "eval.evaluate",
-    "log": "log.log", "config": "config.config",
+    "schema": "schema.schema", "serve": "serve.serve", "mcp": "mcp.mcp", "tools": "tools.tools",
+    "eval": "eval.evaluate", "log": "log.log", "config": "config.config",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 

@@ -18,6 +18,7 @@ from kgsparql.models.language_model import KIND
 from kgsparql.models.server_capabilities import CAPABILITIES
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
+from kgsparql.serving.kept_runs import FOLDER as RUNS
 from kgsparql.storage.disk_usage import bytes_of, link_trouble, modified_at, remove, remove_database, size_of
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import QUERY
@@ -37,6 +38,7 @@ _FOLDERS = {
     COUNTS: "what was counted over whole graphs",
     MODELS: "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",
+    RUNS: "answers of the page, by their addresses",
     FOLDER: "when public endpoints were asked last, and whether they want peace",
 }
 _EXCHANGES = {

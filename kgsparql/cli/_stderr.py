@@ -16,7 +16,7 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.runs.plan import MethodProgress
-    from kgsparql.events import Event, ModelCalled
+    from kgsparql.events import Event
 
 
 _LONGEST = 20_000
@@ -99,36 +99,17 @@ def steps(verbose: int) -> Callable[[Event], None]:
 
 def _step_lines(event: Event, verbose: int) -> Iterator[str]:
     from kgsparql import events as e
+    from kgsparql.answering.step_words import step_words
 
-    match event:
-        case e.QueryRun() if verbose >= 2:
-            cut = "" if event.complete else ", cut by the endpoint"
-            yield f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms"
-            yield _indented(event.text, 400)
-        case e.PathsSearched() if verbose >= 2:
-            what = f"shortest paths from {event.start} to {event.end}" if event.end else f"paths from {event.start}"
-            yield f"· {what}: {event.paths:,} in the adjacency, {event.seconds * 1000:.1f} ms"
-        case e.ModelCalled():
-            yield from _call_lines(event, verbose)
-        case e.EntitiesLinked():
-            found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
-            yield f"· linked: {printable(found, 400)}"
-        case e.CandidatesChosen():
-            of = len(event.kept) + event.pruned
-            yield f"· {event.purpose}: kept {len(event.kept)} of {of} ({event.chosen_by})"
-        case e.LimitReached():
-            yield f"· {printable(event.message, 300)}"
-        case e.FallbackUsed():
-            yield f"· {event.purpose}: {printable(event.reason, 300)}"
-        case e.Verified():
-            yield f"· verified: {event.found} found again, {event.removed} removed, {event.unknown} not checkable"
-
-
-def _call_lines(event: ModelCalled, verbose: int) -> Iterator[str]:
-    tokens = f"{event.prompt_tokens:,} + {event.completion_tokens:,} tokens"
-    outcome = f"failed: {event.error}" if event.error else tokens
-    yield f"· {event.model} ({event.purpose}): {outcome}, {'kept reply' if event.cached else f'{event.seconds:.2f} s'}"
-    if verbose >= 2:
+    is_detail = isinstance(event, e.QueryRun | e.PathsSearched)
+    words = step_words(event) if verbose >= 2 or not is_detail else ""
+    if words:
+        yield f"· {words}"
+    if verbose < 2:
+        return
+    if isinstance(event, e.QueryRun):
+        yield _indented(event.text, 400)
+    if isinstance(event, e.ModelCalled):
         for heading, text in (("prompt", event.prompt), ("reply", event.reply)):
             yield f"  {heading}"
             yield _indented(text, _LONGEST)

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 _FAR = 1 / 4
 """A label without any of the words is shown only from this share of the best score on."""
 
+_INFO_FORMATS = ("text", "json", "void")
+
+InfoFormatOption = Annotated[
+    str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, json, or void (Turtle).")
+]
 LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
 
 
@@ -158,7 +163,7 @@ def paths(
 def info(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
-    form: c.TextOrJsonOption = None,
+    form: InfoFormatOption = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
 ) -> None:
@@ -166,17 +171,25 @@ def info(
 
     And what can be asked, for example: questions that were made of the graph, and that are answered without a model.
 
-    Of several graphs, what each of them holds, in JSON as a list.
+    Of several graphs, what each of them holds, in JSON as a list. As VoID it is Turtle: the graph is a void:Dataset, an
+    endpoint also an sd:Service.
     """
     from kgsparql.evaluation.making import example_questions
+    from kgsparql.exploration.void import turtle, void_triples
 
-    form = c.chosen_format(form, output)
-    graphs = []
+    form = c.chosen_format(form or ("void" if output and output.suffix == ".ttl" else None), output, _INFO_FORMATS)
+    graphs, described = [], []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
             # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
             with one.opened(languages=c.languages(lang), embedder="none", snapshot=snapshot) as knowledge:
-                graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
+                if form == "void":
+                    described += void_triples(knowledge.graph, note=graph.say)
+                else:
+                    graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
+    if form == "void":
+        c.write(turtle(described), output)
+        return
     if form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
         return

@@ -35,7 +35,7 @@ class QueryOptions:
             "-f",
             "--format",
             metavar="FORMAT",
-            help="table, json, csv, tsv, xml; ttl, trig or nt for CONSTRUCT and DESCRIBE.",
+            help="table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE.",
         ),
     ] = None
     output: c.OutputOption = None

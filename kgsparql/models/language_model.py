@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from kgsparql.budget import Usage
+from kgsparql.budget import AnyEvent, Usage
 from kgsparql.errors import (
     CancelledError,
     KgsparqlError,
@@ -131,8 +131,8 @@ class LanguageModel:
             if not isinstance(error, ModelTimeoutError | CancelledError):
                 usage.cancel_call(*reserved)  # no model worked for this
             emit(replace(event, error=error.code, seconds=_seconds_since(began)))
-            if isinstance(error, ModelTimeoutError):
-                usage.check()  # it may have been the question's deadline
+            if isinstance(error, ModelTimeoutError | CancelledError):
+                usage.check()  # it may have been the question's deadline, or a person who stopped it
             raise
         text, problem = text_of(reply, call.purpose)
         tokens = tokens_of(reply, reserved, text)
@@ -189,10 +189,11 @@ class LanguageModel:
         capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
+        interrupt = AnyEvent(usage.cancel, usage.stop)
         while True:
             body = self._body(call, capabilities, tokens)
             try:
-                chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=usage.cancel)
+                chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=interrupt)
             except RequestRefusedError as error:
                 refusal = str(error.detail.get("body", ""))
                 if capabilities.limit and (fewer := fewer_tokens(refusal, tokens)):

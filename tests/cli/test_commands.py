@@ -209,6 +209,15 @@ def test_info_lists_files_in_memory_with_what_was_skipped(run: Run, small: Path,
     assert f"{bad} (2 triples, 1 bad statement skipped)" in run("info", "-k", bad, "--skip-bad").stdout
 
 
+def test_info_as_void_describes_each_graph_and_a_turtle_file_asks_for_it(run: Run, small: Path, tmp_path: Path) -> None:
+    told = run("info", "-k", small, "-f", "void")
+    assert "void:triples 4 ;" in told.stdout
+    assert run("info", "-k", small, "-o", tmp_path / "void.ttl").exit_code == 0
+    assert (tmp_path / "void.ttl").read_text() == told.stdout
+    wrong = run("info", "-k", small, "-f", "yaml")
+    assert (wrong.exit_code, "one of: text, json, void" in wrong.stderr) == (2, True)
+
+
 def test_info_says_what_can_be_asked(run: Run) -> None:
     examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
     assert len(examples) == 4

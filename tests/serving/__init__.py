@@ -1,0 +1,1 @@
+"""The page, asked by real browsers and over real HTTP."""

@@ -26,7 +26,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 
 _MODULE = "kgsparql.evaluation.runs.worker_process"
 
-_NOT_SENT = frozenset({"model", "chooser", "emit", "cancel"})
+_NOT_SENT = frozenset({"model", "chooser", "emit", "cancel", "stop"})
 """Fields of :class:`AskOptions` that belong to this process."""
 
 

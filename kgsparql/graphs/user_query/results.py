@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
     "ASK": ("table", "json", "xml"),
-    "CONSTRUCT": ("ttl", "trig", "nt"),
-    "DESCRIBE": ("ttl", "trig", "nt"),
+    "CONSTRUCT": ("ttl", "trig", "nt", "jsonld", "rdf"),
+    "DESCRIBE": ("ttl", "trig", "nt", "jsonld", "rdf"),
 }
 """The formats of each form of query; the first is the one for people."""
 
@@ -36,6 +37,16 @@ _SOLUTIONS = {
     "tsv": ox.QueryResultsFormat.TSV,
     "xml": ox.QueryResultsFormat.XML,
 }
+_GRAPHS = {
+    "ttl": ox.RdfFormat.TURTLE,
+    "trig": ox.RdfFormat.TURTLE,  # which is TriG, too
+    "nt": ox.RdfFormat.N_TRIPLES,
+    "jsonld": ox.RdfFormat.JSON_LD,
+    "rdf": ox.RdfFormat.RDF_XML,
+}
+_NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_ENDS_IN_NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
+_ENDS_IN_DOT = re.compile(r"<([^<>\s]*\.)>")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _CELL = 80
@@ -162,10 +173,11 @@ class QueryResult:
 
 
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002
-    r"""The bytes of a result: ``table`` for people; W3C SPARQL results, Turtle or N-Triples for programs.
+    r"""The bytes of a result: ``table`` for people; W3C SPARQL results or RDF for programs.
 
     :param prefixes: to shorten IRIs in ``table``, ``ttl`` and ``trig``; the shipped ones by default.
-    :raises OptionError: if the result has no such format; :data:`FORMATS` lists what it has.
+    :raises OptionError: if the result has no such format, or holds what that cannot write; :data:`FORMATS` lists those
+        of each form.
 
     >>> serialise(QueryResult("SELECT", b'?name\n"Ada"@en\n', 1), "csv")
     b'name\r\nAda\r\n'
@@ -179,21 +191,57 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
     known = prefixes or PrefixMap.default()
     if format == "table":
         return _table(result, known).encode()
-    if format in {"ttl", "trig", "nt"}:  # Turtle is TriG, too
-        rdf_format = ox.RdfFormat.N_TRIPLES if format == "nt" else ox.RdfFormat.TURTLE
-        used = {} if format == "nt" else _used_prefixes(known, result)
-        return ox.serialize(result.triples, format=rdf_format, prefixes=used) or b""
+    if format in _GRAPHS:
+        used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
+        written = ox.serialize(result.triples, format=_GRAPHS[format], prefixes=used) or b""
+        if format == "rdf":
+            _refuse_no_xml(written)
+            _refuse_nameless(result.triples)
+        return written
     if format == "tsv":
         return result.content
+    written = _written_solutions(result, format)
+    if format == "xml":
+        _refuse_no_xml(written)
+    return written
+
+
+def _written_solutions(result: QueryResult, format: str) -> bytes:  # noqa: A002
     with _term_errors():
         results = ox.parse_query_results(io.BytesIO(result.content), format=ox.QueryResultsFormat.TSV)
         return results.serialize(format=_SOLUTIONS[format]) or b""
 
 
+def _refuse_no_xml(written: bytes) -> None:
+    """Refuse characters that no XML can hold, not even escaped; Oxigraph 0.5 writes them as they are."""
+    found = _NO_XML.search(written)
+    if found is not None:
+        shown = f"U+{ord(found[0].decode()):04X}"
+        raise OptionError(
+            f"a literal has the character {shown}, which XML cannot hold", hint="another format: json, nt"
+        )
+
+
+def _refuse_nameless(triples: Iterable[Triple]) -> None:
+    """Refuse predicates that RDF/XML has no element for; Oxigraph 0.5 writes one that is no XML."""
+    for triple in triples:
+        if not _ENDS_IN_NAME.search(triple.predicate.value):
+            shown = printable(triple.predicate.value, 120)
+            raise OptionError(f"RDF/XML cannot write the predicate <{shown}>", hint="another format: ttl, nt")
+
+
 def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    """The prefixes that the triples use, so that no other is declared."""
+    r"""The prefixes that the triples use, so that no other is declared.
+
+    None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
+    """
     text = result.content.decode()
-    return {prefix: namespace for prefix, namespace in prefixes if f"<{namespace}" in text}
+    dotted = tuple(set(_ENDS_IN_DOT.findall(text)))
+    return {
+        prefix: namespace
+        for prefix, namespace in prefixes
+        if f"<{namespace}" in text and not any(iri.startswith(namespace) for iri in dotted)
+    }
 
 
 def _table(result: QueryResult, prefixes: PrefixMap) -> str:

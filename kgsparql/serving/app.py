@@ -1,0 +1,273 @@
+"""The page as an ASGI application: questions in, their steps as server-sent events, finished runs by their address."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader
+from sse_starlette import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from kgsparql.answering.answer_json import error_json
+from kgsparql.answering.drawing.drawing import drawing_of
+from kgsparql.errors import InputError, KgsparqlError, LimitError, NotFoundError
+from kgsparql.rdf.terms import printable
+from kgsparql.serving.graph_facts import graph_facts
+from kgsparql.serving.guards import Guard
+from kgsparql.serving.kept_runs import KeptRuns
+from kgsparql.serving.requests import AskRequest
+from kgsparql.serving.runs import AskedRun, Runs
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
+    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.knowledge_base import KnowledgeBase
+
+STATIC = Path(__file__).parent / "static"
+
+_POLL_S = 0.03
+"""How often a stream looks for further steps."""
+
+_SWEEP_S = 1.0
+_MOST_NODES = 400
+
+_STATUS = {InputError: 400, NotFoundError: 404}
+
+_MEDIA_TYPES = {
+    "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
+    "svg": "image/svg+xml",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedPage:
+    """What is served.
+
+    :param knowledge: what is asked; ``None`` where only kept runs are shown.
+    :param asking: how questions are asked, unless the page says otherwise.
+    :param kept: where finished runs are kept.
+    :param renderers: makes an answer a file, by the suffix of that.
+    :param host: the address that is bound, with its ``port``; ``token`` as of :class:`Guard`.
+    :param routes: further ones.
+    """
+
+    knowledge: KnowledgeBase | None
+    asking: AskOptions
+    kept: KeptRuns
+    renderers: Mapping[str, Callable[[Answer], str]] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 8080
+    token: str = ""
+    routes: tuple[BaseRoute, ...] = ()
+    workers: int = 4
+
+    def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
+        """A finished run as one JSON object, which needs no graph to be shown again; it is kept."""
+        drawing = drawing_of(answer)
+        frozen = {
+            **run.summary(),
+            "state": "finished",
+            "asked_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "answer": answer.to_json(),
+            "drawing": drawing.to_json() if drawing else None,
+            "whole_drawing": drawing_of(answer, most_nodes=_MOST_NODES).to_json() if drawing.left_out else None,
+            "events": list(run.events),
+            "left_out": run.left_out,
+            "files": {suffix: made for suffix, render in self.renderers.items() if (made := render(answer))},
+        }
+        self.kept.put(run.id, frozen)
+        return frozen
+
+
+def make_app(page: ServedPage) -> Starlette:
+    """The application that serves a page."""
+    return _Handlers(page).app()
+
+
+class _Handlers:
+    """What is done for each request."""
+
+    def __init__(self, page: ServedPage) -> None:
+        self.page = page
+        self.runs = Runs(self._answer, page.freeze, workers=page.workers)
+        self._about: asyncio.Task[dict[str, Any]] | None = None
+        self._rechecking = asyncio.Semaphore(1)
+        environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True)
+        self._template = environment.get_template("page.html")
+
+    def app(self) -> Starlette:
+        page = self.page
+        routes: list[BaseRoute] = [
+            Route("/", self.html),
+            Route("/runs/{name}.{suffix}", self.file),
+            Route("/runs/{name}", self.html),
+            Route("/api/graph", self.graph),
+            Route("/api/ask", self.ask, methods=["POST"]),
+            Route("/api/runs/{name}", self.run, methods=["GET"]),
+            Route("/api/runs/{name}", self.stop, methods=["DELETE"]),
+            Route("/api/runs/{name}/events", self.events),
+            Route("/api/runs/{name}/recheck", self.recheck, methods=["POST"]),
+            Route("/healthz", self.health),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            *page.routes,
+        ]
+        guard = Middleware(Guard, host=page.host, port=page.port, token=page.token)
+        return Starlette(
+            routes=routes,
+            middleware=[guard],
+            lifespan=self._lifespan,
+            exception_handlers={KgsparqlError: _told, ClientDisconnect: _too_large},
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self._about = asyncio.create_task(run_in_threadpool(graph_facts, self.page.knowledge, self.page.asking))
+        sweeping = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            sweeping.cancel()
+            self.runs.cancel_all()
+
+    async def _sweep(self) -> None:
+        while True:
+            self.runs.sweep()
+            await run_in_threadpool(self.page.kept.sweep)
+            await asyncio.sleep(_SWEEP_S)
+
+    async def html(self, _: Request) -> Response:
+        """The page; a script fills it."""
+        name = printable(self.page.knowledge.graph.name, 200) if self.page.knowledge else ""
+        return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
+
+    async def health(self, _: Request) -> Response:
+        """That the server is there."""
+        return JSONResponse({"status": "ok"})
+
+    async def graph(self, _: Request) -> Response:
+        """What the page says of the graph, and what may be asked."""
+        assert self._about is not None  # noqa: S101 - made when the application starts
+        return JSONResponse(await asyncio.shield(self._about))
+
+    async def ask(self, request: Request) -> Response:
+        """Put a question in line; its run has the answer."""
+        asked = await AskRequest.read(request)
+        asking = await run_in_threadpool(asked.asking, self._knowledge, self.page.asking)
+        return JSONResponse(self.runs.start(asked.question, asking, asked.settings).summary(), status_code=202)
+
+    async def run(self, request: Request) -> Response:
+        """A run, finished or not."""
+        return JSONResponse(await self._found(request.path_params["name"]))
+
+    async def stop(self, request: Request) -> Response:
+        """Have a run answered from what it has found."""
+        run = self.runs.get(request.path_params["name"])
+        if run is not None:
+            self.runs.stop(run)
+        return Response(status_code=204)
+
+    async def events(self, request: Request) -> Response:
+        """The steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
+        run = self.runs.get(request.path_params["name"])
+        if run is None:
+            await self._found(request.path_params["name"])  # an error, unless it is kept
+            return EventSourceResponse(_only_over("finished"))
+        last = request.headers.get("last-event-id", "")
+        return EventSourceResponse(self._steps(run, int(last) if last.isdecimal() else 0), ping=15)
+
+    async def recheck(self, request: Request) -> Response:
+        """Whether a finished run still stands on the graph as it is now."""
+        from kgsparql.answering.kept_answer import kept_answer
+        from kgsparql.answering.recheck import recheck
+
+        graph, found = self._knowledge.graph, await self._found(request.path_params["name"])
+        if "answer" not in found:
+            raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
+        async with self._rechecking:
+            outcome = await run_in_threadpool(recheck, kept_answer(found["answer"]), graph)
+        return JSONResponse({**outcome.to_json(), "is_of_other_graphs": outcome.is_of_other_graphs})
+
+    async def file(self, request: Request) -> Response:
+        """A finished run as a file."""
+        name, suffix = request.path_params["name"], request.path_params["suffix"]
+        found = await self._found(name)
+        if suffix == "json" and "answer" in found:
+            text = json.dumps(found["answer"], ensure_ascii=False, indent=2)
+        elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
+            text = found["files"][suffix]
+        else:
+            raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig and .svg")
+        disposition = f'attachment; filename="kgsparql-{name[:8]}.{suffix}"'
+        return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
+
+    async def _steps(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
+        run.watchers += 1
+        run.was_watched = True
+        sent = sum(1 for event in run.events if event["sequence"] <= after)
+        try:
+            while True:
+                is_over = run.is_over  # before the steps are read: none comes after it
+                while sent < len(run.events):
+                    event = run.events[sent]
+                    sent += 1
+                    yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
+                if is_over:
+                    yield {"event": "over", "data": json.dumps({"state": run.state})}
+                    return
+                await asyncio.sleep(_POLL_S)
+        finally:
+            run.watchers -= 1
+            run.seen_at = time.monotonic()
+
+    async def _found(self, name: str) -> dict[str, Any]:
+        """The JSON of a run that is in memory or kept.
+
+        :raises NotFoundError: if it is neither.
+        """
+        run = self.runs.get(name)
+        if run is not None:
+            run.seen_at = time.monotonic()
+            return run.frozen or run.summary()
+        kept = await run_in_threadpool(self.page.kept.get, name)
+        if kept is None:
+            raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
+        return kept
+
+    def _answer(self, question: str, asking: AskOptions) -> Answer:
+        return self._knowledge.answer(question, asking)
+
+    @property
+    def _knowledge(self) -> KnowledgeBase:
+        if self.page.knowledge is None:
+            raise InputError("no graph is open: only kept runs can be looked at", hint="kgsparql serve -k GRAPH")
+        return self.page.knowledge
+
+
+async def _only_over(state: str) -> AsyncIterator[dict[str, str]]:
+    yield {"event": "over", "data": json.dumps({"state": state})}
+
+
+async def _told(_: Request, error: Exception) -> Response:
+    """An error of ours as JSON."""
+    assert isinstance(error, KgsparqlError)  # noqa: S101 - registered for nothing else
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
+    return JSONResponse({"error": error_json(error)}, status_code=status)
+
+
+async def _too_large(_: Request, __: Exception) -> Response:
+    """A body that went on beyond the limit; whoever just left does not read this."""
+    error = LimitError("the request is too large", hint="send less")
+    return JSONResponse({"error": error_json(error)}, status_code=413)

@@ -1,0 +1,141 @@
+"""What every request passes: who may ask, from which page, how much; and what a browser may do with the reply."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BODY_BYTES = 262_144
+
+COOKIE = "kgsparql_token"
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """Lets a request through if it is for this server, of one of its own pages, with the token, and not too large.
+
+    A name server that turns another name into our address (DNS rebinding) is refused by ``Host``; a page of another
+    site by ``Origin``. Whoever comes with ``?token=`` gets it as a cookie.
+
+    :param host: the address that is bound.
+    :param port: its port.
+    :param token: needed for every request but ``/healthz``; none for the own machine alone.
+    """
+
+    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
+        self._app = app
+        self._token = token
+        bracketed = f"[{host}]" if ":" in host else host
+        is_any = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+        self._hosts = None if is_any else frozenset(_with_port([*_LOOPBACK, bracketed.lower()], port))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or hand it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _reply(send, *refusal)
+            return
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if self._token and given:
+            await _reply_with_cookie(send, scope["path"], self._token)
+            return
+        await self._app(scope, _bounded(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
+        host = headers.get("host", "").lower()
+        if self._hosts is not None and host not in self._hosts:
+            return 421, "this is not a server for that name", "open the address that kgsparql serve printed"
+        origin = headers.get("origin")
+        changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+        if origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
+            return 403, "a page of another site may not ask here", "open the page of this server"
+        if changes and headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+            return 403, "a page of another site may not ask here", "open the page of this server"
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
+            return 413, f"the request is larger than {MOST_BODY_BYTES:,} bytes", "send less"
+        if self._token and scope["path"] != "/healthz" and not self._has_token(scope, headers):
+            return 401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
+        return None
+
+    def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
+        given = [*parse_qs(scope["query_string"].decode("latin-1")).get("token", [])]
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            given.append(bearer.strip())
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            cookie = None
+        if cookie is not None:
+            given.append(cookie.value)
+        return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in given)
+
+
+def _with_port(names: Iterable[str], port: int) -> list[str]:
+    return [f"{name}:{port}" for name in names] + ([*names] if port in {80, 443} else [])
+
+
+def _bounded(receive: Receive) -> Receive:
+    """The same, ended after as many bytes as a body may have: one without a length may be endless."""
+    seen = 0
+
+    async def bounded() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if seen > MOST_BODY_BYTES else message
+
+    return bounded
+
+
+def _with_headers(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message["headers"]}
+            more = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in own]
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return with_headers
+
+
+async def _reply(send: Send, status: int, message: str, hint: str) -> None:
+    error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
+    body = json.dumps({"error": error}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await _with_headers(send)({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _reply_with_cookie(send: Send, path: str, token: str) -> None:
+    """Keep the token in the browser, and its address free of it."""
+    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+    location = quote("/" + path.lstrip("/\\"))  # never another host
+    headers = [(b"location", location.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+    await _with_headers(send)({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,69 @@
+"""Finished runs as files, so that the address of one opens it later, whatever has become of the graph."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kgsparql.storage.atomic_replace import partial_path
+
+FOLDER = "runs"
+"""Below the cache directory."""
+
+_NAME = re.compile(r"[0-9a-f]{32}")
+_MOST_BYTES = 64_000_000
+
+
+class KeptRuns:
+    """A directory of runs, readable by its owner only; beyond ``most`` the oldest are removed.
+
+    >>> import tempfile
+    >>> kept = KeptRuns(Path(tempfile.mkdtemp()) / "runs")
+    >>> kept.put("a" * 32, {"question": "Who?"})
+    >>> kept.get("a" * 32), kept.get("../passwd")
+    ({'question': 'Who?'}, None)
+    """
+
+    def __init__(self, directory: Path, *, most: int = 1_000) -> None:
+        self._directory, self._most = directory, most
+
+    def put(self, name: str, run: Mapping[str, Any]) -> None:
+        """Keep a run."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = self._file(name)
+        partial = partial_path(file)
+        try:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as opened:
+                json.dump(run, opened, ensure_ascii=False)
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """A run that is kept; ``None`` if none is of this name, or it cannot be read any more."""
+        if not _NAME.fullmatch(name):
+            return None
+        file = self._file(name)
+        try:
+            if file.stat().st_size > _MOST_BYTES:
+                return None
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def sweep(self) -> None:
+        """Remove the oldest runs beyond those that are kept, and what a killed process left half-written."""
+        if not self._directory.is_dir():
+            return
+        files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]
+        for _, entry in sorted(files, reverse=True)[self._most :]:
+            entry.unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        return self._directory / f"{name}.json"

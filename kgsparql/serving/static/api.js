@@ -1,0 +1,44 @@
+// What the server is asked. Every failure becomes an Error with `hint`: who failed, and what to do.
+
+async function json(path, options = {}) {
+  let reply;
+  try {
+    reply = await fetch(path, options);
+  } catch {
+    throw trouble({ message: "kgsparql serve does not answer", hint: "is it still running? start it again, then reload this page" });
+  }
+  const value = reply.status === 204 ? {} : await reply.json().catch(() => ({}));
+  if (!reply.ok) throw trouble(value.error ?? { message: `the server replied ${reply.status}`, hint: reply.status === 503 ? "it has too much to do: try again in a few seconds" : "" });
+  return value;
+}
+
+export function trouble({ message, hint, code }) {
+  return Object.assign(new Error(message), { hint: hint ?? "", code: code ?? "" });
+}
+
+export const graph = () => json("/api/graph");
+export const run = (id) => json(`/api/runs/${encodeURIComponent(id)}`);
+export const stop = (id) => json(`/api/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
+export const recheck = (id) => json(`/api/runs/${encodeURIComponent(id)}/recheck`, { method: "POST" });
+export const ask = (question, settings) => json("/api/ask", {
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ question, ...settings }),
+});
+
+/**
+ * Calls `step` for each step of a run; resolves when it is over, or when the signal says that nobody looks any more:
+ * the server then ends the run. The browser itself resumes a broken stream.
+ */
+export function follow(id, step, signal) {
+  return new Promise((resolve, reject) => {
+    const source = new EventSource(`/api/runs/${encodeURIComponent(id)}/events`);
+    signal.addEventListener("abort", () => { source.close(); resolve(); });
+    source.onmessage = (message) => step(JSON.parse(message.data));
+    source.addEventListener("over", () => { source.close(); resolve(); });
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      reject(trouble({ message: "the steps of this question broke off", hint: "reload the page: the answer may be there" }));
+    };
+  });
+}

@@ -1,0 +1,49 @@
+// Makes elements. Whatever a graph, a model or a person wrote becomes text: there is no innerHTML on this page.
+
+// Controls, and what turns the direction of the text around it; line ends and tabs stay.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+export const plain = (text) => String(text ?? "").replace(UNSEEN, "\ufffd");
+
+export const shortened = (text, most) => {
+  const characters = Array.from(plain(text));
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : characters.join("");
+};
+
+/** An element; `on…` are listeners, `data` its dataset, other names attributes; strings among the children are text. */
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "data") Object.assign(made.dataset, value);
+    else made.setAttribute(name, value === true ? "" : plain(value));
+  }
+  put(made, ...children);
+  return made;
+}
+
+export function put(parent, ...children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    parent.append(child instanceof Node ? child : plain(child));
+  }
+  return parent;
+}
+
+/** A name, kept apart from the direction of the text around it. */
+export const name = (label, attributes = {}) => el("bdi", attributes, shortened(label, 300) || "(no name)");
+
+export const count = (number, one, several = `${one}s`) =>
+  `${Number(number).toLocaleString("en")} ${number === 1 ? one : several}`;
+
+export function copyButton(text) {
+  const button = el("button", {
+    type: "button", class: "small",
+    onclick: async () => {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    },
+  }, "Copy");
+  return button;
+}

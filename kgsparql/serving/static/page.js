@@ -1,0 +1,102 @@
+// The page: the question box, its settings and examples, and one or two runs below.
+import * as api from "./api.js";
+import { count, el, name, put } from "./dom.js";
+import { RunView } from "./run.js";
+
+const at = (id) => document.getElementById(id);
+const runs = at("runs");
+let views = [];
+
+function show(error) {
+  at("trouble").hidden = !error;
+  at("trouble").replaceChildren();
+  if (error) put(at("trouble"), el("strong", {}, error.message), error.hint ? ` ${error.hint}` : "");
+}
+
+/** Asks a question once for each of the settings, and shows the runs beside each other. */
+async function ask(question, all, meanings) {
+  show(null);
+  try {
+    const started = await Promise.all(all.map((settings) => api.ask(question, settings)));
+    const [first, second] = started.map((run) => run.id);
+    history.pushState(null, "", `/runs/${first}${second ? `?beside=${second}` : ""}`);
+    await showRuns(started, meanings);
+  } catch (error) {
+    show(error);
+  }
+}
+
+/** Takes the runs off the page; nobody follows those that are still on their way. */
+function clear() {
+  for (const view of views) view.leaving.abort();
+  views = [];
+  runs.replaceChildren();
+}
+
+function showRuns(found, meanings) {
+  at("examples").hidden = true;
+  clear();
+  runs.classList.toggle("two", found.length > 1);
+  document.title = `${found[0].question} · kgsparql`;
+  at("question").value = found[0].question;
+  const again = (settings) => (question, entities, shown) => ask(question, [{ ...settings, entities }], shown);
+  views = found.map((run) => new RunView(run, again(run.options), meanings));
+  runs.append(...views.map((view) => view.element));
+  return Promise.all(views.map((view) => view.follow()));
+}
+
+function settings(method) {
+  const chosen = { method: method || undefined };
+  if (!at("model-choice").hidden && !at("use-model").checked) chosen.use_model = false;
+  return chosen;
+}
+
+at("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const beside = at("beside").value;
+  ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]);
+});
+
+async function open() {
+  const kept = location.pathname.match(/^\/runs\/([\w-]+)$/);
+  const wanted = new URLSearchParams(location.search);
+  if (!kept) {
+    clear();
+    at("examples").hidden = !at("examples").querySelector("li");
+    if (wanted.get("q")) at("question").value = wanted.get("q");
+    return;
+  }
+  const ids = [kept[1], wanted.get("beside")].filter(Boolean);
+  try {
+    await showRuns(await Promise.all(ids.map(api.run)));
+  } catch (error) {
+    show(error);
+  }
+}
+
+async function about() {
+  const graph = await api.graph().catch((error) => { show(error); return null; });
+  if (!graph) return;
+  if (graph.error) show(graph.error);
+  if (graph.triples !== null) put(at("facts"), ` · ${count(graph.triples, "triple")}`);
+  for (const id of ["method", "beside"]) {
+    at(id).append(...graph.methods.map((method) => el("option", { value: method }, method.replaceAll("_", " "))));
+  }
+  at("model-choice").hidden = !graph.model;
+  put(at("model"), "write with ", name(graph.model));
+  if (graph.name && !graph.model) {
+    put(at("hint"), "Without a language model, answers are ranked candidates. Add one: kgsparql serve -m MODEL, with OPENAI_API_KEY or --base-url URL");
+    at("hint").hidden = false;
+  }
+  const wanted = new URLSearchParams(location.search);
+  for (const id of ["method", "beside"]) if (graph.methods.includes(wanted.get(id))) at(id).value = wanted.get(id);
+  at("examples").querySelector("ul").append(...graph.examples.map((text) => el("li", {}, el("button", {
+    type: "button",
+    onclick: () => { at("question").value = text; at("ask").requestSubmit(); },
+  }, name(text)))));
+  at("examples").hidden = !graph.examples.length || runs.hasChildNodes();
+}
+
+addEventListener("popstate", open);
+open();
+about();

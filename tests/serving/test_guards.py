@@ -1,0 +1,194 @@
+"""Who may ask, from where, and how much: over real HTTP, as a browser or a script sends it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from typer.testing import CliRunner
+
+from kgsparql.cli import app
+from kgsparql.serving.app import STATIC
+from tests.serving.conftest import NOBEL, served
+
+JSON = {"content-type": "application/json"}
+QUESTION = json.dumps({"question": "Who is the spouse of Marie Curie?"})
+TOKEN = "token-of-this-test-0123456789"  # noqa: S105 - of nothing else
+EVERYWHERE = "0.0.0.0"  # noqa: S104
+
+
+def send(
+    address: str, method: str, path: str, body: str | bytes | None = None, **headers: str
+) -> tuple[int, http.client.HTTPResponse, bytes]:
+    """Status, response and body of a request; a name such as ``sec_fetch_site`` is that of a header."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+    try:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        reply = connection.getresponse()
+        return reply.status, reply, reply.read()
+    finally:
+        connection.close()
+
+
+def error(body: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body)["error"]
+    assert found["hint"]
+    return found
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost"])
+def test_a_request_for_another_host_is_refused(address: str, host: str) -> None:
+    status, _, body = send(address, "GET", "/api/graph", host=host)
+    assert status == 421
+    assert "not a server for that name" in error(body)["message"]
+
+
+def test_localhost_is_this_server(address: str) -> None:
+    assert send(address, "GET", "/healthz", host=f"localhost:{urlsplit(address).port}")[0] == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://[::1", "x"])
+def test_a_page_of_another_site_may_not_ask(address: str, origin: str) -> None:
+    status, _, body = send(address, "POST", "/api/ask", QUESTION, **JSON, origin=origin)
+    assert status == 403
+    assert "another site" in error(body)["message"]
+
+
+def test_what_a_browser_says_is_from_another_site_may_not_ask(address: str) -> None:
+    assert send(address, "POST", "/api/ask", QUESTION, **JSON, sec_fetch_site="cross-site")[0] == 403
+    assert send(address, "POST", "/api/ask", QUESTION, **JSON, sec_fetch_site="same-origin")[0] == 202
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("", "no JSON"), ("[]", "no question"), ("{}", "no question"), ('{"question": 7}', "no question"),
+        ('{"question": " "}', "is empty"), (json.dumps({"question": "x" * 4_001}), "4,001 characters"),
+        ("[" * 100_000, "no JSON"), (b"\xff\xfe", "no JSON"),
+        ('{"question": "Who?", "method": "nonsense"}', "no method"),
+        ('{"question": "Who?", "method": ["mindmap"]}', "cannot be set"),
+        ('{"question": "Who?", "budget": 7}', "cannot be set"),
+        ('{"question": "Who?", "entities": [7]}', "no entities"),
+        (json.dumps({"question": "Who?", "entities": ["http://e.org/"] * 21}), "no entities"),
+    ],
+)  # fmt: skip
+def test_a_bad_request_is_told_what_is_wrong(address: str, body: str | bytes, says: str) -> None:
+    status, _, reply = send(address, "POST", "/api/ask", body, **JSON)
+    assert status == 400
+    assert says in error(reply)["message"]
+
+
+def test_an_entity_that_the_graph_does_not_mention_is_an_error_of_the_run(address: str) -> None:
+    asked = json.dumps({"question": "Who?", "entities": ["http://e.org/nothing"]})
+    name = json.loads(send(address, "POST", "/api/ask", asked, **JSON)[2])["id"]
+    assert b'"state": "failed"' in send(address, "GET", f"/api/runs/{name}/events")[2]
+    found = send(address, "GET", f"/api/runs/{name}")[2]
+    assert "http://e.org/nothing" in error(found)["message"]
+
+
+def test_a_form_of_another_site_is_no_question(address: str) -> None:
+    status, _, body = send(address, "POST", "/api/ask", QUESTION, content_type="text/plain")
+    assert status == 400
+    assert "application/json" in error(body)["message"]
+
+
+def test_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
+    assert send(address, "POST", "/api/ask", "x" * 262_145, **JSON)[0] == 413
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+    chunks: Iterator[bytes] = (b"x" * 65_536 for _ in range(10))
+    try:
+        connection.request("POST", "/api/ask", chunks, JSON, encode_chunked=True)
+        status = connection.getresponse().status
+    except (ConnectionError, http.client.HTTPException):
+        status = 0
+    finally:
+        connection.close()
+    assert status in {0, 400, 413}
+    assert send(address, "GET", "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/graph", "/static/page.js", "/healthz", "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
+)
+def test_every_reply_has_the_policy(address: str, path: str) -> None:
+    headers = send(address, "GET", path)[1].headers
+    policy = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'self'"
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "server" not in headers
+    assert not any(name.startswith("access-control-") for name in headers)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/runs/..%2f..%2fetc%2fpasswd.json", "/api/runs/..%2f..%2fx", "/static/..%2fapp.py", "/static/../app.py",
+     "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe"],
+)  # fmt: skip
+def test_no_path_leads_out_of_the_runs_and_the_files_of_the_page(address: str, path: str) -> None:
+    assert send(address, "GET", path)[0] == 404
+
+
+def test_another_address_needs_the_token(tmp_path: Path) -> None:
+    options = ("-k", NOBEL, "--no-model", "-q", "--host", EVERYWHERE)
+    with served(tmp_path, *options, KGSPARQL_TOKEN=TOKEN) as printed:
+        assert printed.endswith(f"/?token={TOKEN}")
+        address = printed.replace(EVERYWHERE, "127.0.0.1")
+        assert send(address, "GET", "/healthz")[0] == 200
+        assert send(address, "GET", "/")[0] == 401
+        assert send(address, "POST", "/api/ask", QUESTION, **JSON)[0] == 401
+        assert send(address, "GET", "/", authorization="Bearer wrong")[0] == 401
+        assert send(address, "GET", "/?token=wrong")[0] == 401
+        assert send(address, "GET", "/api/graph", authorization=f"Bearer {TOKEN}")[0] == 200
+        status, reply, _ = send(address, "GET", f"//evil.example/?token={TOKEN}")
+        assert (status, reply.headers["location"]) == (303, "/evil.example/")
+        cookie = reply.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert send(address, "GET", "/", cookie=cookie.partition(";")[0])[0] == 200
+        evil = {"cookie": cookie.partition(";")[0], "origin": "https://evil.example"}
+        assert send(address, "POST", "/api/ask", QUESTION, **JSON, **evil)[0] == 403
+
+
+def test_an_address_that_others_reach_has_a_token_made_for_it(tmp_path: Path) -> None:
+    with served(tmp_path, "-q", "--host", EVERYWHERE) as printed:
+        token = printed.partition("?token=")[2]
+        assert len(token) >= 32
+        assert send(printed.replace(EVERYWHERE, "127.0.0.1"), "GET", "/")[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-k", "nowhere.ttl"], "nowhere.ttl"), (["-k", "-"], "stdin"), (["-r", "nonsense"], "nonsense"),
+        (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_said_at_once(options: list[str], says: str) -> None:
+    done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
+    assert done.exit_code in {2, 4}
+    assert says in done.stderr
+    assert "hint: " in done.stderr
+
+
+def test_a_short_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_TOKEN", "secret")
+    done = CliRunner().invoke(app, ["serve", "--port", "0"])
+    assert done.exit_code == 2
+    assert "KGSPARQL_TOKEN is too short" in done.stderr
+
+
+def test_what_is_vendored_is_what_is_recorded() -> None:
+    import hashlib
+
+    folder = STATIC / "vendor"
+    recorded = json.loads((folder / "vendored.json").read_text(encoding="utf-8"))
+    assert {one["file"] for one in recorded} == {file.name for file in folder.glob("*.js")}
+    for one in recorded:
+        assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"]
+        assert (folder / one["licence_file"]).read_text(encoding="utf-8").count("Permission is hereby granted") == 1

@@ -1,0 +1,186 @@
+"""What a person does on the page, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from kgsparql.serving.app import STATIC
+
+Ask = Callable[[str], None]
+
+SPOUSE = "Who is the spouse of Marie Curie?"
+
+
+def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    assert page.inner_text(".best li bdi") == "Pierre Curie"
+    assert "Marie Curie —spouse→ Pierre Curie" in page.inner_text(".evidence tbody")
+    assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found again"
+    page.click("text=/^\\d+ steps$/")
+    steps = page.locator(".steps > li")
+    assert steps.filter(has_text="linked: 'Marie Curie'").count() == 1
+    first_query = steps.filter(has=page.locator("details")).first
+    first_query.locator("summary").click()
+    assert "SELECT" in page.inner_text(".steps pre >> nth=0")
+
+
+def test_hovering_a_marker_lights_its_nodes_and_its_row_alone(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    page.wait_for_selector(".canvas canvas")
+    page.hover(".best button.marker >> nth=0")
+    page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
+    assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
+    assert page.locator("tbody.lit").get_attribute("data-markers") == "P1"
+    page.hover(".run h2")
+    page.wait_for_function("() => !document.querySelector('.canvas').dataset.litNodes")
+    assert page.locator("tbody.lit").count() == 0
+
+
+def test_a_click_on_a_marker_shows_the_query_that_finds_it(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    page.click(".best button.marker >> nth=0")
+    query = page.inner_text("tbody[data-markers=P1] pre")
+    assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
+
+
+def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask("Where was Bragg born?")
+    before = page.inner_text(".best li bdi >> nth=0")
+    first = page.url
+    page.click(".mention")
+    assert page.locator(".meanings li").count() > 0
+    other = page.inner_text(".meanings li strong >> nth=0")
+    page.click(".meanings li button >> nth=0")
+    page.wait_for_url(lambda url: url != first)
+    page.wait_for_selector(".run:not([aria-busy])")
+    assert page.inner_text(".mention") == "Bragg"
+    assert page.inner_text(".best li bdi >> nth=0") != before
+    page.click(".mention")
+    assert page.inner_text(".meanings > p strong") == other
+
+
+def test_the_examples_are_of_this_graph_and_are_asked_with_a_click(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("#examples li")
+    assert page.locator("#examples li").count() == 4
+    assert "3,534 triples" in page.inner_text("header")
+    page.click("#examples li >> nth=0 >> button")
+    page.wait_for_selector(".run:not([aria-busy])")
+    assert page.locator(".best li").count() > 0
+
+
+def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask("How many Nobel laureates are there?")
+    assert page.inner_text(".said").split()[0] == "74"
+    assert "counted: Nobel laureates = 74" in page.inner_text(".how")
+    assert page.inner_text(".badge") == "answered"
+    page.click("text=+15 more")
+    page.wait_for_function("() => document.querySelector('.drawing').innerText.indexOf('more') < 0")
+
+
+def test_two_methods_answer_side_by_side(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("#beside option >> nth=2", state="attached")
+    page.select_option("#method", "path_ranking")
+    page.select_option("#beside", "mindmap")
+    page.fill("#question", SPOUSE)
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.run:not([aria-busy])').length === 2")
+    left, right = (page.locator(".run").nth(at).bounding_box() for at in (0, 1))
+    assert left is not None
+    assert right is not None
+    assert right["x"] > left["x"]
+    assert page.locator(".state").all_inner_texts()[1].endswith("mindmap")
+    again = page.url
+    page.goto(address)
+    page.goto(again)
+    page.wait_for_function("() => document.querySelectorAll('.run .evidence').length === 2")
+
+
+def test_errors_say_who_failed_and_what_to_do(page: Page, address: str, trouble: list[str]) -> None:
+    page.goto(address)
+    page.fill("#question", "???")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert page.inner_text("#trouble").startswith("the question is empty")
+    page.goto(f"{address}runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "no such run" in page.inner_text("#trouble")
+    assert all("400" in line or "404" in line for line in trouble)  # Chromium writes refusals to its console
+    trouble.clear()
+
+
+def test_no_request_leaves_the_machine_and_the_page_is_light(page: Page, address: str, ask: Ask) -> None:
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    ask(SPOUSE)
+    page.wait_for_selector(".canvas canvas")
+    assert len(asked) > 8
+    assert [url for url in asked if not url.startswith(address)] == []
+    own = [file for file in STATIC.iterdir() if file.is_file()]
+    assert sum(file.stat().st_size for file in own) <= 60_000
+
+
+def test_first_paint_is_there_within_200_ms(page: Page, address: str) -> None:
+    page.goto(address)  # the first one starts a renderer
+    took = []
+    for _ in range(3):
+        page.goto(address)
+        page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+        took.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+    assert min(took) < 200
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address)
+    page.wait_for_selector("#examples li")
+    serious = _serious(page)
+    ask("Where was Bragg born?")
+    page.click(".mention")
+    page.click(".best button.marker >> nth=0")
+    page.click("text=/^\\d+ steps$/")
+    assert serious + _serious(page) == []
+
+
+def _serious(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in {"serious", "critical"}]
+
+
+def test_a_question_is_asked_and_its_evidence_read_with_the_keyboard_alone(page: Page, address: str) -> None:
+    page.goto(address)
+    page.keyboard.type(SPOUSE)  # the box has the focus
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".run:not([aria-busy])")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.best button.marker')"):
+            break
+    page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes === 'Marie Curie|Pierre Curie'")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('tbody[data-markers=P1] summary')")
+    assert page.locator("tbody[data-markers=P1] pre").is_visible()
+
+
+def test_at_200_percent_nothing_is_cut_off(chromium: Browser, address: str) -> None:
+    context = chromium.new_context(viewport={"width": 640, "height": 450}, device_scale_factor=2)
+    page = context.new_page()
+    page.goto(address)
+    page.fill("#question", SPOUSE)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".run:not([aria-busy])")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()

@@ -1,0 +1,380 @@
+"""The SPARQL endpoint that kgsparql serves, asked over HTTP by real clients, by careless ones and by hostile ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pyoxigraph
+import pytest
+import rdflib
+import urllib3
+from rdflib.plugins.stores.sparqlstore import SPARQLStore
+from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
+
+import kgsparql
+from kgsparql.errors import InputError
+from kgsparql.graphs.user_query import FORMATS
+from kgsparql.serving.bounded_queries import BoundedQueries
+from tests.conftest import ROOT
+from tests.serving.conftest import served
+from tests.serving.sparql_server import SparqlServer, sparql_server
+
+NOBEL = ROOT / "fixtures" / "nobel.ttl"
+PEOPLE = ROOT / "fixtures" / "queries" / "people.ttl"
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+COUNT = "SELECT (COUNT(*) AS ?n) { ?s a <http://dbpedia.org/ontology/Person> }"
+CONSTRUCT = "CONSTRUCT { ?s a ?c } WHERE { ?s a ?c . ?s a <http://dbpedia.org/ontology/Person> }"
+FORM = "application/x-www-form-urlencoded"
+QUERY = "application/sparql-query"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SparqlServer]:
+    with sparql_server(kgsparql.open(NOBEL, embedder="none")) as served:
+        yield served
+
+
+@pytest.fixture
+def hurried() -> Iterator[SparqlServer]:
+    """One query at a time, one that waits, 1.5 s each, 5 solutions."""
+    knowledge = kgsparql.open(NOBEL, embedder="none")
+    with sparql_server(knowledge, at_once=1, waiting=1, timeout_s=1.5, max_rows=5) as served:
+        assert served.ask("ASK {}").status == 200  # the graph is loaded
+        yield served
+
+
+def number(body: bytes) -> int:
+    return int(json.loads(body)["results"]["bindings"][0]["n"]["value"])
+
+
+def test_rdflib_asks_the_endpoint_as_it_would_ask_the_file(server: SparqlServer) -> None:
+    file = rdflib.Graph().parse(NOBEL)
+    remote = rdflib.Graph(SPARQLStore(server.url))
+    ordered = "SELECT ?s ?label { ?s a dbo:Scientist ; rdfs:label ?label } ORDER BY ?s ?label"
+    names = {"dbo": "http://dbpedia.org/ontology/", "rdfs": str(rdflib.RDFS)}
+    assert list(remote.query(ordered, initNs=names)) == list(file.query(ordered, initNs=names)) != []
+    assert remote.query("ASK { ?s ?p 'no such thing' }").askAnswer is False
+    assert set(remote.query(CONSTRUCT).graph) == set(file.query(CONSTRUCT).graph)
+    marie = rdflib.URIRef("http://dbpedia.org/resource/Marie_Curie")
+    assert set(remote.triples((marie, None, None))) == set(file.triples((marie, None, None)))
+
+
+def test_sparqlwrapper_gets_each_format_by_get_and_post(server: SparqlServer) -> None:
+    client = SPARQLWrapper(server.url)
+    for method in ("GET", POST):
+        client.setMethod(method)
+        client.setQuery(COUNT)
+        client.setReturnFormat(JSON)
+        assert client.queryAndConvert()["results"]["bindings"][0]["n"]["value"] == "124"
+        client.setReturnFormat(XML)
+        assert "124" in client.queryAndConvert().toxml()
+        client.setReturnFormat(CSV)
+        assert list(csv.reader(io.StringIO(client.queryAndConvert().decode()))) == [["n"], ["124"]]
+    client.setQuery(CONSTRUCT)
+    client.setReturnFormat(TURTLE)
+    triples = rdflib.Graph().parse(data=client.queryAndConvert(), format="turtle")
+    assert set(triples) == set(rdflib.Graph().parse(NOBEL).query(CONSTRUCT).graph)
+
+
+@pytest.mark.parametrize(
+    ("question", "method"),
+    [("Who is the spouse of Marie Curie?", "path_ranking"), ("How many Nobel laureates are there?", "query_plan")],
+)
+def test_kgsparql_answers_over_the_endpoint_as_over_the_file(server: SparqlServer, question: str, method: str) -> None:
+    near, far = (
+        kgsparql.open(source, embedder="none").ask(question, retriever=method) for source in (NOBEL, server.url)
+    )
+    assert near.answers
+    assert [a.term for a in far.answers] == [a.term for a in near.answers]
+    assert far.text == near.text
+
+
+def test_an_endpoint_may_stand_before_another(server: SparqlServer) -> None:
+    with sparql_server(kgsparql.open(server.url, embedder="none")) as second:
+        assert number(second.ask(COUNT).body) == 124
+        assert second.ask("SELECT * { ?s").status == 400
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("", "application/sparql-results+json"),
+        ("*/*", "application/sparql-results+json"),
+        ("application/json", "application/sparql-results+json"),
+        ("application/sparql-results+xml", "application/sparql-results+xml"),
+        ("text/csv;q=0.5, text/tab-separated-values;q=0.6", "text/tab-separated-values; charset=utf-8"),
+        ("text/csv, */*;q=0.1", "text/csv; charset=utf-8"),
+        ("application/sparql-results+json;q=0, */*", "text/csv; charset=utf-8"),
+        ("text/html, application/pdf", ""),
+        ("text/turtle", ""),
+        ("text/csv;q=much", ""),
+    ],
+)
+def test_a_select_is_written_as_the_client_likes_it_best(server: SparqlServer, accept: str, media_type: str) -> None:
+    reply = server.ask(COUNT, accept)
+    if media_type:
+        assert (reply.status, reply.headers["content-type"]) == (200, media_type)
+        assert reply.headers["vary"] == "Accept"
+    else:
+        assert reply.status == 406
+        assert "application/sparql-results+json" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("media_type", "form"),
+    [
+        ("text/turtle", "turtle"),
+        ("application/n-triples", "nt"),
+        ("application/trig", "trig"),
+        ("application/ld+json", "json-ld"),
+        ("application/rdf+xml", "xml"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
+@pytest.mark.parametrize("query", [CONSTRUCT, "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"])
+def test_triples_are_the_same_in_each_format(server: SparqlServer, media_type: str, form: str, query: str) -> None:
+    reply, expected = server.ask(query, media_type), server.ask(query, "application/n-triples")
+    assert reply.headers["content-type"].startswith(media_type)
+    read = rdflib.Dataset()
+    read.parse(data=reply.text, format=form)
+    triples = {(s, p, o) for s, p, o, _ in read.quads()}
+    assert triples == set(rdflib.Graph().parse(data=expected.text, format="nt"))
+    assert triples
+
+
+def posted(body: str | bytes, kind: str = FORM, target: str = "/sparql") -> tuple[str, str, bytes, str]:
+    return "POST", target, body if isinstance(body, bytes) else body.encode(), kind
+
+
+W3C = [  # the cases of the protocol's test suite that a read-only endpoint over one dataset can have
+    ("query via GET", ("GET", "/sparql?query=ASK%20%7B%7D", b"", ""), 200),
+    ("query via POST of a form", posted("query=ASK%20%7B%7D"), 200),
+    ("query via POST directly", posted("ASK {}", QUERY), 200),
+    ("a form with a character set", posted("query=ASK%20%7B%7D", FORM + "; charset=UTF-8"), 200),
+    ("more than one query", ("GET", "/sparql?query=ASK%20%7B%7D&query=ASK%20%7B%7D", b"", ""), 400),
+    ("a query in the body and in the URL", posted("ASK {}", QUERY, "/sparql?query=ASK%20%7B%7D"), 400),
+    ("a POST without a type", posted("query=ASK%20%7B%7D", ""), 415),
+    ("a POST of another type", posted("ASK {}", "text/plain"), 415),
+    ("a query that is not UTF-8", posted("ASK { ?s ?p 'é' }".encode("utf-16"), QUERY), 400),
+    ("a form that is not UTF-8", posted("query=%E9"), 400),
+    ("no query", posted("something=else"), 400),
+    ("an empty query", ("GET", "/sparql?query=", b"", ""), 400),
+    ("a wrong query", posted("ASK {", QUERY), 400),
+    ("a method that is none", ("PUT", "/sparql?query=ASK%20%7B%7D", b"", ""), 405),
+    ("DELETE", ("DELETE", "/sparql", b"", ""), 405),
+    ("a default graph", ("GET", "/sparql?query=ASK%20%7B%7D&default-graph-uri=http%3A%2F%2Fe.org", b"", ""), 400),
+    ("a named graph", posted("query=ASK%20%7B%7D&named-graph-uri=http%3A%2F%2Fe.org"), 400),
+    ("an update via GET", ("GET", "/sparql?update=CLEAR%20ALL", b"", ""), 403),
+    ("an update via POST of a form", posted("update=CLEAR%20ALL"), 403),
+    ("an update via POST directly", posted("CLEAR ALL", "application/sparql-update"), 403),
+    ("an update as a query", posted("INSERT DATA { <a:a> <a:b> 1 }", QUERY), 403),
+    ("too many parameters", posted("&".join(f"a{i}=1" for i in range(200))), 400),
+]
+
+
+@pytest.mark.parametrize(("request_", "status"), [case[1:] for case in W3C], ids=[case[0] for case in W3C])
+def test_the_protocol(server: SparqlServer, request_: tuple[str, str, bytes, str], status: int) -> None:
+    method, target, body, kind = request_
+    reply = server.send(method, target, body, **({"Content_Type": kind} if kind else {}))
+    assert reply.status == status, reply.text
+    if status == 200:
+        assert json.loads(reply.body)["boolean"] is True
+    else:
+        assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+        assert reply.text.strip()
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: expected"),
+        ("SELECT * { ?s nosuch:p ?o }", 400, "line 1:15: the prefix nosuch: is not declared"),
+        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", 403, "SERVICE is not run here"),
+        ("SELECT * { S\\u0045RVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", 403, "SERVICE"),
+        ("LOAD <http://127.0.0.1:1/>", 403, "LOAD is not run here"),
+        ("SELECT * FROM <http://e.org/> { ?s ?p ?o }", 403, "FROM is not run here"),
+        ("SELECT * { ?a (<e:p>)* ?b }", 403, "both ends free"),
+        ("ASK { FILTER(" + "(" * 5_000 + "1" + ")" * 5_000 + ") }", 400, "nested"),
+        ("ASK { " + "{" * 2_500 + "}" * 2_500 + " }", 400, "nested"),
+    ],
+)
+def test_what_is_not_run_is_said_with_its_place(server: SparqlServer, query: str, status: int, said: str) -> None:
+    reply = server.send("POST", "/sparql", query.encode(), Content_Type=QUERY)
+    assert reply.status == status, reply.text
+    if said != "nested":
+        assert said in reply.text
+    assert number(server.ask(COUNT).body) == 124
+
+
+@pytest.mark.parametrize("kind", [FORM, QUERY])
+def test_a_body_of_ten_megabytes_is_refused(server: SparqlServer, kind: str) -> None:
+    body = b"query=" + b"#" * 10_000_000
+    assert server.send("POST", "/sparql", body, Content_Type=kind).status == 413
+    assert server.send("POST", "/sparql", b"#" * 2_000_000, Content_Type=QUERY).status == 413  # read, and too long
+    assert number(server.ask(COUNT).body) == 124
+
+
+def test_head_has_the_headers_of_get_and_options_names_the_methods(server: SparqlServer) -> None:
+    got, head = server.ask(COUNT), server.ask(COUNT, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"] == str(len(got.body))
+    options = server.send("OPTIONS", "/sparql", Origin="http://e.org")
+    assert (options.status, options.headers["allow"]) == (204, "GET, HEAD, POST, OPTIONS")
+    assert not [name for name in (*options.headers, *got.headers) if name.startswith("access-control")]
+
+
+def test_twenty_clients_at_once_are_all_answered(server: SparqlServer) -> None:
+    with ThreadPoolExecutor(20) as clients:
+        replies = list(clients.map(lambda _: server.ask(COUNT), range(100)))
+    assert [(reply.status, number(reply.body)) for reply in replies] == [(200, 124)] * 100
+
+
+def test_an_endless_query_is_killed_at_its_limit_and_the_next_is_answered(hurried: SparqlServer) -> None:
+    (worker,) = hurried.queries._workers
+    first, began = worker.pid, time.monotonic()
+    reply = hurried.ask(ENDLESS)
+    assert reply.status == 504
+    assert "stopped after 1.5 s" in reply.text
+    assert "--max-seconds" not in reply.text
+    assert time.monotonic() - began < 4
+    assert worker.pid != first
+    assert number(hurried.ask(COUNT).body) == 124
+
+
+def test_too_many_at_once_are_told_to_come_back(hurried: SparqlServer) -> None:
+    with ThreadPoolExecutor(6) as clients:
+        replies = list(clients.map(lambda _: hurried.ask(ENDLESS), range(6)))
+    statuses = [reply.status for reply in replies]
+    assert set(statuses) <= {503, 504}
+    assert statuses.count(503) >= 4
+    assert all(int(reply.headers["retry-after"]) > 0 for reply in replies if reply.status == 503)
+    assert number(hurried.ask(COUNT).body) == 124
+
+
+def test_a_client_that_goes_away_kills_its_query() -> None:
+    with sparql_server(kgsparql.open(NOBEL, embedder="none"), at_once=1, timeout_s=60) as served:
+        assert served.ask("ASK {}").status == 200
+        (worker,) = served.queries._workers
+        first, connection = worker.pid, served.connection()
+        connection.request("GET", "/sparql?" + urlencode({"query": ENDLESS}))
+        time.sleep(0.5)
+        assert worker.pid == first
+        connection.close()
+        began = time.monotonic()
+        assert number(served.ask(COUNT).body) == 124
+        assert time.monotonic() - began < 5
+        assert worker.pid != first
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
+def test_a_cut_result_says_so_in_its_headers_and_where_there_is_room_in_its_body(hurried: SparqlServer) -> None:
+    for media_type, start in (
+        ("application/sparql-results+json", b'{"incomplete":"solutions: at most 5 taken'),
+        ("application/sparql-results+xml", b'<?xml version="1.0"?><!-- incomplete: solutions: at most 5 taken'),
+        ("text/csv", b"s"),
+        ("text/tab-separated-values", b"?s"),
+    ):
+        reply = hurried.ask("SELECT ?s { ?s ?p ?o }", media_type)
+        assert reply.headers["x-sparql-maxrows"] == "5"
+        assert "at most 5 taken" in reply.headers["x-kgsparql-cut"]
+        assert reply.body.startswith(start)
+    for media_type, form in (("text/turtle", "turtle"), ("application/rdf+xml", "xml"), ("application/trig", "trig")):
+        reply = hurried.ask(CONSTRUCT, media_type)
+        assert "incomplete: triples: at most 5 taken" in reply.text
+        assert len(rdflib.Dataset().parse(data=reply.text, format=form)) == 5
+    whole = hurried.ask("SELECT ?s { ?s ?p ?o } LIMIT 5")
+    assert "x-kgsparql-cut" not in whole.headers
+    assert b"incomplete" not in whole.body
+
+
+def test_clients_still_read_a_cut_result_and_kgsparql_notices(hurried: SparqlServer) -> None:
+    assert len(rdflib.Graph(SPARQLStore(hurried.url)).query("SELECT ?s { ?s ?p ?o }")) == 5
+    json_ = hurried.ask("SELECT ?s { ?s ?p ?o }", "application/json").body
+    assert len(list(pyoxigraph.parse_query_results(json_, format=pyoxigraph.QueryResultsFormat.JSON))) == 5
+    remote = kgsparql.open(hurried.url, embedder="none").graph
+    assert "stopped at 5 solutions" in remote.select(kgsparql.Query.load("index_predicates")).cut
+
+
+def test_without_a_query_the_endpoint_describes_itself(server: SparqlServer) -> None:
+    pyshacl = pytest.importorskip("pyshacl")
+    shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
+    reply = server.send(Accept="application/rdf+xml;q=0.1, text/turtle")
+    described = rdflib.Graph().parse(data=reply.text, format="turtle")
+    assert pyshacl.validate(described, shacl_graph=shapes)[0]
+    sd = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")
+    (service,) = described.subjects(rdflib.RDF.type, sd.Service)
+    assert list(described.objects(service, sd.endpoint)) == [rdflib.URIRef(server.url)]
+    assert (service, sd.feature, sd.UnionDefaultGraph) in described
+    claimed = {str(form).rpartition("/")[2] for form in described.objects(service, sd.resultFormat)}
+    assert len(claimed) == len([f for form in ("SELECT", "CONSTRUCT") for f in FORMATS[form] if f != "table"])
+    assert str(ROOT) not in reply.text
+    as_xml = server.send(Accept="application/rdf+xml")
+    assert set(rdflib.Graph().parse(data=as_xml.text, format="xml")) == set(described)
+    assert server.send(Accept="text/html").status == 406
+
+
+def test_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
+    graph = tmp_path / "odd.nt"
+    graph.write_text('<http://e.org/a> <http://e.org/1> "bell \\u0007" .\n', encoding="utf-8")
+    with sparql_server(kgsparql.open(graph, embedder="none")) as served:
+        for query, accept in (
+            ("SELECT * { ?s ?p ?o }", "application/sparql-results+xml"),
+            ("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", "application/rdf+xml"),
+            ("CONSTRUCT { ?s ?p 1 } { ?s ?p ?o }", "application/rdf+xml"),
+        ):
+            reply = served.ask(query, accept)
+            assert reply.status == 406, reply.text
+            assert served.ask(query, accept + ";q=.1, application/json").status == 200
+
+
+def test_labels_are_data_in_every_format(tmp_path: Path) -> None:
+    label = "</literal><script>alert(1)</script> ]]> \u202e \"'&"
+    graph = tmp_path / "hostile.nt"
+    graph.write_text(str(pyoxigraph.Quad(pyoxigraph.NamedNode("http://e.org/a"), pyoxigraph.NamedNode("http://e.org/p"), pyoxigraph.Literal(label))) + " .\n", encoding="utf-8")  # fmt: skip  # noqa: E501
+    with sparql_server(kgsparql.open(graph, embedder="none")) as served:
+        for kind in ("json", "xml"):
+            reply = served.ask("SELECT ?o { ?s ?p ?o }", f"application/sparql-results+{kind}")
+            (row,) = rdflib.query.Result.parse(io.BytesIO(reply.body), format=kind)
+            assert str(row[0]) == label
+            assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_store_and_a_graph_in_memory_are_served_too() -> None:
+    in_memory = pyoxigraph.Store()
+    in_memory.load(path=str(PEOPLE), format=pyoxigraph.RdfFormat.TURTLE)
+    with sparql_server(kgsparql.open(in_memory, embedder="none")) as served:
+        assert number(served.ask("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").body) == 34
+
+
+def test_several_graphs_as_one_are_refused(server: SparqlServer) -> None:
+    with pytest.raises(InputError, match="one graph"):
+        BoundedQueries(kgsparql.open(PEOPLE, server.url, embedder="none"))
+
+
+def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path) -> None:
+    for options, path in ((("--sparql-only",), ""), (("--no-model",), "sparql")):
+        with served(tmp_path, *options, "-k", NOBEL, "-q") as address:
+            url = address + path
+            assert url.endswith("/sparql")
+            assert (
+                len(rdflib.Graph(SPARQLStore(url)).query("SELECT ?s { ?s a <http://dbpedia.org/ontology/Book> }")) == 20
+            )
+            page = urllib3.request("GET", address.removesuffix("sparql"))
+            assert page.status == (404 if not path else 200)
+            for headers in ({"Host": "e.org"}, {"Origin": "http://e.org"}):
+                assert urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers=headers).status in {403, 421}
+
+
+def test_another_address_needs_a_token(tmp_path: Path) -> None:
+    token = "a-token-of-the-tests"  # noqa: S105
+    with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", KGSPARQL_TOKEN=token) as url:
+        asked = f"{url}?query=ASK%7B%7D"
+        assert urllib3.request("GET", asked).status == 401
+        assert urllib3.request("GET", asked, headers={"Authorization": f"Bearer {token}"}).status == 200
