@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import FIXTURES, ROOT
+from tests.endpoints.servers import ALL_ENGINES
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -68,10 +69,11 @@ def address(serving_cache: Path) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # for longer it would keep an event loop, which asynchronous tests cannot start beside
 def chromium() -> Iterator[Browser]:
     if not CHROMIUM.is_file():
-        pytest.skip("there is no Chromium on this machine: apt-get install chromium")
+        without = pytest.fail if os.environ.get(ALL_ENGINES) else pytest.skip
+        without("there is no Chromium on this machine: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield browser
