@@ -91,9 +91,9 @@ def tools(toolbox: Toolbox) -> list[StructuredTool]:
     """The tools of a graph; a result is JSON for the model, and the object itself as the artifact.
 
     >>> import kgsparql
-    >>> with kgsparql.tools(kgsparql.open("fixtures/nobel.ttl", embedder="none")) as toolbox:
-    ...     find = tools(toolbox)[1]
-    ...     find.name, find.invoke({"text": "Warsaw", "limit": 1})[:44]
+    >>> toolbox = kgsparql.tools(kgsparql.open("fixtures/nobel.ttl", embedder="none"))
+    >>> find = tools(toolbox)[1]
+    >>> find.name, find.invoke({"text": "Warsaw", "limit": 1})[:44]
     ('find', '{"found": [{"term": "<http://dbpedia.org/res')
     """
     return [

@@ -42,7 +42,7 @@ def _method_options(command: str, given: Mapping[str, Any], values: dict[str, An
         values.pop("method.name", None)
         values.pop("method.preset", None)
         return []
-    return [f"{name}={_word(value)}" for name, value in options.items()] if command == "ask" else []
+    return [f"{name}={_word(value)}" for name, value in options.items()] if command in {"ask", "serve", "mcp"} else []
 
 
 def _as_typed(key: str, value: Any) -> Any:

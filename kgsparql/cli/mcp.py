@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import socket
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,15 +10,15 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, serve_app, token_for
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
-from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.serving.tools import Toolbox
+    import socket
 
-_TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
+    from kgsparql.serving.tools import Toolbox
 
 
 @c.command
@@ -34,7 +32,7 @@ def mcp(
         typer.Option(
             "--host",
             metavar="ADDRESS",
-            help=f"With --http: another address than this machine's own; needs {_TOKEN_VARIABLE}, or makes a token.",
+            help=f"With --http: another address than this machine's own; needs {TOKEN_VARIABLE}, or makes a token.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -63,16 +61,16 @@ def mcp(
     load(retriever, options)  # a wrong name or option is said before a graph is loaded
     if "-" in graph.sources:
         raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
-    token = _token(host) if http else ""
+    token = token_for(host) if http else ""
     with ExitStack() as stack:
-        listening = stack.enter_context(_listening(host, port)) if http else None
+        listening = stack.enter_context(listening_at(host, port)) if http else None
         opened_model = model.opened()
         if opened_model is not None:
             stack.enter_context(opened_model)
         opened = graph.opened(languages=c.languages(lang), embedder=embedder, fresh=model.fresh)
         knowledge = stack.enter_context(opened)
         asking = AskOptions(retriever=retriever, options=options, budget=limits.budget(), model=opened_model)
-        toolbox = stack.enter_context(Toolbox(knowledge, asking))
+        toolbox = Toolbox(knowledge, asking)
         if listening is None:
             serve_stdio(toolbox)
         else:
@@ -86,46 +84,11 @@ def _check_installed() -> None:
         raise OptionError("the package mcp is not installed", hint="pip install 'kgsparql[mcp]'") from error
 
 
-def _token(host: str) -> str:
-    """The token that requests need: from the environment, else one made for an address that others can reach."""
-    from kgsparql.serving.mcp import LOOPBACK
-
-    given = os.environ.get(_TOKEN_VARIABLE, "")
-    if given and (len(given) < 16 or not all(char.isascii() and (char.isalnum() or char in "-_") for char in given)):
-        raise OptionError(
-            f"{_TOKEN_VARIABLE} is too short, or has other characters", hint="16 or more of A-Z a-z 0-9 - _"
-        )
-    return given or ("" if host in LOOPBACK else secrets.token_urlsafe(24))
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there, so that a port that is taken is said before anything else."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen()  # who reads the address may connect at once, and waits
-    except OSError as error:
-        raise InputError(
-            f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}",
-            hint="another port: --port 8001, or --port 0 for one that is free",
-        ) from error
-    return made
-
-
 def _serve_http(toolbox: Toolbox, listening: socket.socket, host: str, token: str) -> None:
-    """Serve until Ctrl-C."""
-    import uvicorn
-
     from kgsparql.serving.mcp import http_app
 
-    shown = f"[{host}]" if ":" in host else host
-    c.write(f"http://{shown}:{listening.getsockname()[1]}/mcp", None)
-    if token and _TOKEN_VARIABLE not in os.environ:
+    port = listening.getsockname()[1]
+    c.write(f"{address_of(host, port)}/mcp", None)
+    if token and TOKEN_VARIABLE not in os.environ:
         c.say(f"every request needs: Authorization: Bearer {token}")
-    settings = uvicorn.Config(
-        http_app(toolbox, host=host, token=token), log_level="warning", access_log=False, server_header=False,
-        limit_concurrency=256, timeout_graceful_shutdown=1,
-    )  # fmt: skip
-    uvicorn.Server(settings).run(sockets=[listening])
+    serve_app(http_app(toolbox, host=host, port=port, token=token), listening)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import threading
 from collections.abc import Callable
@@ -22,10 +21,11 @@ from mcp.shared.exceptions import MCPError
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, Event
 from kgsparql.rdf.terms import printable
+from kgsparql.serving.guards import Guard
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox, error_text, to_json
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
 INFO_URI = "kgsparql://info"
 """The resource that says what the graph holds."""
@@ -98,36 +98,14 @@ def serve_stdio(toolbox: Toolbox) -> None:
     anyio.run(serve)
 
 
-def http_app(toolbox: Toolbox, *, host: str, token: str = "") -> ASGIApp:
-    """The streamable HTTP transport at ``/mcp``, as an ASGI application.
-
-    A request whose ``Host`` or ``Origin`` is not of this machine is refused where this machine alone is served; where
-    others are, every request needs the token, as a bearer.
+def http_app(toolbox: Toolbox, *, host: str, port: int, token: str = "") -> ASGIApp:
+    """The streamable HTTP transport at ``/mcp``, as an ASGI application, behind the same guard as the page.
 
     :param host: the address that it is bound to.
     """
-    is_local = host in LOOPBACK
-    checked = None if is_local else TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app = make_server(toolbox).streamable_http_app(host="127.0.0.1", transport_security=checked)
-    return _with_token(app, token) if token else app
-
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def _with_token(app: ASGIApp, token: str) -> ASGIApp:
-    expected = f"Bearer {token}".encode()
-
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope["headers"]).get(b"authorization", b"") if scope["type"] == "http" else expected
-        if hmac.compare_digest(given, expected):
-            await app(scope, receive, send)
-            return
-        headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain; charset=utf-8")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"a token is needed: Authorization: Bearer TOKEN\n"})
-
-    return guarded
+    guarded_here = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = make_server(toolbox).streamable_http_app(host=host, transport_security=guarded_here)
+    return Guard(app, host=host, port=port, token=token)
 
 
 def _described(tool: Tool) -> types.Tool:

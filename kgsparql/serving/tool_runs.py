@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, ignore
@@ -15,8 +14,7 @@ from kgsparql.events import Emit
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
-from kgsparql.graphs.protocols import within
+from kgsparql.graphs.protocols import members_of, within
 from kgsparql.linking.words import words
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import Term, normalised, printable
@@ -25,9 +23,6 @@ from kgsparql.serving import tool_results as r
 from kgsparql.serving.tool_answers import ask_result, joined, long_query_note, query_text, said_of_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kgsparql.graphs.user_query import QueryResult, QueryWorker
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
@@ -37,7 +32,6 @@ _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
 )
-_OF_OPEN = ("format", "base", "encoding", "skip_bad", "context", "cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +51,6 @@ class ToolRuns:
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions) -> None:
         self._knowledge = knowledge
         self._asking = asking
-        self._worker: QueryWorker | None = None
-
-    def close(self) -> None:
-        """End the process that queries run in."""
-        if self._worker is not None:
-            self._worker.close()
 
     def ask(self, given: p.AskParameters, call: ToolCall) -> r.AskResult:
         """An answer with its evidence."""
@@ -159,10 +147,11 @@ class ToolRuns:
 
     def query(self, given: p.QueryParameters, call: ToolCall) -> r.QueryToolResult:
         """The result of a checked query."""
-        from kgsparql.graphs.user_query import check
-
-        checked = check(given.sparql, prefixes=self._knowledge.prefixes)
-        result = self._run(checked, timeout_s=given.max_seconds, max_rows=given.limit, cancel=call.cancel)
+        if len(members_of(self._knowledge.graph)) > 1:
+            raise InputError("a query of your own runs on one graph", hint="ask, find, show and paths take several")
+        result = self._knowledge.query(
+            given.sparql, timeout_s=given.max_seconds, max_rows=given.limit, cancel=call.cancel
+        )
         solutions = result.solutions
         rows = [[solution.get(name) for name in solutions.variables] for solution in solutions]
         terms = [term for row in rows for term in row if term is not None]
@@ -199,23 +188,6 @@ class ToolRuns:
         known = self._knowledge
         graph = within(known.graph, Usage(self._asking.budget, cancel=call.cancel))
         return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
-
-    @cached_property
-    def _run(self) -> Callable[..., QueryResult]:
-        """The function that runs a query: at the endpoint, or in a process that can be killed."""
-        from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
-
-        graph, opened = self._knowledge.graph, self._knowledge.opened_with
-        if isinstance(graph, EndpointGraph):
-            return partial(run_on_endpoint, graph)
-        if not isinstance(graph, OxigraphGraph):
-            raise InputError("a query of your own runs on one graph", hint="ask, find, show and paths take several")
-        if opened is None:
-            self._worker = QueryWorker(graph.store)
-        else:
-            options = {name: opened[name] for name in _OF_OPEN if name in opened}
-            self._worker = QueryWorker(opened["sources"], options=options)
-        return self._worker.run
 
 
 def _more(what: str, shown: int, limit: int, *, has_more: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -146,7 +146,7 @@ TOOLS: tuple[Tool, ...] = (
 
 
 class Toolbox:
-    """The tools of one graph, ready to be called; close it when done.
+    """The tools of one graph, ready to be called.
 
     :ivar tools: what there is.
     """
@@ -156,16 +156,6 @@ class Toolbox:
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions | None = None) -> None:
         self.name = knowledge.graph.name
         self._runs = ToolRuns(knowledge, asking or AskOptions())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the process that queries run in, if there is one."""
-        self._runs.close()
 
     def tool(self, name: str) -> Tool:
         """The tool of a name.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,8 +45,8 @@ def test_a_document_has_the_triples_and_the_query_that_finds_them_again() -> Non
     assert known["triples"] == [[f"<{dbr}Marie_Curie>", f"<{dbo}birthPlace>", f"<{dbr}Warsaw>"]]
     assert (document.id, known["marker"], known["kind"]) == ("P1", "P1", "path")
     assert known["score"] > 0
-    with kgsparql.tools(KNOWLEDGE) as toolbox:
-        again = toolbox.call_tool("query", {"sparql": known["query"]})
+    toolbox = kgsparql.tools(KNOWLEDGE)
+    again = toolbox.call_tool("query", {"sparql": known["query"]})
     assert [row[0]["label"] for row in again["rows"]] == ["Warsaw"]
     json.dumps(known)
 
@@ -60,9 +59,8 @@ def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> Non
 
 
 @pytest.fixture
-def by_name() -> Iterator[dict[str, Any]]:
-    with kgsparql.tools(KNOWLEDGE) as toolbox:
-        yield {tool.name: tool for tool in tools(toolbox)}
+def by_name() -> dict[str, Any]:
+    return {tool.name: tool for tool in tools(kgsparql.tools(KNOWLEDGE))}
 
 
 def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
@@ -76,11 +74,11 @@ def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
 
 
 def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -> None:
-    with kgsparql.tools(KNOWLEDGE) as toolbox:
-        for own in toolbox.openai():
-            theirs = convert_to_openai_tool(by_name[own["function"]["name"]])["function"]
-            assert theirs["description"] == own["function"]["description"]
-            assert [*theirs["parameters"]["properties"]] == [*own["function"]["parameters"]["properties"]]
+    toolbox = kgsparql.tools(KNOWLEDGE)
+    for own in toolbox.openai():
+        theirs = convert_to_openai_tool(by_name[own["function"]["name"]])["function"]
+        assert theirs["description"] == own["function"]["description"]
+        assert [*theirs["parameters"]["properties"]] == [*own["function"]["parameters"]["properties"]]
 
 
 def test_without_langchain_the_error_says_how_to_get_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -31,22 +31,13 @@ CALLS = {
 
 
 @pytest.fixture(scope="module")
-def toolbox() -> Iterator[kgsparql.Toolbox]:
-    with kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")) as made:
-        yield made
+def toolbox() -> kgsparql.Toolbox:
+    return kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"))
 
 
 @pytest.fixture
-def toolbox_of(graph_of: Callable[..., OxigraphGraph]) -> Iterator[Callable[[str], kgsparql.Toolbox]]:
-    made: list[kgsparql.Toolbox] = []
-
-    def make(turtle: str) -> kgsparql.Toolbox:
-        made.append(kgsparql.tools(kgsparql.KnowledgeBase(graph_of(turtle), embedder=None)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+def toolbox_of(graph_of: Callable[..., OxigraphGraph]) -> Callable[[str], kgsparql.Toolbox]:
+    return lambda turtle: kgsparql.tools(kgsparql.KnowledgeBase(graph_of(turtle), embedder=None))
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -163,5 +154,5 @@ def test_texts_of_the_graph_are_short_and_have_no_control_characters(
 def test_a_query_sees_what_was_added_to_a_store_of_python(tmp_path: Path) -> None:
     rdflib = pytest.importorskip("rdflib")
     graph = rdflib.Graph().parse(data="<http://e.org/a> <http://e.org/p> 1 .", format="turtle")
-    with kgsparql.tools(kgsparql.open(graph, embedder="none")) as toolbox:
-        assert toolbox.call_tool("query", {"sparql": "ASK { <http://e.org/a> ?p 1 }"})["boolean"]
+    toolbox = kgsparql.tools(kgsparql.open(graph, embedder="none"))
+    assert toolbox.call_tool("query", {"sparql": "ASK { <http://e.org/a> ?p 1 }"})["boolean"]
