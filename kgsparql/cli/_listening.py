@@ -63,6 +63,8 @@ def address_of(host: str, port: int) -> str:
 
 def serve_app(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
+    import logging
+
     import uvicorn
 
     settings = uvicorn.Config(
@@ -70,5 +72,8 @@ def serve_app(app: ASGIApp, listening: socket.socket) -> None:
         timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=32_768,
     )  # fmt: skip
     sys.setswitchinterval(_SWITCH_S)
+    server = uvicorn.Server(settings)
+    # After a second Ctrl-C what is cancelled is no error of anybody's.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.force_exit)
     with suppress(KeyboardInterrupt):  # how a server is stopped
-        uvicorn.Server(settings).run(sockets=[listening])
+        server.run(sockets=[listening])

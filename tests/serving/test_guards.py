@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +20,7 @@ from typer.testing import CliRunner
 
 from kgsparql.cli import app
 from kgsparql.serving.app import STATIC
+from tests.conftest import ROOT
 from tests.serving.conftest import NOBEL, served
 
 JSON = {"content-type": "application/json"}
@@ -192,3 +199,21 @@ def test_what_is_vendored_is_what_is_recorded() -> None:
     for one in recorded:
         assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"]
         assert (folder / one["licence_file"]).read_text(encoding="utf-8").count("Permission is hereby granted") == 1
+
+
+def test_a_second_ctrl_c_ends_the_server_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kgsparql", "serve", "--port", "0", "--no-model", "-q", "-k", str(NOBEL)]
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*command, "--embedder", "none"], cwd=ROOT, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with socket.create_connection(("127.0.0.1", int(address.rstrip("/").rpartition(":")[2]))):  # it is waited for
+            time.sleep(0.5)  # the server has taken the connection
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)  # two signals at once are one
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=20)
+    assert "Traceback" not in told
