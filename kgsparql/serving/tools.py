@@ -198,10 +198,10 @@ def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
     """The tools of a graph, for a program that gives them to a model; options are those of :class:`AskOptions`.
 
     >>> import kgsparql
-    >>> with tools(kgsparql.open("fixtures/nobel.ttl", embedder="none")) as box:
-    ...     box.openai()[1]["function"]["name"]
-    ...     box.call_tool("find", {"text": "Marie Curie", "limit": 1})["found"][0]["term"]
+    >>> box = tools(kgsparql.open("fixtures/nobel.ttl", embedder="none"))
+    >>> box.openai()[1]["function"]["name"]
     'find'
+    >>> box.call_tool("find", {"text": "Marie Curie", "limit": 1})["found"][0]["term"]
     '<http://dbpedia.org/resource/Marie_Curie>'
     """
     return Toolbox(knowledge, AskOptions(**options))
