@@ -446,14 +446,17 @@ def test_a_file_without_a_profile_and_no_file_are_errors(file: Path) -> None:
     assert not open_graph(str(data)).is_remote, "a file needs no profile"
 
 
-def test_the_profile_that_the_readme_shows_is_one(file: Path) -> None:
-    (text,) = re.findall(r"```turtle\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+PAGE = ROOT / "docs" / "endpoints.md"
+
+
+def test_the_profile_that_the_docs_show_is_one(file: Path) -> None:
+    (text,) = re.findall(r"```turtle\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     file.write_text(text)
     shown = known_endpoints().named("ours")
     assert shown is not None
     assert (shown.engine, shown.chunk_size, shown.text_search, shown.has_union) == ("GraphDB", 50, "graphdb", True)
 
 
-def test_the_readme_names_every_alias() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_docs_name_every_alias() -> None:
+    text = PAGE.read_text(encoding="utf-8")
     assert [alias for alias in known_endpoints().aliases if f"`{alias}`" not in text.replace("`-k ", "`")] == []

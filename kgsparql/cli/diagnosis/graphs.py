@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NAMED = 3
 """Files of a store that are named."""
 
-_OWN_PROFILE = "if you know it, say so in a profile of your own: README, Endpoints"
+_OWN_PROFILE = "if you know it, say so in a profile of your own: docs/endpoints.md"
 
 
 def url_of(source: str) -> str:
@@ -218,7 +218,7 @@ def _labels(graph: EndpointGraph, timeout_s: float) -> Check:
         return Check("labels", "absent", f"cannot be counted ({error.message}): {looked_up}", _slice(graph))
     number = int(getattr(found[0]["count"], "value", 0)) if found.complete and len(found) else 0
     if not number:
-        hint = "name the entities: -e IRI; or say in a profile which predicates are labels: README, Endpoints"
+        hint = "name the entities: -e IRI; or say in a profile which predicates are labels: docs/endpoints.md"
         return Check("labels", "absent", "none by the predicates that are known", hint)
     if number <= REMOTE_ROWS:
         return Check("labels", "ok", f"{number:,}, few enough to be read once and kept")
