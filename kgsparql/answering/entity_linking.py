@@ -8,6 +8,7 @@ from shlex import quote
 
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_as
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity, mention_in
@@ -89,9 +90,9 @@ class EntityLinking:
         if links:
             for name, near in linker.unlinked_names(question, links, mentions):
                 meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
-                yield Note("missing_name", f"not found in the graph: {printable(name, 80)!r}{meant}", name)
+                yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
         elif looked_for := linker.looked_for(question):
-            yield Note("missing_name", _not_found(looked_for, linker, question))
+            yield Note(MISSING_NAME, _not_found(looked_for, linker, question))
         yield from (Note("labels", line) for line in linker.notes(links))
 
     def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:

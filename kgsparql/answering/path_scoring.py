@@ -17,7 +17,7 @@ from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import BM25Ranker, Ranker
-from kgsparql.linking.roles import asked_way
+from kgsparql.linking.roles import asked_way, phrase_around
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Term
 
@@ -26,7 +26,7 @@ _SAME_WORDS = 0.9
 
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
 
-_OTHER_WAY = 1.0  # taken off a path whose first step goes along its predicate the other way than the question says
+_OTHER_WAY = 1.0  # taken off for each of the first two steps that goes along its predicate the other way than is asked
 
 _DATE = "date year"  # the kind of literals that are dates
 _ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects which asks when
@@ -108,9 +108,9 @@ def path_scores(
     if not (weights.nested or weights.arrow or weights.reversed):
         worded = ()
     scores = path_features(question, paths, labels, ranker, worded=worded) @ weights.signed
-    first = [p.path.steps[0] for p in paths]
-    other_way = {step: goes_other_way(question, step, labels) for step in set(first)}
-    scores -= _OTHER_WAY * np.array([other_way[step] for step in first])
+    starts = [p.path.steps[:2] for p in paths]
+    other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
+    scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
     return scores - _off_for_dates(question, paths)
 
 
@@ -123,10 +123,15 @@ def _off_for_dates(question: ScoredQuestion, paths: Sequence[WordedPath]) -> NDA
     return np.where(leads_to_dates, _OTHERS_DATE * (lengths - 1), _NO_DATE)
 
 
-def goes_other_way(question: ScoredQuestion, step: Step, labels: Mapping[Term, str]) -> bool:
-    """Whether a step from what the question is about goes along its predicate the other way than the question says."""
-    way = asked_way(question.question, question.about, labels[step.predicate]) if question.about else ""
-    return bool(way) and way != step.direction
+def steps_other_way(question: ScoredQuestion, steps: Sequence[Step], labels: Mapping[Term, str]) -> list[Step]:
+    """The first two steps from what the question is about that go along their predicates the other way than it says."""
+    about, found = question.about, []
+    for step in steps[:2]:
+        way = asked_way(question.question, about, labels[step.predicate]) if about else ""
+        if way and way != step.direction:
+            found.append(step)
+        about = phrase_around(question.question, about) if about else None
+    return found
 
 
 def path_features(

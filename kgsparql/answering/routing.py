@@ -10,8 +10,12 @@ from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.running import Computed
+from kgsparql.plans.type_check import terms_in
+from kgsparql.rdf.terms import Literal, normalised
 
 AUTO = "auto"
 _MOST_LEFT = 0.34
@@ -42,16 +46,21 @@ class Routed(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """What a plan comes to that accounts for all that is asked; else paths, beside a plan that leaves little out.
 
+        A plan is also made where a name is no label: it may be a value, as the town of an address.
         At an endpoint nothing is computed by itself: plans are made with more queries than its manners allow.
         """
-        is_computed = read_cues(session.own_words).is_any and not is_foreign(session.own_words)
-        if not is_computed or session.chooser is not None or not session.graph.is_one_local_graph:
+        is_asked = read_cues(session.own_words).is_any
+        unfound = session.notes.causes(MISSING_NAME)
+        is_tried = (is_asked or unfound) and not is_foreign(session.own_words)
+        if not is_tried or session.chooser is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
         computed = self.computing().retrieve(session)
-        if computed.computed is not None and not computed.gaps:
+        values = [name for name in unfound if computed.computed and _is_value(name, computed.computed)]
+        if computed.computed is not None and not computed.gaps and (is_asked or values):
+            session.notes.drop(MISSING_NAME, values)
             return computed
         walked = self.walking.retrieve(session)
-        if not computed.candidates or _share_left(computed, session) > _MOST_LEFT:
+        if not is_asked or not computed.candidates or _share_left(computed, session) > _MOST_LEFT:
             return walked
         return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
 
@@ -62,6 +71,12 @@ class Routed(Retriever):
     def used(self, retrieval: Retrieval) -> Retriever:
         """The method that found something."""
         return self.walking if retrieval.computed is None else self.computing()
+
+
+def _is_value(name: str, computed: Computed) -> bool:
+    """Whether a plan that came to something compares with a text that is a name, or has it in it."""
+    texts = [normalised(term.value) for term in terms_in(computed.plan) if isinstance(term, Literal)]
+    return bool(computed.items) and any(f" {normalised(name)} " in f" {text} " for text in texts)
 
 
 def _share_left(computed: Retrieval, session: Session) -> float:

@@ -8,6 +8,7 @@ from shlex import quote
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, tokens, words
@@ -31,7 +32,7 @@ def missing_names(session: Session, *, light: Collection[str], said: Collection[
     """
     if session.linker is None or session.given:
         return
-    for name in session.notes.causes("missing_name"):
+    for name in session.notes.causes(MISSING_NAME):
         if normalised(name) in light:
             continue
         yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")

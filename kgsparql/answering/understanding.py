@@ -14,7 +14,7 @@ import numpy as np
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_of_answers import kind_gaps
 from kgsparql.answering.operation_gaps import operation_gaps
-from kgsparql.answering.path_scoring import goes_other_way
+from kgsparql.answering.path_scoring import steps_other_way
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
 from kgsparql.evidence.evidence import EvidenceItem
@@ -25,6 +25,7 @@ from kgsparql.linking.answer_type import (
     is_foreign,
     operation_asked,
 )
+from kgsparql.linking.roles import owned_chain
 from kgsparql.linking.words import root, words
 from kgsparql.rdf.terms import normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
@@ -190,20 +191,29 @@ def _word_gaps(
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
     if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
+    if not session.ranker.by_meaning:
+        yield from _last_owned(best, session, said)
     light = [word for word in content if word not in telling and root(word) in said]
     yield from _step_gaps(best, [*telling, *light] if telling else [], session)
+
+
+def _last_owned(best: EvidenceItem, session: Session, said: Collection[str]) -> Iterator[Gap]:
+    """What a chain of possessions ends with, where a path goes fewer steps: the nation in `Ann's husband's nation`."""
+    about = session.scored_question(best.paths[0].start).about
+    owned = owned_chain(session.own_words, about) if about else []
+    while owned and _is_empty(owned[-1].casefold()):  # `the name of`
+        owned.pop()
+    if len(best.paths[0].property_path) < len(owned) and root(owned[-1].casefold()) not in said:
+        yield Gap("word", owned[-1], f"nothing that was found has to do with {printable(owned[-1], 60)!r}")
 
 
 def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> Iterator[Gap]:
     """A step that goes the other way than is asked, and steps of which no word of the question speaks."""
     path = best.paths[0].property_path
-    first = path.steps[0]
-    about = session.scored_question(best.paths[0].start)
-    labels = session.labels([first.predicate], in_grace=True)
-    if goes_other_way(about, first, labels):
-        yield Gap(
-            "step", labels[first.predicate], f"the question asks for the other way of {labels[first.predicate]!r}"
-        )
+    labels = session.labels([step.predicate for step in path.steps[:2]], in_grace=True)
+    for step in steps_other_way(session.scored_question(best.paths[0].start), path.steps, labels):
+        name = labels[step.predicate]
+        yield Gap("step", name, f"the question asks for the other way of {name!r}")
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
     elif len(path) > 1 and asking:

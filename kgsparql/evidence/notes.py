@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,9 @@ from kgsparql.rdf.terms import Term
 
 LIMIT = "limit"
 """The code of a note about a list that a limit cut."""
+
+MISSING_NAME = "missing_name"
+"""The code of a note about a name that no label of the graph has; its cause is the name."""
 
 CUT_SHORT = frozenset({LIMIT, "frontier", "budget_reached", "graph_lost"})
 """Codes of notes that say that a limit cut something off, or that the budget, or the graph, was gone too early."""
@@ -67,6 +70,10 @@ class Notes:
     def extend(self, notes: Iterable[Note]) -> None:
         """Add several notes."""
         self._notes.extend(notes)
+
+    def drop(self, code: str, causes: Collection[str]) -> None:
+        """Take back the notes with a code and one of these causes."""
+        self._notes = [note for note in self._notes if note.code != code or note.cause not in causes]
 
     def fall_back(self, purpose: str, reason: str) -> None:
         """Count something that was done in the second-best way."""

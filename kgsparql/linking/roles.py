@@ -34,6 +34,10 @@ _KINDS_OF = re.compile(
 _WHICH = re.compile(r"\b(?:what|which) $", re.IGNORECASE)
 _ARE_THERE = re.compile(r" (?:are|is) there\b|\s+exist\b", re.IGNORECASE)
 
+_OF = re.compile(r"\b(\w+) of (?:the |an? )?$", re.IGNORECASE)
+
+_OWNS = re.compile(r"\s?['’]s (\w+)")
+
 _SIDES = [tuple(frozenset(map(stem, side.split())) for side in pair) for pair in _PAIRS]
 
 
@@ -71,6 +75,34 @@ def asked_way(question: str, about: tuple[int, int], label: str) -> OneOf["forwa
         if any(called & other for _, other in sides):
             return "forward" if is_of else "inverse"
     return ""
+
+
+def phrase_around(question: str, about: tuple[int, int]) -> tuple[int, int] | None:
+    """The place of `the … of Ann` around Ann; ``None`` where there is no such phrase.
+
+    >>> asked = "Who is the manager of the members of Data Services?"
+    >>> around = phrase_around(asked, (37, 50))
+    >>> asked[slice(*around)], asked_way(asked, around, "has manager"), phrase_around("Ann of Kent", (0, 3))
+    ('members of Data Services', 'forward', None)
+    """
+    found = _OF.search(question[: about[0]])
+    return found and (found.start(1), about[1])
+
+
+def owned_chain(question: str, about: tuple[int, int]) -> list[str]:
+    """The words of a chain of possessions from a name on, each owned by the one before: a step is asked for each.
+
+    >>> owned_chain("What is the place of birth of the mother of Ann's wife?", (44, 47))
+    ['wife', 'mother', 'birth', 'place']
+    """
+    owned = []
+    while found := _OWNS.match(question, about[1]):
+        owned.append(found[1])
+        about = (about[0], found.end())
+    while around := phrase_around(question, about):
+        owned.append(question[around[0] : about[0]].split(maxsplit=1)[0])
+        about = around
+    return owned
 
 
 def _owned_nouns(before: str, after: str) -> list[str]:

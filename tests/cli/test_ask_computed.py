@@ -116,3 +116,20 @@ def test_a_table_stands_below_what_a_model_wrote(run: Run, shop: Path) -> None:
         asked = ("ask", SUPPLIERS, "-k", shop, "-m", "a model", "--base-url", server.url, "-r", "query_plan")
         lines = run(*asked).stdout.splitlines()
     assert lines[:3] == ["Most are from Exotic Liquids [Q1].", "", "  group             number"]
+
+
+def test_a_name_that_is_no_label_may_be_a_value(run: Run, tmp_path: Path) -> None:
+    lines = [
+        "@prefix : <http://e.org/> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
+        ":Supplier a rdfs:Class ; rdfs:label 'supplier' .", ":locality rdfs:label 'address locality' .",
+        *(f":s{i} a :Supplier ; rdfs:label 'Firm {i}' ; :locality '{town}' ."
+          for i, town in enumerate(["Porto", "Toulouse", "Gdynia"])),
+    ]  # fmt: skip
+    (tmp_path / "towns.ttl").write_text("\n".join(lines), encoding="utf-8")
+    done = run("ask", "Which suppliers do we have in Toulouse?", "-k", tmp_path / "towns.ttl", "--no-model")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Firm 1 [Q1]\n(found: suppliers whose address locality is Toulouse)\n")
+    assert "not found in the graph" not in done.stdout
+    unknown = run("ask", "Which suppliers do we have in Lyon?", "-k", tmp_path / "towns.ttl", "--no-model")
+    assert unknown.exit_code == 3
+    assert "nothing in this graph is called 'Lyon'" in unknown.stdout

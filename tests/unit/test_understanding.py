@@ -88,6 +88,28 @@ def test_a_predicate_that_only_goes_the_other_way_is_no_answer(graph_of: Callabl
     )
 
 
+STAFF = """
+:member rdfs:label "member of" . :manager rdfs:label "has manager" . :spouse rdfs:label "spouse" .
+:land rdfs:label "nationality" . :data rdfs:label "Data Services" . :elena rdfs:label "Elena Herzog" ; :member :data .
+:ann rdfs:label "Ann Gerber" ; :member :data ; :manager :elena . :bob rdfs:label "Bob Roth" ; :member :data ;
+:manager :elena ; :spouse :eve . :eve rdfs:label "Eve Roth" ; :land :chile . :chile rdfs:label "Chile" .
+"""
+
+
+def test_the_second_step_goes_the_way_that_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
+    answer = KnowledgeBase(graph_of(STAFF), embedder="none").ask("Who is the manager of the members of Data Services?")
+    assert (answer.status, [own.label for own in answer.answers[:1]]) == ("answered", ["Elena Herzog"])
+
+
+def test_the_end_of_a_chain_that_was_not_found_is_said(graph_of: Callable[..., OxigraphGraph]) -> None:
+    knowledge = KnowledgeBase(graph_of(STAFF), embedder="none")
+    whole = knowledge.ask("What is the nationality of Bob Roth's spouse?")
+    assert (whole.status, whole.answers[0].label) == ("answered", "Chile")
+    part = knowledge.ask("What is the nation of Bob Roth's spouse?")
+    assert (part.status, part.answers[0].label, [gap.words for gap in part.gaps]) == ("partial", "Eve Roth", ["nation"])
+    assert knowledge.ask("What is the name of Bob Roth's spouse?").status == "answered"
+
+
 LAUREATES = """
 :laureates rdfs:label "Nobel laureates" . :affiliated rdfs:label "affiliated with" . :award rdfs:label "award" .
 :leeds rdfs:label "Leeds Institute" ; :laureates :ida, :olof . :ida rdfs:label "Ida Brandt" ; :award :prize .
