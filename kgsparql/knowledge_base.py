@@ -257,7 +257,7 @@ class KnowledgeBase(GraphLookups):
         >>> knowledge.recheck(knowledge.ask("Where was Marie Curie born?")).stands
         True
         """
-        from kgsparql.answering.kept_answer import kept_answer
+        from kgsparql.answering.answer_file import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
 
         return recheck(kept_answer(answer), self.graph)
@@ -346,6 +346,7 @@ def open(
     progress: Callable[[str, int, int | None], None] | None = None,
     snapshot: Snapshot | None = None,
     index: str | Path | None = None,
+    prefixes: Mapping[str, str] | None = None,
     **options: Any,
 ) -> KnowledgeBase:
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
@@ -354,6 +355,7 @@ def open(
 
     :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
+    :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
     :raises GraphLoadError: for a file that is missing or is not RDF.
 
@@ -362,18 +364,19 @@ def open(
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
     given = [_plain(source) for source in sources]
-    prefixes = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
+    bound = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
     knowledge = KnowledgeBase(
-        graph, languages=languages, embedder=embedder, prefixes=prefixes, note=note, progress=progress,
-        snapshot=snapshot, index=index,
+        graph, languages=languages, embedder=embedder, prefixes={**bound, **(prefixes or {})}, note=note,
+        progress=progress, snapshot=snapshot, index=index,
     )  # fmt: skip
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
     if is_named and snapshot is None and isinstance(embedder, str | None):
         named = [str(source) for source in given]
         knowledge.opened_with = {
-            "sources": named, "languages": languages, "embedder": embedder, "index": index, **options,
+            "sources": named, "languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes,
+            **options,
         }  # fmt: skip
     return knowledge
 

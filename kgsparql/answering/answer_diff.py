@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
-from kgsparql.answering.kept_answer import KeptAnswer
-from kgsparql.rdf.terms import BlankNode, Term, Triple
+from kgsparql.answering.kept_answer import KeptAnswer, named_triples
+from kgsparql.rdf.terms import Term, Triple
 
 _One = TypeVar("_One", Term, Triple, str)
 
@@ -58,18 +58,11 @@ def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
         status=_change([first.status], [second.status]),
         graphs=_change(first.graphs, second.graphs),
         values=_change(sorted(first.values, key=str), sorted(second.values, key=str)),
-        answers=_change(_named(first.answers), _named(second.answers)),
-        triples=_change(_named(first.cited), _named(second.cited)),
+        answers=_change(first.answers, second.answers),
+        triples=_change(named_triples(first.cited), named_triples(second.cited)),
     )
 
 
 def _change(first: Iterable[_One], second: Iterable[_One]) -> Change[_One]:
     one, other = dict.fromkeys(first), dict.fromkeys(second)
     return Change(tuple(x for x in one if x not in other), tuple(x for x in other if x not in one))
-
-
-def _named(all_: Iterable[_One]) -> list[_One]:
-    return [
-        one for one in all_
-        if not any(isinstance(term, BlankNode) for term in (one if isinstance(one, Triple) else (one,)))
-    ]  # fmt: skip

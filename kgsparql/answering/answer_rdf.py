@@ -100,7 +100,7 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
             if answer.computed.is_cut:
                 yield from _about(node, ("kgs:cut", "items"))
             yield from _value_quads(nodes, answer.computed)
-            yield from _about(node, *_table_rows(answer.computed))
+            yield from _about(node, *_rows_of_several(answer.computed))
             for of in nodes if answer.unit else ():
                 yield from _about(of, ("schema:unitText", answer.unit))
     for part in ("evidence", "retrieved"):  # each graph in one piece
@@ -211,10 +211,10 @@ def _value_quads(nodes: Iterable[IRI], found: Computed) -> Iterator[Quad]:
         yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))
 
 
-def _table_rows(found: Computed) -> Iterator[tuple[str, Term | str]]:
-    """Each row of a table, like a line of SPARQL's TSV; those with a blank node are left out."""
-    for row in found.rows if found.is_table else ():
-        if not any(isinstance(term, BlankNode) for term in row):
+def _rows_of_several(found: Computed) -> Iterator[tuple[str, Term | str]]:
+    """Each row of several terms, like a line of SPARQL's TSV; those with a blank node are left out."""
+    for row in found.rows:
+        if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row):
             yield "kgs:row", "\t".join("" if term is None else str(term) for term in row)
 
 

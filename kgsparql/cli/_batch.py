@@ -138,6 +138,7 @@ class Batch:
     code_of: Callable[[Answer], int]
     output: BatchOutput
     codes: set[int] = field(default_factory=set)
+    is_empty: bool = True
 
     def results(self, lines: Iterable[AskedLine]) -> Iterator[str]:
         """A result for each line, whatever happened to the others.
@@ -146,6 +147,7 @@ class Batch:
         """
         yield from self.output.head
         for line in lines:
+            self.is_empty = False
             if result := self._result(line):
                 yield result
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -70,24 +71,49 @@ class Configuration:
     def sources(self, given: Sequence[str] | None) -> list[str]:
         """The same, with the sources of a graph in place of its name.
 
-        :raises InputError: for a name that is also a file here, or a known endpoint.
+        :raises InputError: for a name that is also a file here, or a known endpoint, or is nearly that of a graph.
         """
         found: list[str] = []
         for name in self.named_sources(given):
             table = self.get(f"graphs.{name}")
-            if table is not None:
+            if table is None:
+                self._check_spelling(name)
+            else:
                 self._check_name(name)
             found += [name] if table is None else table["sources"]
         return list(dict.fromkeys(found))
 
-    def of_graphs(self, given: Sequence[str] | None) -> dict[str, Any]:
-        """What the named graphs say of languages and index; of several graphs, all their languages."""
-        tables = [table for name in self.named_sources(given) if (table := self.get(f"graphs.{name}"))]
-        languages = dict.fromkeys(tag for table in tables for tag in table.get("languages", ()))
-        places = list(dict.fromkeys(table["index"] for table in tables if "index" in table))
-        if len(places) > 1:
-            raise OptionError(f"indexes of these graphs are in {len(places)} places", hint="choose one with --index")
-        return {**({"languages": list(languages)} if languages else {}), **({"index": places[0]} if places else {})}
+    def prefixes(self, given: Sequence[str] | None) -> dict[str, str]:
+        """The prefixes of the named graphs; of one prefix with several meanings, the first."""
+        tables = [self.get(f"graphs.{name}") or {} for name in self.named_sources(given)]
+        return {prefix: name for table in reversed(tables) for prefix, name in table.get("prefixes", {}).items()}
+
+    def of_graphs(self, given: Sequence[str] | None) -> dict[str, Setting]:
+        """What the named graphs say of languages, index and prefixes; of several graphs, all their languages."""
+        tables = [own for name in self.named_sources(given) if (own := self.settings.get(f"graphs.{name}"))]
+        said = {key: [own for own in tables if key in own.value] for key in ("languages", "index", "prefixes")}
+        if len({own.value["index"] for own in said["index"]}) > 1:
+            raise OptionError("these graphs have indexes in several places", hint="choose one with --index")
+        values = {
+            "languages": list(dict.fromkeys(tag for own in said["languages"] for tag in own.value["languages"])),
+            "index": next((own.value["index"] for own in said["index"]), None),
+            "prefixes": self.prefixes(given),
+        }
+        return {key: Setting(values[key], own[0].file) for key, own in said.items() if own}
+
+    def _check_spelling(self, name: str) -> None:
+        from kgsparql.graphs.profiles.catalogue import known_endpoints
+        from kgsparql.graphs.profiles.profile import could_be_alias
+
+        graphs = [key.removeprefix("graphs.") for key in self.settings if key.startswith("graphs.")]
+        if not graphs or not could_be_alias(name) or Path(name).exists() or known_endpoints().named(name) is not None:
+            return
+        meant = get_close_matches(name, [*graphs, *known_endpoints().aliases], n=1)
+        listed = f"graphs of {PROJECT_FILE}, or of your own file: {', '.join(sorted(graphs))}"
+        raise InputError(
+            f"{name}: no file, no graph of the settings and no known endpoint is called so",
+            hint=f"did you mean {meant[0]}?" if meant else listed,
+        )
 
     def _check_name(self, name: str) -> None:
         from kgsparql.graphs.profiles.catalogue import known_endpoints

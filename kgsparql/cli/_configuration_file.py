@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import iri, printable
 
 _LONGEST = 1_000_000
 """Bytes of a file."""
@@ -25,6 +25,12 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _namespace(value: str) -> str:
+    return iri(value).value
+
+
+_Prefix = Annotated[str, Field(pattern=r"^([A-Za-z]([A-Za-z0-9._-]*[A-Za-z0-9_-])?)?$")]
+_Namespace = Annotated[str, AfterValidator(_namespace)]
 _Texts = Annotated[list[_Text], BeforeValidator(_listed), Field(min_length=1)]
 
 
@@ -38,6 +44,7 @@ class GraphTable(_Table):
     sources: _Texts
     languages: _Texts | None = None
     index: _Text | None = None
+    prefixes: dict[_Prefix, _Namespace] | None = None
 
 
 def _graph(value: Any) -> Any:

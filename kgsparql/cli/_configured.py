@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from kgsparql.cli._configuration import OPTIONS, configuration
@@ -11,6 +12,13 @@ from kgsparql.redaction import KEY_VARIABLE
 
 _MEASURED = {"run", "compare", "make", "tune", "validate"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
+
+_STOOD_IN: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_stood_in", default=())
+
+
+def settings_as_words() -> list[str]:
+    """The options of this command that settings stand in for, as they would be typed."""
+    return list(_STOOD_IN.get())
 
 
 def with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:
@@ -24,13 +32,26 @@ def with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[s
     if key := found.get("model.api_key"):
         os.environ.setdefault(KEY_VARIABLE, key)
     values = {key: found.get(key) for key in OPTIONS if found.get(key) is not None}
-    values |= found.of_graphs(given.get("kg"))
+    values |= {key: own.value for key, own in found.of_graphs(given.get("kg")).items() if key in OPTIONS}
     values = {key: value for key, value in values.items() if not os.environ.get(OPTIONS[key][1] or "=")}
     if given.get("no_model"):
         values = {key: value for key, value in values.items() if OPTIONS[key][0] not in {"model", "base_url"}}
     options = _method_options(ctx.info_name, given, values)
     ctx.default_map = {OPTIONS[key][0]: _as_typed(key, value) for key, value in values.items()}
-    return [*(word for option in options for word in ("-O", option)), *args]
+    typed_options = [word for option in options for word in ("-O", option)]
+    sources = found.get("graph") if not (given.get("kg") or os.environ.get("KGSPARQL_KG")) else None
+    _STOOD_IN.set((*_words(ctx, {"kg": sources or [], **ctx.default_map}, given), *typed_options))
+    return [*typed_options, *args]
+
+
+def _words(ctx: Any, values: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """The values of options that were not typed, as words; without the log, in which nothing is to be kept again."""
+    for parameter in ctx.command.get_params(ctx):
+        value = values.get(parameter.name)
+        if value is None or given.get(parameter.name) is not None or parameter.name == "log":
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            yield from (parameter.opts[0], str(one))
 
 
 def _method_options(command: str, given: Mapping[str, Any], values: dict[str, Any]) -> list[str]:

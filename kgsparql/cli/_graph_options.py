@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli._common import DebugOption, Progress, QuietOption, say, sources
+from kgsparql.cli._configuration import configuration
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
@@ -78,6 +79,11 @@ class GraphOptions:
         return sources(self.kg)
 
     @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes that the settings have for the graphs that are named."""
+        return configuration().prefixes(self.kg)
+
+    @property
     def reading(self) -> dict[str, Any]:
         """The options of :func:`kgsparql.graphs.open_graph`."""
         return {
@@ -120,5 +126,5 @@ class GraphOptions:
         with Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                snapshot=snapshot, fresh=fresh, index=self.index, **self.reading,
+                snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes, **self.reading,
             )  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
 _CONNECTIONS = 256
 _SWITCH_S = 0.0005
 """How long a thread that computes keeps the others waiting: a server is to reply while questions are answered."""
@@ -30,6 +33,22 @@ def token_for(host: str) -> str:
             f"{TOKEN_VARIABLE} is too short, or has other characters", hint="16 or more of A-Z a-z 0-9 - _"
         )
     return given or ("" if host in _LOOPBACK else secrets.token_urlsafe(24))
+
+
+def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
+    """The sites that ``--cors`` names, as browsers write them.
+
+    >>> origins_of(["https://YASGUI.org", "http://localhost:3000"], token="") == {
+    ...     "https://yasgui.org", "http://localhost:3000"}
+    True
+    """
+    for text in given or ():
+        if text == "*" and token:
+            raise OptionError("--cors *: with a token, any site is too many", hint="name each: --cors https://e.org")
+        if text != "*" and not _ORIGIN.fullmatch(text):
+            hint = "scheme and host, with a port where it is another: --cors https://e.org"
+            raise OptionError(f"--cors {printable(text, 100)}: this is no origin", hint=hint)
+    return frozenset(map(str.lower, given or ()))
 
 
 def listening_at(host: str, port: int) -> socket.socket:

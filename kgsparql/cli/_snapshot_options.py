@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from kgsparql.cli._configured import settings_as_words
 from kgsparql.cli._plain_values import make_plain
 from kgsparql.errors import InputError, OptionError
 
@@ -74,8 +75,8 @@ class SnapshotOptions:
 
 
 def _typed_again(values: Mapping[str, Any]) -> str:
-    """The command as it can be typed again, with options in place of the variables."""
-    words = _typed_words()
+    """The command as it can be typed again, with options in place of the variables and the settings of files."""
+    words = [*_typed_words(), *(str(_without_secrets(word)) for word in settings_as_words())]
     for name, (variable, *options) in _VARIABLES.items():
         if os.environ.get(variable) and not any(word.startswith(tuple(options)) for word in words):
             value = values.get(name) or []

@@ -70,7 +70,8 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def _places(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, text in _texts(settings):
-        if key in _PLACES or (key.startswith("graphs.") and key.endswith(".index")):
+        is_of_graph = key.startswith("graphs.") and key.endswith(".index") and key.count(".") == 2
+        if key in _PLACES or is_of_graph:  # and not graphs.films.prefixes.index
             yield key, text
 
 

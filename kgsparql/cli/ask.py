@@ -17,9 +17,10 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._logging import LogOption, logged
 from kgsparql.cli._method_options import PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
+from kgsparql.cli._no_question import no_question
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import steps
-from kgsparql.errors import BudgetExceededError, InputError, ReplayMissError
+from kgsparql.errors import BudgetExceededError, InputError, NotFoundError, ReplayMissError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -171,10 +172,11 @@ def ask(
     model: ModelOptions,
     limits: LimitOptions,
     snapshots: SnapshotOptions,
+    *,
     question: Annotated[
-        str,
+        str | None,
         typer.Argument(help='The question in quotes; - reads one per line from stdin, or {"id": …, "question": …}.'),
-    ],
+    ] = None,
     how: AnswerOptions,
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
@@ -184,6 +186,8 @@ def ask(
     """
     from kgsparql.retrievers import load
 
+    if question is None:
+        raise no_question(graph, lang=how.lang)
     named = graph.sources
     form = how.checked_format(question, named)
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
@@ -240,6 +244,10 @@ def _answer_lines(
 
     batch = Batch(answered, _exit_code, BatchOutput(form, rendered))
     c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
+    if batch.is_empty:
+        raise NotFoundError(
+            "no question came from stdin", hint="one a line: kgsparql ask - -k data.ttl < questions.txt"
+        )
     if code := batch.exit_code(all_answered=how.fail_if_unanswered):
         raise typer.Exit(code)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer_diff import AnswerDiff
+    from kgsparql.answering.answer_file import AnswerFile
     from kgsparql.answering.kept_answer import KeptAnswer, Row
     from kgsparql.answering.recheck import Recheck, RecheckedItem
 
@@ -37,25 +38,28 @@ def check(
 ) -> None:
     """Check an answer again: look up each triple that it cites, run each query, compute each number.
 
-    Exit status: 0 all stands, 3 something changed, 6 out of time before all was checked, 5 unreachable.
+    Exit status: 0 all stands, 3 something changed, 4 an answer cannot be read, 5 unreachable, 6 out of time before all
+    was checked; of many answers 4 comes before 3, and 3 before 6.
     """
     from kgsparql.answering.recheck import Rechecker
 
     form = c.chosen_format(form, output)
     if file == "-" and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
-    answers = _read(file)
+    kept = _read(file)
     with (
         graph.opened(embedder="none", fresh=True) as knowledge,
         Rechecker(knowledge.graph, max_seconds=timeout) as rechecker,
     ):
-        checked = [rechecker.recheck(answer) for answer in answers]
+        checked = [rechecker.recheck(answer) for answer in kept.answers]
         prefixes = knowledge.prefixes
     if form == "json":
-        made = [one.to_json() for one in checked]
-        c.write_json(made if len(made) > 1 else made[0], output)
+        c.write_json(_outcomes(kept, checked), output)
     else:
-        c.write("\n\n".join("\n".join(_lines(one, prefixes)) for one in checked), output)
+        blocks = ["\n".join(_lines(one, prefixes)) for one in checked]
+        c.write("\n\n".join([*blocks, *(["\n".join(_unchecked_lines(kept))] if _is_short(kept) else [])]), output)
+    if kept.damaged:
+        raise typer.Exit(AnswerFileError.exit_code)
     if not all(one.stands for one in checked):
         raise typer.Exit(_CHANGED)
     if not all(one.is_whole for one in checked):
@@ -75,7 +79,7 @@ def diff(
     form = c.chosen_format(form, output)
     if first == second == "-":
         raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
-    one, other = _read(first), _read(second)
+    one, other = (_whole(_read(file)) for file in (first, second))
     if len(one) != len(other):
         raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
     found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
@@ -107,8 +111,8 @@ def _shown(one: Term | Triple | str, prefixes: PrefixMap) -> str:
     return _triple(one, prefixes) if isinstance(one, Triple) else _term(one, prefixes)
 
 
-def _read(file: str) -> list[KeptAnswer]:
-    from kgsparql.answering.kept_answer import MOST_BYTES, read_answers
+def _read(file: str) -> AnswerFile:
+    from kgsparql.answering.answer_file import MOST_BYTES, AnswerFile
 
     try:
         if file == "-":
@@ -118,10 +122,42 @@ def _read(file: str) -> list[KeptAnswer]:
                 data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"cannot read {printable(file, 200)}: {error.strerror}", hint="name a file") from error
-    answers = read_answers(data)
-    if not answers:
-        raise AnswerFileError("there is no answer in it", hint="ask -f trig, json or jsonl writes one")
-    return answers
+    return AnswerFile.read(data)
+
+
+def _whole(kept: AnswerFile) -> tuple[KeptAnswer, ...]:
+    """All answers of a file; they are paired by their places, so that none may be missing."""
+    if kept.damaged:
+        raise kept.damaged[0].error
+    return kept.answers
+
+
+def _is_short(kept: AnswerFile) -> bool:
+    return bool(kept.damaged or kept.unanswered)
+
+
+def _outcomes(kept: AnswerFile, checked: list[Recheck]) -> Any:
+    """The outcome of a file with one answer, else of all, with what could not be checked."""
+    if len(checked) == 1 and not _is_short(kept):
+        return checked[0].to_json()
+    return {
+        "answers": [one.to_json() for one in checked],
+        "damaged": len(kept.damaged),
+        "damaged_lines": [one.to_json() for one in kept.damaged],
+        "unanswered": kept.unanswered,
+    }
+
+
+def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
+    """What of a file is no answer that could be checked."""
+    if kept.damaged:
+        yield f"NOT READ: {len(kept.damaged):,} of {len(kept.damaged) + len(kept.answers) + kept.unanswered:,}"
+    for one in kept.damaged[:_SHOWN]:
+        yield f"  {printable(one.error.message, 300)}"
+    if len(kept.damaged) > _SHOWN:
+        yield f"  {len(kept.damaged) - _SHOWN:,} more: -f json"
+    if kept.unanswered:
+        yield f"no answer to check: {kept.unanswered:,} (an error, or an empty question)"
 
 
 def _lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:

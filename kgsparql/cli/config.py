@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -49,15 +49,19 @@ class ShownSetting:
 @config.command(cls=PlainCommand)
 @c.command
 def show(
+    kg: Annotated[
+        list[str] | None,
+        typer.Option("-k", "--kg", metavar="SOURCE", help="Show what holds for this graph; repeatable, as in ask."),
+    ] = None,
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
-    """Show every setting, its value, and where that is from."""
+    """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
     form = c.chosen_format(form, output)
     found = load_configuration()
-    shown = list(_shown(found))
+    shown = list(_shown(found, kg))
     for note in found.notes:
         c.say(note, quiet=quiet)
     if form == "json":
@@ -88,13 +92,19 @@ def path(form: c.TextOrJsonOption = None, output: c.OutputOption = None, debug: 
         c.say(note)
 
 
-def _shown(found: Configuration) -> Iterator[ShownSetting]:
-    """All settings: graphs first, then in the order of the options."""
+def _shown(found: Configuration, kg: Sequence[str] | None) -> Iterator[ShownSetting]:
+    """All settings: graphs first, then in the order of the options.
+
+    :param kg: the graphs that are named, which leave out the others; else what holds for the default graph is shown.
+    """
     usual = _defaults()
-    graphs = [key for key in found.settings if key.startswith("graphs.")]
-    for key in ("graph", *graphs, *OPTIONS, "model.api_key"):
-        setting = found.settings.get(key)
-        if (variable := VARIABLES.get(key)) and (value := os.environ.get(variable, "").strip()):
+    of_graphs = found.of_graphs(kg)
+    graphs = [] if kg else [key for key in found.settings if key.startswith("graphs.")]
+    for key in ("graph", *graphs, "prefixes", *OPTIONS, "model.api_key"):
+        setting = of_graphs.get(key) or found.settings.get(key)
+        if key == "graph" and kg:
+            yield ShownSetting(key, _redacted(key, found.sources(kg)), "-k")
+        elif (variable := VARIABLES.get(key)) and (value := os.environ.get(variable, "").strip()):
             yield ShownSetting(key, _redacted(key, value.split("\n") if key == "graph" else value), variable)
         elif setting is not None:
             yield ShownSetting(key, _redacted(key, setting.value), str(setting.file))
@@ -131,12 +141,12 @@ def _text(one: ShownSetting) -> str:
     if isinstance(value, dict) and "sources" in value:
         more = "".join(f"; {name} {_joined(own)}" for name, own in value.items() if name != "sources")
         return _joined([_short(source) for source in value["sources"]]) + more
-    if isinstance(value, dict):
-        return _joined([f"{name}={own}" for name, own in value.items()])
     return _joined(value)
 
 
 def _joined(value: Any) -> str:
+    if isinstance(value, dict):
+        value = [f"{name}={own}" for name, own in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

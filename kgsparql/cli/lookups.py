@@ -59,6 +59,10 @@ def find(
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
     ):
         found = knowledge.find(text, limit=limit)
+    if not found and knowledge.is_empty:
+        raise NotFoundError(
+            f"{knowledge.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+        )
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     wanted = set(words(normalised(text)))
@@ -135,6 +139,7 @@ def paths(
 ) -> None:
     """Show the shortest paths between two entities."""
     from kgsparql.evidence.verbalising import path_text
+    from kgsparql.exploration.lookups import check_mentioned
 
     form = c.chosen_format(to.form, to.output)
     way = c.checked_direction(direction)
@@ -146,6 +151,8 @@ def paths(
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:
+            for term in ends:
+                check_mentioned(knowledge.graph, term)
             other_way = "" if way == "both" else ", or try --direction both"
             raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
         shown = found.items[:limit]

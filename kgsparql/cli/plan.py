@@ -45,6 +45,8 @@ def plan(
     """
     if (question is None) == (file is None):
         raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
+    if question is not None and question.endswith(".json") and " " not in question:
+        raise InputError(f"{printable(question, 80)}: no question", hint=f"--plan {shlex.quote(question)} runs a file")
     form = c.chosen_format(form, output)
     languages = c.languages(lang)
     if file is not None:

@@ -79,7 +79,7 @@ def query(
             declared = piped.prefixes
         else:  # read without loading the files: only the worker loads them
             declared = prefixes_in(named, format=graph.input_format, base=graph.base, encoding=graph.encoding)
-        prefixes = PrefixMap.default().merged(declared)
+        prefixes = PrefixMap.default().merged({**declared, **graph.prefixes})
         checked = check(text, prefixes=prefixes)
         form = how.chosen_format(checked)
         with _runner(graph, remote, piped, shown) as run:
@@ -113,7 +113,8 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
         try:
             return Path(text).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read {text}: {error}", hint="name a file with a SPARQL query") from error
+            why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
     return text
 
 

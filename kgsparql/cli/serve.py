@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, serve_app, token_for
+from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, origins_of, serve_app, token_for
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
@@ -54,6 +54,20 @@ def serve(
     sparql_only: Annotated[
         bool, typer.Option("--sparql-only", help="No page: a read-only SPARQL endpoint at /sparql, for any client.")
     ] = False,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cors",
+            metavar="ORIGIN",
+            help="A site whose pages may ask /sparql: https://yasgui.org; repeatable. * is any, without a token.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop a query at /sparql then.")
+    ] = 30.0,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", min=1, help="Of a query at /sparql, keep at most so many solutions.")
+    ] = 100_000,
 ) -> None:
     """Open a page that answers questions in the browser, and ties each sentence to its triples.
 
@@ -63,8 +77,11 @@ def serve(
     _check_installed()
     if "-" in (graph.kg or ()):
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
+    token = token_for(host)
+    origins = origins_of(cors, token=token)
+    bounds = {"timeout_s": timeout, "max_rows": max_rows}
     if sparql_only:
-        _serve_sparql(graph, host, port)
+        _serve_sparql(graph, host, port, token, origins, bounds)
         return
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.resources import cache_directory
@@ -75,7 +92,6 @@ def serve(
     options = options_of(option)
     load(retriever, options)  # a wrong name or option is said before a graph is loaded
     languages = c.languages(lang)
-    token = token_for(host)
     has_graph = bool(graph.kg or os.environ.get("KGSPARQL_KG"))
     with ExitStack() as stack:
         opened_model = model.opened()
@@ -87,8 +103,8 @@ def serve(
         listening = stack.enter_context(listening_at(host, port))
         page = ServedPage(
             knowledge=knowledge, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), renderers=_renderers(),
-            host=host, port=listening.getsockname()[1], token=token, workers=workers,
-            routes=_sparql_routes(knowledge, stack),
+            host=host, port=listening.getsockname()[1], token=token, origins=origins, workers=workers,
+            routes=_sparql_routes(knowledge, bounds, stack),
         )  # fmt: skip
         graph.say("" if opened_model or model.no_model else HOW_TO_ADD)
         graph.say("" if knowledge else "no graph: only kept runs are shown; name one with -k data.ttl")
@@ -96,37 +112,38 @@ def serve(
         serve_app(make_app(page), listening)
 
 
-def _serve_sparql(graph: GraphOptions, host: str, port: int) -> None:
+def _serve_sparql(
+    graph: GraphOptions, host: str, port: int, token: str, origins: frozenset[str], bounds: Mapping[str, Any]
+) -> None:
     """Serve the SPARQL endpoint alone, until Ctrl-C."""
     from starlette.middleware import Middleware
 
-    from kgsparql.serving.bounded_queries import BoundedQueries
+    from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
     from kgsparql.serving.guards import Guard
     from kgsparql.serving.sparql_protocol import sparql_only_app
 
-    token = token_for(host)
     with (
         graph.opened(embedder="none") as knowledge,
-        BoundedQueries(knowledge) as queries,
+        BoundedQueries(knowledge, limits=ServedLimits(**bounds)) as queries,
         listening_at(host, port) as listening,
     ):
         bound = listening.getsockname()[1]
-        guard = Middleware(Guard, host=host, port=bound, token=token)
+        guard = Middleware(Guard, host=host, port=bound, token=token, origins=origins)
         c.write(address_of(host, bound) + "/sparql", None)
         if token:
             c.say(f"clients send the header Authorization: Bearer {token}")
         serve_app(sparql_only_app(queries, middleware=[guard]), listening)
 
 
-def _sparql_routes(knowledge: KnowledgeBase | None, stack: ExitStack) -> tuple[Route, ...]:
+def _sparql_routes(knowledge: KnowledgeBase | None, bounds: Mapping[str, Any], stack: ExitStack) -> tuple[Route, ...]:
     """The endpoint beside the page; none over several graphs, since a query of a client's own runs on one."""
     from kgsparql.graphs.protocols import members_of
-    from kgsparql.serving.bounded_queries import BoundedQueries
+    from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
     from kgsparql.serving.sparql_protocol import sparql_routes
 
     if knowledge is None or len(members_of(knowledge.graph)) > 1:
         return ()
-    return tuple(sparql_routes(stack.enter_context(BoundedQueries(knowledge))))
+    return tuple(sparql_routes(stack.enter_context(BoundedQueries(knowledge, limits=ServedLimits(**bounds)))))
 
 
 def _check_installed() -> None:

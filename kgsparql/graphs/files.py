@@ -12,6 +12,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -47,6 +49,8 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 _STDIN = "-"
+_MOST_COMPARED = 1_000
+"""Files of a folder whose names are compared with that of a missing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,8 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
-            hint = f"check the path{more_hint}"
+            near = [] if separator else _similar_files(path)
+            hint = f"did you mean {near[0]}?" if near else f"check the path{more_hint}"
             if separator:
                 hint = f"an unknown scheme: {scheme}; an endpoint has http or https"
             if _HOST.match(name):
@@ -216,6 +221,14 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
     return [RdfFile(name, path)]
+
+
+def _similar_files(path: Path) -> list[str]:
+    """The RDF file beside a missing one whose name is nearly the same, if there is one."""
+    if not path.parent.is_dir():
+        return []
+    beside = {entry.name: entry for entry in islice(path.parent.iterdir(), _MOST_COMPARED) if has_rdf_suffix(entry)}
+    return [str(beside[name]) for name in get_close_matches(path.name, beside, n=1, cutoff=0.75)]
 
 
 def has_rdf_suffix(path: Path) -> bool:

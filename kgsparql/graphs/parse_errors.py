@@ -16,6 +16,7 @@ _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
     ("context outside the file", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
     ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
+    ("'' is not allowed", "E_PARSE", "is it a text file? a character is none that is ever written"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
     ("Max stack size", "E_PARSE", "the file is nested too deep"),

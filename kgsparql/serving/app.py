@@ -60,7 +60,7 @@ class ServedPage:
     :param asking: how questions are asked, unless the page says otherwise.
     :param kept: where finished runs are kept.
     :param renderers: makes an answer a file, by the suffix of that.
-    :param host: the address that is bound, with its ``port``; ``token`` as of :class:`Guard`.
+    :param host: the address that is bound, with its ``port``; ``token`` and ``origins`` as of :class:`Guard`.
     :param routes: further ones.
     """
 
@@ -71,6 +71,7 @@ class ServedPage:
     host: str = "127.0.0.1"
     port: int = 8080
     token: str = ""
+    origins: frozenset[str] = frozenset()
     routes: tuple[BaseRoute, ...] = ()
     workers: int = 4
 
@@ -124,7 +125,7 @@ class _Handlers:
             Mount("/static", StaticFiles(directory=STATIC)),
             *page.routes,
         ]
-        guard = Middleware(Guard, host=page.host, port=page.port, token=page.token)
+        guard = Middleware(Guard, host=page.host, port=page.port, token=page.token, origins=page.origins)
         return Starlette(
             routes=routes,
             middleware=[guard],
@@ -190,7 +191,7 @@ class _Handlers:
 
     async def recheck(self, request: Request) -> Response:
         """Whether a finished run still stands on the graph as it is now."""
-        from kgsparql.answering.kept_answer import kept_answer
+        from kgsparql.answering.answer_file import kept_answer
         from kgsparql.answering.recheck import recheck
 
         graph, found = self._knowledge.graph, await self._found(request.path_params["name"])

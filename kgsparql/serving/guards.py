@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 262_144
+
+SPARQL_PATH = "/sparql"
+MOST_QUERY_BYTES = 4_000_000
+"""Of a body for :data:`SPARQL_PATH`: a query has at most a million characters."""
 
 COOKIE = "kgsparql_token"
 
@@ -29,6 +33,15 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
 }
+_CROSS_ORIGIN = {
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "accept, authorization, content-type",
+    "access-control-expose-headers": "x-sparql-maxrows, x-kgsparql-cut, retry-after",
+    "access-control-allow-private-network": "true",
+    "access-control-max-age": "600",
+    "vary": "origin",
+}
+"""What a page of another site that may ask is told; never that a cookie may come with it."""
 
 
 class Guard:
@@ -40,11 +53,15 @@ class Guard:
     :param host: the address that is bound.
     :param port: its port.
     :param token: needed for every request but ``/healthz``; none for the own machine alone.
+    :param origins: other sites whose pages may ask the SPARQL endpoint, and nothing else; ``*`` is any.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, *, host: str, port: int, token: str = "", origins: Collection[str] = frozenset()
+    ) -> None:
         self._app = app
         self._token = token
+        self._origins = frozenset(origins)
         bracketed = f"[{host}]" if ":" in host else host
         is_any = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
         self._hosts = None if is_any else frozenset(_with_port([*_LOOPBACK, bracketed.lower()], port))
@@ -55,30 +72,48 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope, headers)
+        cross = self._cross_origin_headers(scope["path"], headers)
+        send = _with_headers(send, {**_HEADERS, **cross})
+        refusal = self._refusal(scope, headers, is_other_site=bool(cross))
         if refusal is not None:
             await _reply(send, *refusal)
+            return
+        if cross and scope["method"] == "OPTIONS":  # a browser asks whether it may ask; it sends no token with that
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
             return
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if self._token and given:
             await _reply_with_cookie(send, scope["path"], self._token)
             return
-        await self._app(scope, _bounded(receive), _with_headers(send))
+        await self._app(scope, _bounded(receive, _most_bytes(scope["path"])), send)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
+    def _cross_origin_headers(self, path: str, headers: Mapping[str, str]) -> dict[str, str]:
+        """What lets a page of another site read the reply; empty where it may not."""
+        origin = headers.get("origin")
+        if origin is None or path != SPARQL_PATH or not self._origins & {"*", origin}:
+            return {}
+        return {**_CROSS_ORIGIN, "access-control-allow-origin": "*" if "*" in self._origins else origin}
+
+    def _refusal(self, scope: Scope, headers: dict[str, str], *, is_other_site: bool) -> tuple[int, str, str] | None:
         host = headers.get("host", "").lower()
         if self._hosts is not None and host not in self._hosts:
             return 421, "this is not a server for that name", "open the address that kgsparql serve printed"
         origin = headers.get("origin")
         changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
-        if origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
+        if not is_other_site and origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
             return 403, "a page of another site may not ask here", "open the page of this server"
-        if changes and headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        if (
+            not is_other_site
+            and changes
+            and headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
+        ):
             return 403, "a page of another site may not ask here", "open the page of this server"
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
-            return 413, f"the request is larger than {MOST_BODY_BYTES:,} bytes", "send less"
-        if self._token and scope["path"] != "/healthz" and not self._has_token(scope, headers):
+        length, most = headers.get("content-length", "0"), _most_bytes(scope["path"])
+        if not length.isdecimal() or int(length) > most:
+            return 413, f"the request is larger than {most:,} bytes", "send less"
+        is_open = scope["path"] == "/healthz" or (is_other_site and scope["method"] == "OPTIONS")
+        if self._token and not is_open and not self._has_token(scope, headers):
             return 401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
         return None
 
@@ -100,7 +135,11 @@ def _with_port(names: Iterable[str], port: int) -> list[str]:
     return [f"{name}:{port}" for name in names] + ([*names] if port in {80, 443} else [])
 
 
-def _bounded(receive: Receive) -> Receive:
+def _most_bytes(path: str) -> int:
+    return MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
     """The same, ended after as many bytes as a body may have: one without a length may be endless."""
     seen = 0
 
@@ -108,16 +147,16 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > MOST_BODY_BYTES else message
+        return {"type": "http.disconnect"} if seen > most else message
 
     return bounded
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name for name, _ in message["headers"]}
-            more = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in own]
+            more = [(n.encode(), v.encode()) for n, v in headers.items() if n == "vary" or n.encode() not in own]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 
@@ -128,7 +167,7 @@ async def _reply(send: Send, status: int, message: str, hint: str) -> None:
     error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
     body = json.dumps({"error": error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await _with_headers(send)({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -137,5 +176,5 @@ async def _reply_with_cookie(send: Send, path: str, token: str) -> None:
     cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
     location = quote("/" + path.lstrip("/\\"))  # never another host
     headers = [(b"location", location.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-    await _with_headers(send)({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

@@ -31,14 +31,12 @@ from kgsparql.errors import (
 from kgsparql.graphs.user_query import FORMATS, QueryResult, serialise
 from kgsparql.rdf.terms import printable
 from kgsparql.serving.bounded_queries import BoundedQueries, WrittenResult
+from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
 from kgsparql.serving.media_types import best_offered
 
 _T = TypeVar("_T")
 
-MOST_BODY_BYTES = 4_000_000
-"""A query has at most a million characters."""
-
-_DRAINED_BYTES = 4 * MOST_BODY_BYTES
+_DRAINED_BYTES = 4 * MOST_QUERY_BYTES
 """A body that is too large is read so far, since a client that still writes does not read the reply."""
 
 _BODY_S = 30.0
@@ -81,10 +79,10 @@ class _Refused(Exception):  # noqa: N818 - a reply, which the handler turns into
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def sparql_routes(queries: BoundedQueries, *, path: str = "/sparql") -> list[Route]:
+def sparql_routes(queries: BoundedQueries, *, path: str = SPARQL_PATH) -> list[Route]:
     """The routes of an endpoint at a path: queries by GET and POST; without a query, its service description.
 
-    Scripts of other sites get no answer to read: there are no CORS headers.
+    Which pages of other sites may read the replies is for the guard of all requests to say.
     """
     return [Route(path, _Protocol(queries).reply, methods=["GET", "POST", "OPTIONS"])]
 
@@ -185,7 +183,7 @@ async def _body(request: Request) -> bytes:
         async with asyncio.timeout(_BODY_S):
             async for chunk in request.stream():
                 seen += len(chunk)
-                if seen <= MOST_BODY_BYTES:
+                if seen <= MOST_QUERY_BYTES:
                     body += chunk
                 elif seen > _DRAINED_BYTES:
                     break
@@ -193,8 +191,8 @@ async def _body(request: Request) -> bytes:
         raise _Refused(408, f"the request was not there after {_BODY_S:g} s") from error
     except ClientDisconnect as error:
         raise _Refused(400, "the request has no end") from error
-    if seen > MOST_BODY_BYTES:
-        raise _Refused(413, f"the request is larger than {MOST_BODY_BYTES:,} bytes", Connection="close")
+    if seen > MOST_QUERY_BYTES:
+        raise _Refused(413, f"the request is larger than {MOST_QUERY_BYTES:,} bytes", Connection="close")
     return bytes(body)
 
 

@@ -17,7 +17,7 @@ from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.protocols import members_of, within
 from kgsparql.linking.words import words
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.rdf.terms import PrefixMap, Term, normalised, printable
 from kgsparql.serving import tool_parameters as p
 from kgsparql.serving import tool_results as r
 from kgsparql.serving.tool_answers import ask_result, joined, long_query_note, query_text, said_of_tools
@@ -178,10 +178,10 @@ class ToolRuns:
         )  # fmt: skip
 
     def _own_prefixes(self, facts: Mapping[str, Any]) -> dict[str, str]:
-        """The prefixes of the graph, and those of the terms that are named."""
+        """The prefixes of the graph and of the settings, and those of the terms that are named."""
         named = [one["curie"].partition(":")[0] for kind in ("classes", "predicates") for one in facts[kind]]
-        wanted = {*self._knowledge.graph.prefixes, *named}
-        return {prefix: namespace for prefix, namespace in self._knowledge.prefixes if prefix in wanted}
+        wanted, shipped = {*self._knowledge.graph.prefixes, *named}, set(PrefixMap.default())
+        return {own[0]: own[1] for own in self._knowledge.prefixes if own[0] in wanted or own not in shipped}
 
     def _lookups(self, call: ToolCall) -> GraphLookups:
         """Lookups whose queries end with the time of a question, or when the call is stopped."""

@@ -50,6 +50,53 @@ def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
     assert "http://dbpedia.org/resource/Richard_Feynman" not in printed
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said", "hint"),
+    [
+        (("info", "-k", "nobel.tll"), 2, "nobel.tll: no such file", "did you mean nobel.ttl?"),
+        (("info", "-k", "quite-different"), 2, "no such file", "check the path"),
+        (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "is it a text file?"),
+        (("find", "Rome", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right file?"),
+        (("doctor", "-k", "empty.ttl"), 3, "empty.ttl is empty", "is it the right one?"),
+        (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "dbr:Nowhere is not", "kgsparql find"),
+        (("query", "nonsense", "-k", "nobel.ttl"), 4, "not a word of SPARQL", "runs SELECT"),
+        (("query", "missing.rq", "-k", "nobel.ttl"), 2, "missing.rq: No such file", "name a file"),
+        (("plan", "missing.json", "-k", "nobel.ttl"), 2, "no question", "--plan missing.json"),
+        (("ask", "-", "-k", "nobel.ttl", "-q"), 3, "no question came from stdin", "one a line"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line_with_what_helps(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int, said: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nobel.ttl").write_bytes(NOBEL.read_bytes())
+    (tmp_path / "empty.ttl").touch()
+    (tmp_path / "binary.ttl").write_bytes(b"\x00\x01\x02")
+    done = run(*words, stdin="")
+    assert done.exit_code == code, done.output
+    assert said.replace("dbr:Nowhere", "<http://dbpedia.org/resource/Nowhere>") in done.output
+    assert hint in done.output
+
+
+def test_without_a_question_some_are_shown_that_the_graph_answers(run: Run, tmp_path: Path) -> None:
+    done = run("ask", "-k", NOBEL)
+    assert done.exit_code == 2
+    assert "no question was given" in done.stderr
+    shown = [line.strip().strip('"') for line in done.stderr.splitlines()[2:]]
+    assert shown  # how many depends on what a second is enough for
+    assert set(shown) <= set(json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"])
+    assert run("ask", shown[0], "-k", NOBEL, "--no-model", "-q").exit_code == 0
+    found = json.loads(run("ask", "-k", NOBEL, "-f", "json").stdout)["error"]
+    assert found["detail"]["candidates"][0] == f'"{shown[0]}"'
+    large = tmp_path / "large.ttl"
+    large.write_bytes(NOBEL.read_bytes() + b"#" * 4_000_000)
+    for words in ((), ("-k", large), ("-k", "wikidata"), ("-k", "-")):
+        done = run("ask", *words)
+        assert done.exit_code == 2
+        assert "hint: kgsparql ask " in done.stderr
+    assert "nowhere.ttl: no such file" in run("ask", "-k", "nowhere.ttl").stderr
+
+
 @pytest.mark.parametrize("form", ["text", "md", "jsonl", "trig"])
 def test_other_formats_say_the_same(run: Run, form: str) -> None:
     done = run("ask", "Where was Marie Curie born?", "-k", NOBEL, "-f", form, "-q")

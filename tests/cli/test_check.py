@@ -10,7 +10,8 @@ from typing import Any, cast
 import pyoxigraph
 import pytest
 
-from kgsparql.answering.kept_answer import KeptAnswer, KeptItem, read_answers
+from kgsparql.answering.answer_file import AnswerFile
+from kgsparql.answering.kept_answer import KeptAnswer, KeptItem
 from kgsparql.answering.recheck import recheck
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.rdf.terms import IRI, Triple
@@ -101,12 +102,73 @@ def test_many_answers_in_one_file_and_one_of_them_changed(run: Run, tmp_path: Pa
     assert [part.split(":")[0] for part in done.stdout.split("\n\n")] == ["CHANGED", "stands"]
 
 
+def three_answers(run: Run, tmp_path: Path, damage: bytes) -> Path:
+    """JSON Lines: an answer, a damaged line, a line of a question that failed, and another answer."""
+    first, last = (asked(run, question, tmp_path / "one.jsonl").read_bytes() for question in (BORN, CHILDREN))
+    failed = b'{"id": 3, "question": "", "status": "empty", "answers": [], "error": null}\n'
+    (tmp_path / "a.jsonl").write_bytes(first + damage + b"\n" + failed + last)
+    return tmp_path / "a.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (b'{"question": "Where was', "line 2: not JSON, or cut off"),
+        (b'{"question": "x"}', "line 2: this is no answer of kgsparql: it has no 'evidence'"),
+        (b'{"question": "\xff"}', "line 2: not UTF-8 at byte 14"),
+        (b"\x00" * 40, "line 2: not JSON, or cut off"),
+        (b"17", "line 2: this is no answer of kgsparql: "),
+    ],
+)
+def test_a_damaged_line_is_named_and_keeps_none_from_being_checked(
+    run: Run, tmp_path: Path, damage: bytes, why: str
+) -> None:
+    file = three_answers(run, tmp_path, damage)
+    done = run("check", file, "-k", NOBEL)
+    assert done.exit_code == 4, done.output
+    assert [part.split(":")[0] for part in done.stdout.split("\n\n")] == ["stands", "stands", "NOT READ"]
+    assert f"NOT READ: 1 of 4\n  {why}" in done.stdout
+    assert "no answer to check: 1 (" in done.stdout
+    found = json.loads(run("check", file, "-k", NOBEL, "-f", "json").stdout)
+    assert [one["stands"] for one in found["answers"]] == [True, True]
+    assert (found["damaged"], found["unanswered"]) == (1, 1)
+    assert found["damaged_lines"][0]["number"] == 2
+    assert found["damaged_lines"][0]["why"].startswith(why)
+
+
+def test_a_damaged_line_comes_before_a_change_and_diff_pairs_nothing_with_it(run: Run, tmp_path: Path) -> None:
+    file = three_answers(run, tmp_path, b"{")
+    kg = changed(tmp_path, PARENT, PARENT.replace("dbo:child", "dbo:child dbr:Third,"))
+    done = run("check", file, "-k", kg)
+    assert done.exit_code == 4
+    assert "was 2, now 3" in done.stdout
+    done = run("diff", file, file)
+    assert done.exit_code == 4
+    assert "line 2: not JSON" in done.stderr
+
+
+def test_a_text_with_another_line_end_is_one_line(run: Run, tmp_path: Path) -> None:
+    line = asked(run, BORN, tmp_path / "one.jsonl").read_text()
+    (tmp_path / "a.jsonl").write_text(line.replace("Where was", "Where\u2028was") * 2)
+    done = run("check", tmp_path / "a.jsonl", "-k", NOBEL)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("stands: ") == 2
+
+
+def test_an_object_of_a_list_that_is_no_answer_is_named(run: Run, tmp_path: Path) -> None:
+    one = json.loads(asked(run, BORN, tmp_path / "one.json").read_text())
+    (tmp_path / "a.json").write_text(json.dumps([one, {}, one]))
+    done = run("check", tmp_path / "a.json", "-k", NOBEL)
+    assert done.exit_code == 4
+    assert "NOT READ: 1 of 3\n  object 2: this is no answer" in done.stdout
+
+
 def test_a_store_on_disk_is_opened_again_and_not_copied(run: Run, tmp_path: Path) -> None:
     run("load", NOBEL, "--store", tmp_path / "store", "-q")
     graph = open_graph(tmp_path / "store")
     assert isinstance(graph, OxigraphGraph)
     graph.store = cast("pyoxigraph.Store", _Uncopied(graph.store))
-    (answer,) = read_answers(asked(run, BORN, tmp_path / "a.trig").read_bytes())
+    (answer,) = AnswerFile.read(asked(run, BORN, tmp_path / "a.trig").read_bytes()).answers
     found = recheck(answer, graph)
     assert found.stands
     assert found.is_whole

@@ -37,8 +37,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def settings(run: Run) -> dict[str, tuple[object, str]]:
-    return {one["key"]: (one["value"], one["origin"]) for one in json.loads(run("config", "show", "-f", "json").stdout)}
+def settings(run: Run, *words: str) -> dict[str, tuple[object, str]]:
+    shown = json.loads(run("config", "show", "-f", "json", *words).stdout)
+    return {one["key"]: (one["value"], one["origin"]) for one in shown}
 
 
 def test_a_question_needs_no_options(project: Path, run: Run) -> None:
@@ -110,6 +111,56 @@ def test_show_says_where_each_value_is_from_and_no_key(
     shown = run("config", "show").stdout
     assert "sk-in" not in shown
     assert any(line.split() == ["graphs.prizes", "nobel.ttl", "kgsparql.toml"] for line in shown.splitlines())
+
+
+def two_graphs(project: Path) -> None:
+    (project / "other.ttl").write_text('<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .')
+    (project / "kgsparql.toml").write_text(
+        'graph = "prizes"\nlanguages = "fr"\nlog = "q.sqlite"\n[graphs.prizes]\nsources = "nobel.ttl"\n'
+        'languages = ["en", "de"]\nprefixes = {laureate = "http://dbpedia.org/resource/Marie_"}\n'
+        '[graphs]\nother = "other.ttl"\n[method]\nname = "path_ranking"\noptions = {max_hops = 1}\n',
+        encoding="utf-8",
+    )
+
+
+def test_show_of_a_graph_says_what_holds_for_it(project: Path, run: Run) -> None:
+    two_graphs(project)
+    file = str(project / "kgsparql.toml")
+    assert settings(run)["languages"] == (["en", "de"], file)  # of the default graph
+    assert "graphs.other" in settings(run)
+    found = settings(run, "-k", "other")
+    assert found["graph"] == ([str(project / "other.ttl")], "-k")
+    assert found["languages"] == (["fr"], file)
+    assert found["prefixes"] == (None, "default")
+    assert not any(key.startswith("graphs.") for key in found)
+    found = settings(run, "-k", "prizes")
+    assert found["prefixes"] == ({"laureate": "http://dbpedia.org/resource/Marie_"}, file)
+    wrong = run("config", "show", "-k", "othre")
+    assert wrong.exit_code == 2
+    assert "did you mean other?" in wrong.stderr
+
+
+def test_prefixes_of_a_graph_are_read_and_written_by_every_command(project: Path, run: Run) -> None:
+    two_graphs(project)
+    assert run("show", "laureate:Curie", "-q").stdout.startswith("laureate:Curie ")
+    assert "laureate:Curie" in run("find", "Marie Curie", "-q").stdout
+    select = "SELECT * { ?who <http://dbpedia.org/ontology/spouse> laureate:Curie }"
+    assert "Pierre" in run("query", select, "-q").stdout
+    done = run("ask", "Where was she born?", "-e", "laureate:Curie", "-f", "plain", "-q")
+    assert done.stdout == "Warsaw\n", done.stderr
+    assert run("paths", "laureate:Curie", "dbr:Pierre_Curie", "-q").exit_code == 0
+    assert "laureate" in run("show", "laureate:Curie", "-k", "other", "-q").stderr
+
+
+def test_a_recording_says_the_settings_as_options(project: Path, run: Run) -> None:
+    two_graphs(project)
+    assert run("ask", PHYSICS, "--record", "all", "-q").exit_code == 0
+    typed = json.loads((project / "all" / "manifest.json").read_text())["runs"][0]["typed"]
+    assert typed.startswith(f"ask '{PHYSICS}' -q -k prizes -r path_ranking --lang en,de -O max_hops=1")
+    assert run("ask", PHYSICS, "--record", "some", "-q", "--lang", "fr", "-r", "mindmap", "-k", "other").exit_code == 3
+    typed = json.loads((project / "some" / "manifest.json").read_text())["runs"][0]["typed"]
+    assert typed.startswith(f"ask '{PHYSICS}' -q --lang fr -r mindmap -k other")
+    assert "max_hops" not in typed
 
 
 def test_path_shows_the_files_even_where_they_cannot_be_read(project: Path, run: Run) -> None:

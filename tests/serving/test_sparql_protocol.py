@@ -17,8 +17,10 @@ import rdflib
 import urllib3
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
+from typer.testing import CliRunner
 
 import kgsparql
+from kgsparql.cli import app
 from kgsparql.errors import InputError
 from kgsparql.graphs.user_query import FORMATS
 from kgsparql.serving.bounded_queries import BoundedQueries
@@ -370,6 +372,67 @@ def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path) -> N
             assert page.status == (404 if not path else 200)
             for headers in ({"Host": "e.org"}, {"Origin": "http://e.org"}):
                 assert urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers=headers).status in {403, 421}
+
+
+def test_a_query_of_a_million_characters_passes_the_guard_and_no_other_body_does(tmp_path: Path) -> None:
+    long = "SELECT (COUNT(*) AS ?n) { ?s a <http://dbpedia.org/ontology/Person> }\n" + "#" * 900_000
+    with served(tmp_path, "--no-model", "-k", NOBEL, "-q", "--embedder", "none") as address:
+        url = address + "sparql"
+        done = urllib3.request("POST", url, body=long.encode(), headers={"content-type": QUERY})
+        assert (done.status, number(done.data)) == (200, 124)
+        assert urllib3.request("POST", url, body=b"#" * 4_000_001, headers={"content-type": QUERY}).status == 413
+        for path in ("api/ask", "sparqlx"):
+            assert urllib3.request("POST", address + path, body=b"#" * 262_145).status == 413
+
+
+def test_a_site_that_is_named_may_ask_the_endpoint_and_nothing_else(tmp_path: Path) -> None:
+    site, token = "https://yasgui.example", "a-token-of-the-tests"
+    options = ("--no-model", "-k", NOBEL, "-q", "--embedder", "none", "--cors", site.upper(), "--cors", "http://a:3000")
+    asked = urlencode({"query": COUNT})
+    with served(tmp_path, *options, KGSPARQL_TOKEN=token) as printed:
+        address = printed.partition("?")[0]
+        url = address + "sparql"
+        from_site = {"Origin": site, "Sec-Fetch-Site": "cross-site", "content-type": FORM}
+        before = urllib3.request("OPTIONS", url, headers={**from_site, "Access-Control-Request-Method": "POST"})
+        assert before.status == 204
+        assert before.headers["access-control-allow-origin"] == site
+        assert "authorization" in before.headers["access-control-allow-headers"]
+        unnamed = urllib3.request("POST", url, body=asked, headers=from_site)
+        assert (unnamed.status, unnamed.headers["access-control-allow-origin"]) == (401, site)
+        known = {**from_site, "Authorization": f"Bearer {token}"}
+        done = urllib3.request("POST", url, body=asked, headers=known)
+        assert (done.status, number(done.data)) == (200, 124)
+        assert done.headers["access-control-allow-origin"] == site
+        assert "access-control-allow-credentials" not in done.headers
+        assert {one.strip().lower() for one in done.headers["vary"].split(",")} == {"accept", "origin"}
+        assert urllib3.request("GET", f"{url}?{asked}", headers={**known, "Host": "e.org"}).status == 421
+        for path, origin in (("api/graph", site), ("sparql", "https://other.example"), ("sparql", "null")):
+            done = urllib3.request("GET", f"{address}{path}?{asked}", headers={**known, "Origin": origin})
+            assert done.status == 403
+            assert "access-control-allow-origin" not in done.headers
+
+
+def test_any_site_may_ask_only_where_there_is_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", "--cors", "*") as url:
+        done = urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers={"Origin": "null"})
+        assert (done.status, done.headers["access-control-allow-origin"]) == (200, "*")
+    monkeypatch.setenv("KGSPARQL_TOKEN", "a-token-of-the-tests")
+    for site, said in (("*", "any site is too many"), ("https://e.org/x", "no origin"), ("e.org", "no origin")):
+        done = CliRunner().invoke(app, ["serve", "--port", "0", "--cors", site])
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
+def test_limits_of_the_endpoint_are_options_with_the_names_of_query(tmp_path: Path) -> None:
+    limits = ("--timeout", "1", "--max-rows", "3")
+    for options in (("--sparql-only",), ("--no-model",)):
+        with served(tmp_path, *options, "-k", NOBEL, "-q", *limits) as address:
+            url = address.removesuffix("/").removesuffix("/sparql") + "/sparql"
+            cut = urllib3.request("GET", f"{url}?{urlencode({'query': 'SELECT * { ?s ?p ?o }'})}")
+            assert cut.headers["x-sparql-maxrows"] == "3"
+            began = time.monotonic()
+            assert urllib3.request("GET", f"{url}?{urlencode({'query': ENDLESS})}").status == 504
+            assert time.monotonic() - began < 15
 
 
 def test_another_address_needs_a_token(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.cli._configuration import Configuration, load_configuration, user_file
+from kgsparql.cli._configuration import Configuration, Setting, load_configuration, user_file
 from kgsparql.errors import InputError, OptionError
 
 
@@ -137,6 +137,8 @@ def test_a_key_must_not_be_in_a_file_that_others_read(home: Path) -> None:
         ("[model]\ntemperature = 3", "model.temperature", ""),
         ("[model]\nprices = [1]", "model.prices", ""),
         ("graph = []", "graph", ""),
+        ('[graphs.a]\nsources = "x"\nprefixes = {ex = "no iri"}', "graphs.a.prefixes.ex", ""),
+        ('[graphs.a]\nsources = "x"\nprefixes = {"e x" = "http://e.org/"}', "graphs.a.prefixes.e x", ""),
         ("[model]\nname = ''", "model.name", ""),
         ("a = \nb = 1", "line 1", ""),
         ("languages = 'x'\nb\nc = 1", "line 2", ""),
@@ -168,6 +170,29 @@ def test_the_name_of_a_graph_must_not_also_be_a_file_or_an_endpoint(home: Path) 
     assert found.sources(["./films"]) == ["./films"]
 
 
+def test_a_name_that_is_nearly_that_of_a_graph_or_endpoint_is_said(home: Path) -> None:
+    found = project(home, '[graphs]\nfilms = "f.ttl"\nprizes = "p.ttl"')
+    for name, hint in (
+        ("filmz", "did you mean films?"), ("wikidatta", "did you mean wikidata?"), ("zzz", "films, prizes"),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            found.sources([name])
+        assert hint in caught.value.hint
+    (home / "project" / "filmz").write_text("")
+    assert found.sources(["filmz", "filmz.ttl", "wikidata"]) == ["filmz", "filmz.ttl", "wikidata"]
+    assert project(home, "languages = 'en'").sources(["filmz"]) == ["filmz"]
+
+
+def test_prefixes_of_several_graphs_are_joined_and_the_first_wins(home: Path) -> None:
+    found = project(
+        home,
+        '[graphs.a]\nsources = "a.ttl"\nprefixes = {ex = "http://a.org/", index = "http://i.org/"}\n'
+        '[graphs.b]\nsources = "b.ttl"\nprefixes = {ex = "http://b.org/", y = "http://y.org/"}',
+    )
+    assert found.prefixes(["a", "b"]) == {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
+    assert found.prefixes(["a.ttl"]) == {}
+
+
 def test_sources_keep_endpoints_and_names_of_endpoints(home: Path) -> None:
     found = project(home, '[graphs]\nall = ["a.ttl", "wikidata", "https://e.org/sparql"]')
     assert found.sources(["all", "x.ttl"]) == [
@@ -181,6 +206,9 @@ def test_languages_of_several_graphs_are_joined_and_indexes_must_agree(home: Pat
         '[graphs.a]\nsources = "a.ttl"\nlanguages = ["en", "de"]\nindex = "i"\n'
         '[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"\nindex = "j"',
     )
-    assert found.of_graphs(["a"]) == {"languages": ["en", "de"], "index": str(home / "project/i")}
-    with pytest.raises(OptionError, match="2 places"):
+    file = home / "project/kgsparql.toml"
+    assert found.of_graphs(["a"]) == {
+        "languages": Setting(["en", "de"], file), "index": Setting(str(home / "project/i"), file),
+    }  # fmt: skip
+    with pytest.raises(OptionError, match="several places"):
         found.of_graphs(["a", "b"])

@@ -122,6 +122,30 @@ def test_a_large_graph_waits_for_its_label_index() -> None:
     assert len(example_questions(knowledge)) == 4
 
 
+def test_classes_and_properties_are_not_asked_about() -> None:
+    rdfs, rdf = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    things = (("it", "label", Literal("Italy")), ("it", "capital", "rome"), ("rome", "label", Literal("Rome")))
+    knowledge = graph_of(*things)
+    store = knowledge.graph.store  # type: ignore[attr-defined]
+    assert example_questions(knowledge) == ("What is the capital of Italy?",)
+    for kind, is_asked in ((rdf + "Property", False), (rdfs + "Class", False), (E + "Class", True)):
+        quad = pyoxigraph.Quad(IRI(E + "it"), IRI(rdf + "type"), IRI(kind))
+        store.add(quad)
+        found = example_questions(kgsparql.open(store, embedder="none"))
+        assert ("What is the capital of Italy?" in found) == is_asked, kind
+        store.remove(quad)
+
+
+def test_a_very_large_graph_has_none(nobel: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert nobel.indexes.index.rows > 0
+    monkeypatch.setattr("kgsparql.evaluation.making.examples.MOST_TRIPLES", 1_000)
+    assert example_questions(nobel) == ()
+
+
+def test_when_the_time_is_over_what_was_found_is_taken(nobel: KnowledgeBase, questions: tuple[str, ...]) -> None:
+    assert example_questions(nobel, max_seconds=0) == questions[:1]
+
+
 def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
     with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
         assert example_questions(kgsparql.open(url, embedder="none")) == ()

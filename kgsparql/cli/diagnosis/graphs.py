@@ -150,6 +150,8 @@ def _file(source: str) -> Check:
         if file.path is not None and not os.access(file.path, os.R_OK):
             raise InputError(f"{file.name}: may not be read", hint="chmod u+r, or run as its owner", path=file.name)
     kinds = sorted({format_of(file, ReadOptions()).name for file in files})
+    if len(files) == 1 and files[0].size == 0:
+        raise NotFoundError(f"{printable(source, 200)} is empty", code="E_EMPTY_GRAPH", hint="is it the right one?")
     size = size_text(sum(file.size for file in files))
     count = "" if len(files) == 1 else f"{len(files):,} files, "
     hint = f"it was not read: kgsparql info -k {shlex.quote(source)} does"

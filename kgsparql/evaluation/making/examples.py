@@ -5,7 +5,9 @@ They are made as :mod:`.making` makes them, put as a person would, and asked: on
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.example_wording import as_asked, how_many
 from kgsparql.evaluation.making.making import make
 from kgsparql.evaluation.making.patterns import SampleSize
-from kgsparql.exploration import predicate_counts, predicates
+from kgsparql.exploration import predicate_counts, predicates, types
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.rdf.terms import IRI, Literal, Term
 
@@ -41,6 +43,9 @@ _TRIES = 3
 
 INDEXED_AT_ONCE = 60_000
 """Triples up to which labels are read for the examples; in a larger graph they wait for its label index."""
+
+MOST_TRIPLES = 1_000_000
+"""Triples up to which there are examples: among 1.5 million, choosing them takes two seconds, and answering as long."""
 
 _LONGEST = 90
 """Characters of a question."""
@@ -66,10 +71,18 @@ _DULL = re.compile(
     r"\b(?:ids?|identifiers?|codes?|keys?|iris?|ur[il]s?|doi|e-?mails?|home ?pages?|websites?|votes|ISO|gender|sex"
     r"|tags?|notations?|status|versions?|comments?|descriptions?|abstracts?|images?|thumbnails?|lat(?:itude)?s?"
     r"|long(?:itude)?s?|types?|classes|lists?|nodes?|shapes?|propert(?:y|ies)|resources?|statements?|rank|subsets?"
+    r"|integers?|strings?|literals?|booleans?|floats?|decimals?|datatypes?|documentations?"
     r"|(?:domain|range|inverse) of|obsolete|deprecated|consider|similars?|alsos?)\b",
     re.IGNORECASE,
 )
 """What is noted of a thing, or serves its description, but is seldom asked."""
+
+_VOCABULARIES = (
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+)
+_OF_ANY_THING = {"NamedIndividual", "Thing", "Resource", "Statement", "List", "Bag", "Seq", "Alt"}
 
 _STILTED = re.compile(r"\b(?:has|have) .* as\b")
 """What is right, but better said in another way where there is one."""
@@ -103,12 +116,17 @@ class _Example:
         return {one.term for one in answer.best} == self.answers
 
 
-def example_questions(knowledge: KnowledgeBase, *, count: int = 4, seed: int = 0) -> tuple[str, ...]:
+def example_questions(
+    knowledge: KnowledgeBase, *, count: int = 4, seed: int = 0, max_seconds: float = math.inf
+) -> tuple[str, ...]:
     """Questions to begin with, of several kinds as far as there are any; the same for the same graph and seed.
 
     Each has been asked, without a model, and was answered in full and rightly; where fewer were, there are fewer. There
-    are none of an endpoint or of several graphs, of which too much would have to be asked; none in a snapshot; and none
-    of a large graph whose label index is not made yet.
+    are none of an endpoint or of several graphs, of which too much would have to be asked; none in a snapshot; none of
+    a large graph whose label index is not made yet, and none of a very large one. None is about a class or a property,
+    such as an ontology has: what is noted there is for those who write it.
+
+    :param max_seconds: after which those that were found by then, one at least, are taken.
 
     >>> import kgsparql
     >>> example_questions(kgsparql.open("fixtures/nobel.ttl", embedder="none"), count=1)
@@ -116,15 +134,16 @@ def example_questions(knowledge: KnowledgeBase, *, count: int = 4, seed: int = 0
     """
     if not _can_be_asked(knowledge):
         return ()
+    ends = time.monotonic() + max_seconds
     try:
         made = make(knowledge, _MADE, seed=seed, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
-    found = [example for question in made.questions for example in _examples(question)]
+    found = list(_about_things(knowledge, [one for question in made.questions for one in _examples(question)]))
     ranked = _ranked(found, _degrees(knowledge, {example.topic for example in found}))
     chosen: list[_Example] = []
     turns = deque(_answered(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
-    while turns and len(chosen) < count:
+    while turns and len(chosen) < count and not (chosen and time.monotonic() > ends):
         if (example := next(turns[0], None)) is None:
             turns.popleft()
         else:
@@ -146,7 +165,22 @@ def _can_be_asked(knowledge: KnowledgeBase) -> bool:
     graph = knowledge.graph
     if not isinstance(graph, OxigraphGraph) or knowledge.snapshot is not None or knowledge.is_empty:
         return False
-    return knowledge.indexes.is_made or sum(predicate_counts(graph).values()) <= INDEXED_AT_ONCE
+    triples = sum(predicate_counts(graph).values())
+    return triples <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)
+
+
+def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Iterator[_Example]:
+    """Those that are not about a term of an ontology: a class or a property."""
+    kinds = types(knowledge.graph, {example.topic for example in examples})
+    for example in examples:
+        if not any(_is_of_ontologies(kind) for kind in kinds.get(example.topic, ())):
+            yield example
+
+
+def _is_of_ontologies(kind: IRI) -> bool:
+    """Whether a type is one of RDFS or OWL, other than those that any thing may have."""
+    namespace = next((own for own in _VOCABULARIES if kind.value.startswith(own)), None)
+    return namespace is not None and kind.value.removeprefix(namespace) not in _OF_ANY_THING
 
 
 def _examples(question: Question) -> Iterator[_Example]:

@@ -105,7 +105,9 @@ def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
         if word and word not in _WORDS:
             found = word if word in _FORBIDDEN else next((part for part in _GLUED if part in word), None)
             if found is None:
-                raise syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start)
+                raise syntax_error(
+                    f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start, hint=_HINT
+                )
             raise _forbidden(found, text, token)
         if token.kind in {"name", "blank"}:
             _refuse_ambiguous_name(tokens, i, text)
