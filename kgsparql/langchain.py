@@ -6,12 +6,12 @@ import json
 import threading
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kgsparql.errors import KgsparqlError, OptionError
+from kgsparql.errors import KgsparqlError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import printable
-from kgsparql.serving.tools import TOOLS, Toolbox, error_text, to_json
+from kgsparql.serving.documents import evidence_for, identifier_of, metadata_of, not_installed, text_of
+from kgsparql.serving.tools import TOOLS, Tool, Toolbox, error_text, to_json
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -21,12 +21,7 @@ try:
     from langchain_core.tools import StructuredTool, ToolException
     from pydantic import ConfigDict, Field
 except ImportError as missing:
-    raise OptionError(
-        f"the package {missing.name} is not installed", hint="pip install 'kgsparql[langchain]'"
-    ) from missing
-
-if TYPE_CHECKING:
-    from kgsparql.evidence.evidence import EvidenceItem
+    raise not_installed(missing, "langchain") from missing
 
 __all__ = ["EvidenceRetriever", "tools"]
 
@@ -34,8 +29,7 @@ __all__ = ["EvidenceRetriever", "tools"]
 class EvidenceRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
 
-    The metadata of a document: ``marker``, ``kind``, ``score``, ``query`` (the SPARQL that finds it again), ``triples``
-    (subject, predicate and object as N-Triples writes them), ``graphs`` and, of a passage, ``source``.
+    The metadata of a document is that of :func:`metadata_of`.
 
     :param k: documents for a question, the best first.
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`.
@@ -47,7 +41,7 @@ class EvidenceRetriever(BaseRetriever):
     'Marie Curie —place of birth→ Warsaw'
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     knowledge: KnowledgeBase = Field(exclude=True, repr=False)
     k: int = Field(default=10, ge=1)
@@ -68,27 +62,17 @@ class EvidenceRetriever(BaseRetriever):
             cancel.set()  # whoever waited may have gone away
 
     def _documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
-        found = self.knowledge.retrieve(query, **{"cancel": cancel, **self.options})
-        return [document_of(item) for item in list(found.evidence)[: self.k if k is None else k]]
+        k = self.k if k is None else k
+        found = evidence_for(self.knowledge, query, k=k, options=self.options, cancel=cancel)
+        return [Document(id=identifier_of(one), page_content=text_of(one), metadata=metadata_of(one)) for one in found]
 
 
-def document_of(item: EvidenceItem) -> Document:
-    """A piece of evidence as a document."""
-    metadata: dict[str, Any] = {
-        "marker": item.marker,
-        "kind": item.kind,
-        "score": item.score,
-        "query": item.query.shown,
-        "triples": [[str(term) for term in cited.triple] for cited in item.triples],
-        "graphs": list(item.graphs),
-    }
-    if item.excerpt is not None:
-        metadata["source"] = str(item.excerpt)
-    return Document(id=item.marker, page_content=printable(item.text, 10_000), metadata=metadata)
-
-
-def tools(toolbox: Toolbox) -> list[StructuredTool]:
+def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     """The tools of a graph; a result is JSON for the model, and the object itself as the artifact.
+
+    What a model does wrong is told to it, as the content of the tool's message.
+
+    :param toolbox: as :func:`kgsparql.tools` gives it, with options; or just what is to be asked.
 
     >>> import kgsparql
     >>> toolbox = kgsparql.tools(kgsparql.open("fixtures/nobel.ttl", embedder="none"))
@@ -96,11 +80,12 @@ def tools(toolbox: Toolbox) -> list[StructuredTool]:
     >>> find.name, find.invoke({"text": "Warsaw", "limit": 1})[:44]
     ('find', '{"found": [{"term": "<http://dbpedia.org/res')
     """
+    box = Toolbox(toolbox) if isinstance(toolbox, KnowledgeBase) else toolbox
     return [
         StructuredTool.from_function(
-            partial(_called, toolbox, tool.name), name=tool.name, description=tool.description,
+            partial(_called, box, tool.name), name=tool.name, description=tool.description,
             args_schema=tool.parameters, response_format="content_and_artifact", handle_tool_error=True,
-            infer_schema=False,
+            handle_validation_error=partial(_wrong_arguments, tool), infer_schema=False,
         )
         for tool in TOOLS
     ]  # fmt: skip
@@ -112,3 +97,7 @@ def _called(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, dict[st
     except KgsparqlError as error:
         raise ToolException(error_text(error)) from error
     return json.dumps(result, ensure_ascii=False), result
+
+
+def _wrong_arguments(tool: Tool, error: Any) -> str:
+    return error_text(tool.wrong_arguments(error))

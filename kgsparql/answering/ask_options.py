@@ -129,7 +129,7 @@ def asked_with(
         @functools.wraps(method)
         def run(self: Asked, question: str, *args: P.args, **kwargs: P.kwargs) -> Result:
             for name in kwargs:
-                _check_option(name)
+                check_option(name)
             return method(self, question, options(*args, **kwargs))
 
         own = inspect.signature(method).parameters.values()
@@ -143,7 +143,7 @@ def asked_with(
     return decorated
 
 
-def _check_option(name: str) -> None:
+def check_option(name: str) -> None:
     """Refuse a keyword that is no option, and say which was meant."""
     known = [field.name for field in fields(AskOptions)]
     if name in known:

@@ -29,6 +29,7 @@ _NUMBER_OF = re.compile(r"\b(?:average|mean|total|the) number of\b|\bhow many\b|
 """Words with which a number of things is asked for."""
 _SEX = frozenset("woman women man men female male girl girls boy boys lady ladies".split())
 _ALL = frozenset({"all", "every", "each", "always", "both"})
+_EACH = frozenset({"each", "every", "per"})
 _SHARED = frozenset("same share shares shared both common together also".split())
 _NOT = frozenset({"not", "never", "neither"})
 
@@ -131,10 +132,15 @@ def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
 
 
 def _are_others(computed: Computed, asked: PlanQuestion) -> bool:
-    """Whether what was found is of classes, and none of them is the one that `which` or `who` asks for."""
-    focus = asked.words.nouns_after(read_cues(asked.session.question).asking(asked.words.texts))
+    """Whether what was found is of classes, and none of them is the one that `which`, `who` or `for each` asks for."""
+    texts = asked.words.texts
+    each = {i + 1 for i, text in enumerate(texts) if text in _EACH}
+    places, found = read_cues(asked.session.question).asking(texts), computed.items
+    if computed.is_table:
+        places, found = frozenset(each), tuple(row[0] for row in computed.rows if row[0] is not None)
+    focus = asked.words.nouns_after(places)
     wanted = {own.term for own in asked.named if own.is_class and own.words & focus}
-    items = tuple(item for item in computed.items if isinstance(item, IRI))[:_LOOKED_AT]
+    items = tuple(item for item in found if isinstance(item, IRI))[:_LOOKED_AT]
     if not wanted or not items:
         return False
     own = asked.profiler(a.Items(items)).classes

@@ -91,7 +91,7 @@ def planned_question(session: Session, method: QueryPlan) -> PlannedQuestion:
         chosen=None if found.chosen is None else plans[found.chosen.plan],
         computed=found.computed,
         doubts=tuple(gap.text for gap in found.gaps),
-        notes=tuple(str(note) for note in session.notes.texts),
+        notes=tuple(session.notes.texts),
         labels=labels,
     )
 

@@ -18,6 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
+from kgsparql.answering.step_words import step_words
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, Event
 from kgsparql.rdf.terms import printable
@@ -123,8 +124,9 @@ def _progress(context: ServerRequestContext[Any], cancel: threading.Event) -> Em
     report = context.session.report_progress
 
     def emit(event: Event) -> None:
-        if not cancel.is_set():
-            anyio.from_thread.run(partial(report, message=event.kind.replace("_", " ")), float(event.sequence))
+        words = step_words(event)
+        if words and not cancel.is_set():
+            anyio.from_thread.run(partial(report, message=words), float(event.sequence))
 
     return emit
 

@@ -10,6 +10,8 @@ from kgsparql.rdf.paths import Directions
 
 LONG_QUERY = 1_000
 """Characters of a query that is given only to who asks for it."""
+OTHER_PLANS = 4
+"""Plans beside the one that is computed."""
 
 _Entity: TypeAlias = Annotated[
     str,
@@ -27,6 +29,11 @@ _Direction: TypeAlias = Annotated[
 ]
 _WholeQueries: TypeAlias = Annotated[
     bool, Field(description=f"Give also the SPARQL of more than {LONG_QUERY:,} characters, to check or to change it.")
+]
+
+_Meant: TypeAlias = Annotated[
+    list[_Entity],
+    Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`."),
 ]
 
 
@@ -47,13 +54,24 @@ class AskParameters(ToolParameters):
             "Curie born?`. It cannot refer to earlier questions.",
         ),
     ]
-    entities: Annotated[
-        list[_Entity],
-        Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`"),
-    ] = []
-    max_answers: Annotated[int, Field(ge=1, le=1_000, description="Answers in the result.")] = 10
-    max_evidence: Annotated[int, Field(ge=1, le=100, description="Pieces of evidence in the result.")] = 3
-    max_triples: Annotated[int, Field(ge=1, le=1_000, description="Triples for each piece of evidence.")] = 5
+    entities: _Meant = []
+    max_answers: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1_000,
+            description="Answers in the result; where these are sure, other candidates only if it is given.",
+        ),
+    ] = 10
+    max_evidence: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=100,
+            description="Pieces of evidence in the result; of sure answers, only their own unless it is given.",
+        ),
+    ] = 3
+    max_triples: Annotated[int, Field(ge=1, le=1_000, description="Triples for each piece of evidence.")] = 3
     whole_queries: _WholeQueries = False
 
 
@@ -99,6 +117,11 @@ class PlanParameters(ToolParameters):
             "which do not: `How many Nobel laureates were born in Warsaw?`",
         ),
     ]
+    entities: _Meant = []
+    other_plan: Annotated[
+        int | None,
+        Field(ge=1, le=OTHER_PLANS, description="Compute this of the `other_plans` instead: 1 is the first of them."),
+    ] = None
     limit: Annotated[int, Field(ge=1, le=1_000, description="Rows in the result.")] = 20
     whole_queries: _WholeQueries = False
 
@@ -110,8 +133,8 @@ class QueryParameters(ToolParameters):
         str,
         Field(
             max_length=100_000,
-            description="A SPARQL 1.1 SELECT, ASK, CONSTRUCT or DESCRIBE query. The prefixes that `info` lists need no "
-            "declaration. No update, SERVICE, FROM or LOAD.",
+            description="A SPARQL 1.1 SELECT, ASK, CONSTRUCT or DESCRIBE query. The prefixes that `info` lists "
+            "and well-known ones need no declaration. No update, SERVICE, FROM or LOAD.",
         ),
     ]
     limit: Annotated[int, Field(ge=1, le=1_000, description="Rows, or triples, in the result.")] = 50
@@ -121,4 +144,4 @@ class QueryParameters(ToolParameters):
 class InfoParameters(ToolParameters):
     """Of ``info``."""
 
-    limit: Annotated[int, Field(ge=1, le=500, description="Classes, predicates and named graphs, each.")] = 15
+    limit: Annotated[int, Field(ge=1, le=500, description="Classes, predicates and named graphs, each.")] = 25

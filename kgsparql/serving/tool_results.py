@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgsparql.answering.answer import Status
+from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 MOST_CHARACTERS = 400
@@ -37,7 +38,9 @@ class LabelledTerm(ToolResult):
     @classmethod
     def of(cls, term: Term, labels: Mapping[Term, str]) -> LabelledTerm:
         """A term by the labels of terms; one without a label is called by its own text."""
-        own = term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
+        if isinstance(term, Literal):
+            return cls(term=_written(term), label=printable(value_text(term), MOST_CHARACTERS))
+        own = term.value if isinstance(term, IRI | BlankNode) else str(term)
         return cls(term=_written(term), label=printable(labels.get(term) or own, MOST_CHARACTERS))
 
 
@@ -69,7 +72,10 @@ class ToolAnswer(LabelledTerm):
     """A term that answers, and the markers of the evidence it rests on."""
 
     markers: list[str]
-    is_best: Annotated[bool, Field(description="Of ranked candidates, whether the likeliest reading leads to it.")]
+    is_best: Annotated[
+        bool,
+        Field(description="Whether this is the answer, as far as can be told; of none where something is in doubt."),
+    ]
     description: str = ""
 
 
@@ -83,11 +89,17 @@ class ToolEvidence(ToolResult):
     document: Annotated[str, Field(description="The document and place that a passage is from.")] = ""
 
 
+class ToolMeaning(LabelledTerm):
+    """What words may mean."""
+
+    description: str = ""
+
+
 class ToolLink(LabelledTerm):
     """What words of the question were taken to mean, and what else they may mean."""
 
     words: str
-    alternatives: list[LabelledTerm]
+    alternatives: list[ToolMeaning] = []
 
 
 class AskResult(ToolResult):
@@ -101,9 +113,7 @@ class AskResult(ToolResult):
         ),
     ]
     text: Annotated[str, Field(description="The answer in words; markers such as [P1] cite the evidence.")]
-    is_ranked: Annotated[
-        bool, Field(description="The answers are candidates in order, likeliest first: judge them by the evidence.")
-    ]
+    is_ranked: Annotated[bool, Field(description="Nobody chose: the answers are candidates in order, likeliest first.")]
     grounding: Annotated[str, Field(description="`graph`, or `model` or `mixed` where a model's memory was used.")]
     answers: list[ToolAnswer]
     evidence: list[ToolEvidence]
@@ -113,10 +123,22 @@ class AskResult(ToolResult):
     more: _More = ""
 
 
+class ValueUse(LabelledTerm):
+    """A text that is no name but a value, and what has it."""
+
+    predicate: LabelledTerm
+    count: int
+    is_exact: Annotated[bool, Field(description="Whether no more have it.")]
+    examples: list[LabelledTerm]
+
+
 class FindResult(ToolResult):
     """Of ``find``."""
 
     found: list[FoundEntity]
+    values: Annotated[
+        list[ValueUse], Field(description="Where the text is no name but a value: `plan` and `query` find by it.")
+    ] = []
     notes: list[str]
     more: _More = ""
 
@@ -165,12 +187,11 @@ class PlanResult(ToolResult):
     columns: list[str]
     rows: list[list[LabelledTerm | None]]
     facts: Annotated[int, Field(description="Triples that the value rests on.")]
-    is_confirmed: Annotated[
-        bool | None,
-        Field(description="Whether the same value came from these facts alone; null where that cannot be told."),
-    ]
+    linked: Annotated[list[ToolLink], Field(description="What the question names; see `entities`.")]
     sparql: str = ""
-    other_plans: Annotated[list[str], Field(description="What else the question may ask, in words.")]
+    other_plans: Annotated[
+        list[str], Field(description="What else the question may ask, in words: give `other_plan` to compute one.")
+    ]
     notes: list[str]
     more: _More = ""
 
@@ -202,7 +223,10 @@ class InfoResult(ToolResult):
     classes: Annotated[list[CountedTerm], Field(description="The commonest, with the number of their instances.")]
     predicates: Annotated[list[CountedTerm], Field(description="The commonest, with the number of their triples.")]
     named_graphs: list[str]
-    prefixes: Annotated[dict[str, str], Field(description="Of the graph; queries need not declare them.")]
+    prefixes: Annotated[
+        dict[str, str],
+        Field(description="Of the graph; queries need not declare them, nor well-known ones such as `foaf:`."),
+    ]
     notes: list[str]
     more: _More = ""
 

@@ -8,30 +8,42 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.computed_answers import rows_text
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Emit
-from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
+from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.protocols import members_of, within
-from kgsparql.linking.words import words
+from kgsparql.plans.algebra import Top
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import PrefixMap, Term, normalised, printable
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, printable
 from kgsparql.serving import tool_parameters as p
 from kgsparql.serving import tool_results as r
-from kgsparql.serving.tool_answers import ask_result, joined, long_query_note, query_text, said_of_tools
+from kgsparql.serving.tool_answers import ask_result, joined, long_query_note, query_text, told_notes
+from kgsparql.serving.tool_names import ToolNames, has_word_of
 
 if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
+    from kgsparql.retrievers._planned_question import PlannedQuestion, QuestionTerm
 
-_OTHER_PLANS = 4
+_USES = 5
+"""Uses of a text as a value."""
+_MEANINGS = 4
+"""Of a name, beside the one that was taken."""
+_TIES = 20
+"""Things of the same value as the last that is shown, which are named."""
 _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
 )
+
+
+_NO_CLASSES = "nothing has an rdf:type; perhaps a predicate such as 'instance of' says what things are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +63,47 @@ class ToolRuns:
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions) -> None:
         self._knowledge = knowledge
         self._asking = asking
+        self._names = ToolNames(knowledge, asking)
 
     def ask(self, given: p.AskParameters, call: ToolCall) -> r.AskResult:
-        """An answer with its evidence."""
-        meant = [self._knowledge.resolve(name) for name in given.entities]
+        """An answer with its evidence; where it is in doubt, beside what a plan comes to without a doubt."""
+        lookups = self._lookups(call)
+        meant = [self._names.resolve(name, lookups) for name in given.entities]
         asking = replace(self._asking, cancel=call.cancel, emit=call.emit)
         answer = self._knowledge.answer(given.question, asking.about(meant) if meant else asking)
-        return ask_result(answer, given)
+        missing = {gap.text: gap.words for gap in answer.gaps if gap.code == "name"}
+        values = {text: self._names.values_in_words(name, lookups) for text, name in missing.items()}
+        explained = {text: f"{text}; {'; '.join(lines)}" for text, lines in values.items() if lines}
+        notes = self._sure_plan(answer, tuple(meant), call) if answer.computed is None else []
+        notes += [] if answer.computed is None else self._ties(answer.computed)
+        return ask_result(answer, given, explained=explained, notes=notes)
+
+    def _sure_plan(self, answer: Answer, meant: tuple[IRI, ...], call: ToolCall) -> list[str]:
+        """What a plan comes to that nothing speaks against, of a question that paths do not answer without a doubt.
+
+        Not of an endpoint, which plans ask more than its manners allow.
+        """
+        graphs = members_of(self._knowledge.graph)
+        if not answer.gaps or len(graphs) > 1 or graphs[0].is_remote:
+            return []
+        planned = self._plan(answer.question, call, entities=meant)
+        found, chosen = planned.computed, planned.chosen
+        if found is None or chosen is None or planned.doubts or found.left_out or found.empty_part is not None:
+            return []
+        rows = rows_text(found, lambda term: planned.labels[term])
+        return [f"the tool plan is sure of an answer: {printable(chosen.words, 400)} = {rows}"] if rows else []
 
     def find(self, given: p.FindParameters, call: ToolCall) -> r.FindResult:
         """Entities by their labels."""
-        known = self._knowledge
-        found = known.find(given.text, limit=given.limit)
+        found = self._knowledge.find(given.text, limit=given.limit)
+        terms = [one.term for one in found]
         groups = namesake_groups((one.term, one.label) for one in found)
-        asking = replace(self._asking, cancel=call.cancel)
-        about = descriptions_of(groups, known.session(given.text, asking).labels) if groups else {}
-        wanted = set(words(normalised(given.text)))
-        is_near = any(not wanted.isdisjoint(words(normalised(one.label))) for one in found)
+        shared = {term for group in groups for term in group}
+        about = self._names.descriptions([*groups, *([term] for term in terms if term not in shared)], given.text)
+        is_near = any(has_word_of(given.text, one.label) for one in found)
         return r.FindResult(
             found=[_found(one, about.get(one.term, "")) for one in found],
+            values=self._names.values(given.text, self._lookups(call))[:_USES],
             more="" if len(found) < given.limit else "perhaps there are more: raise limit",
             notes=[] if is_near else ["no label has any of these words: the nearest are probably something else"],
         )
@@ -77,12 +111,13 @@ class ToolRuns:
     def show(self, given: p.ShowParameters, call: ToolCall) -> r.ShowResult:
         """What is around an entity."""
         lookups = self._lookups(call)
-        entity = lookups.resolve(given.entity)
+        entity = self._names.resolve(given.entity, lookups)
         if given.predicate is None:
             found = lookups.show(entity, direction=given.direction, limit=given.limit)
         else:
-            ahead = Step(lookups.resolve(given.predicate))
-            steps = {"both": [ahead, ahead.reversed], "forward": [ahead], "inverse": [ahead.reversed]}[given.direction]
+            ahead = [Step(predicate) for predicate in self._names.predicates(given.predicate, lookups)]
+            behind = [step.reversed for step in ahead]
+            steps = {"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction]
             found = neighbours(lookups.graph, [entity], steps=steps, limit=given.limit)
         shown = found.items[: given.max_predicates]
         labels = lookups.labels([entity, *(t for g in shown for t in (g.step.predicate, *g.neighbours))])
@@ -98,7 +133,7 @@ class ToolRuns:
         if len(found.items) > len(shown):
             more.append(f"{len(shown)} of {len(found.items):,} predicates: raise max_predicates")
         if any(group.count > len(group.neighbours) for group in groups):
-            more.append("of a predicate with more neighbours than are shown: give predicate, and raise limit")
+            more.append("some predicates have more neighbours: give predicate, and raise limit")
         return r.ShowResult(entity=r.LabelledTerm.of(entity, labels), groups=groups, more=joined(*more))
 
     def paths(self, given: p.PathsParameters, call: ToolCall) -> r.PathsResult:
@@ -106,7 +141,7 @@ class ToolRuns:
         from kgsparql.evidence.verbalising import path_text
 
         lookups = self._lookups(call)
-        start, end = lookups.resolve(given.start), lookups.resolve(given.end)
+        start, end = (self._names.resolve(name, lookups) for name in (given.start, given.end))
         found = shortest_paths(lookups.graph, start, end, max_hops=given.max_hops, direction=given.direction)
         shown = found.items[: given.limit]
         labels = lookups.labels([start, end, *(term for path in shown for triple in path.triples for term in triple)])
@@ -118,32 +153,65 @@ class ToolRuns:
         if len(found.items) > len(shown):
             more.insert(0, f"{len(shown)} of {len(found.items):,} shortest paths: raise limit")
         if not paths:
-            more.insert(0, f"no path of at most {given.max_hops} hops: raise max_hops, or give direction both")
+            other = "" if given.direction == "both" else ", or give direction both"
+            more.insert(0, f"no path of at most {given.max_hops} hops: raise max_hops{other}")
         return r.PathsResult(paths=paths, more="; ".join(more))
 
     def plan(self, given: p.PlanParameters, call: ToolCall) -> r.PlanResult:
         """What a question computes."""
-        planned = self._knowledge.plan(given.question, budget=self._asking.budget, cancel=call.cancel)
-        others = [one.words for one in planned.candidates if one is not planned.chosen]
-        found, chosen = planned.computed, planned.chosen
-        notes = [said_of_tools(printable(note)) for note in planned.notes]
+        lookups = self._lookups(call)
+        meant = tuple(self._names.resolve(name, lookups) for name in given.entities)
+        planned = self._plan(given.question, call, entities=meant)
+        found, chosen, doubts, labels = planned.computed, planned.chosen, [*planned.doubts], planned.labels
+        own = "" if chosen is None else chosen.words
+        others = list({one.words: one for one in planned.candidates if one.words != own}.values())[: p.OTHER_PLANS]
+        if given.other_plan is not None and given.other_plan <= len(others):
+            chosen = others[given.other_plan - 1]
+            found = self._knowledge.run(chosen.plan)
+            doubts = ["this is a less likely reading, which was asked for"]
+            labels = {**labels, **lookups.labels(found.terms)}
+        words = [printable(one.words, 400) for one in others]
+        is_all_read = chosen is not None and not chosen.left_out
+        notes = told_notes(planned.notes, untold={"missing_name"} if is_all_read else ())
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
             return r.PlanResult(
-                words="", is_sure=False, doubts=[why, *planned.doubts], columns=[], rows=[], facts=0, is_confirmed=None,
-                sparql="", other_plans=others[:_OTHER_PLANS], notes=notes,
+                words="", is_sure=False, doubts=[why, *doubts], columns=[], rows=[], facts=0,
+                linked=_named(planned.named), sparql="", other_plans=words, notes=notes,
             )  # fmt: skip
-        doubts = [*planned.doubts, *(own.in_words(lambda term: planned.labels[term]) for own in found.left_out)]
+        doubts += [own.in_words(lambda term: labels[term]) for own in found.left_out]
+        if found.is_confirmed is False:
+            doubts.append("computed again from its facts, the value is not the same")
+        if found.rows and all(term is None for row in found.rows for term in row[-1:]):
+            doubts.insert(0, "no row has a value, so this is probably not what was asked")
         return r.PlanResult(
-            words=printable(chosen.words, 600), is_sure=not doubts and found.is_confirmed is not False, doubts=doubts,
-            columns=list(found.columns), rows=_rows(found, planned.labels, given.limit), facts=len(found.facts),
-            is_confirmed=found.is_confirmed, sparql=query_text(found.query, given), other_plans=others[:_OTHER_PLANS],
-            notes=notes,
+            words=printable(chosen.words, 600), is_sure=not doubts, doubts=doubts,
+            columns=list(found.columns), rows=_rows(found, labels, given.limit), facts=len(found.facts),
+            linked=_named(planned.named), sparql=query_text(found.query, given), other_plans=words,
+            notes=[*notes, *self._ties(found)],
             more=joined(
                 _more("rows", len(found.rows), given.limit, has_more=found.is_cut),
                 long_query_note([found.query], given),
             ),
         )  # fmt: skip
+
+    def _plan(self, question: str, call: ToolCall, *, entities: tuple[IRI, ...] = ()) -> PlannedQuestion:
+        return self._knowledge.plan(question, entities=entities, budget=self._asking.budget, cancel=call.cancel)
+
+    def _ties(self, found: Computed) -> list[str]:
+        """What has the same value as the last of the first few, and is not among them only because these are few."""
+        plan = found.plan
+        if not isinstance(plan, Top) or plan.number == 1 or len(found.rows) < plan.number:
+            return []
+        last = found.rows[-1][1]
+        wider = self._knowledge.run(replace(plan, number=plan.number + _TIES + 1)).rows
+        shown = {row[0] for row in found.rows}
+        same = [row[0] for row in wider if row[1] == last and row[0] is not None and row[0] not in shown]
+        if not same:
+            return []
+        named = self._knowledge.labels(same[:_TIES])
+        count = f"{len(same)}" if len(same) <= _TIES else f"more than {_TIES}"
+        return [f"{count} more with the same value as the last: {printable('; '.join(named.values()), 600)}"]
 
     def query(self, given: p.QueryParameters, call: ToolCall) -> r.QueryToolResult:
         """The result of a checked query."""
@@ -173,7 +241,10 @@ class ToolRuns:
             classes=[_counted(one) for one in facts["classes"]],
             predicates=[_counted(one) for one in facts["predicates"]],
             named_graphs=[printable(one) for one in facts["named_graphs"]], prefixes=self._own_prefixes(facts),
-            notes=[f"{what}: {printable(why)}" for what, why in facts["missing"].items()],
+            notes=[
+                *(f"{what}: {printable(why)}" for what, why in facts["missing"].items()),
+                *([] if facts["classes"] else [_NO_CLASSES]),
+            ],
             more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else "",
         )  # fmt: skip
 
@@ -202,6 +273,20 @@ def _row(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[r.Label
 
 def _rows(found: Computed, labels: Mapping[Term, str], limit: int) -> list[list[r.LabelledTerm | None]]:
     return [_row(row, labels) for row in found.rows[:limit]]
+
+
+def _named(terms: Iterable[QuestionTerm]) -> list[r.ToolLink]:
+    """What a question names, in its words; what else they may mean stands behind the first."""
+    links: dict[str, list[r.LabelledTerm]] = {}
+    for own in terms:
+        links.setdefault(own.words, []).append(r.LabelledTerm.of(own.term, {own.term: own.label}))
+    return [
+        r.ToolLink(
+            **first.model_dump(), words=printable(words, 200),
+            alternatives=[r.ToolMeaning(**one.model_dump()) for one in others[:_MEANINGS]],
+        )
+        for words, (first, *others) in links.items()
+    ]  # fmt: skip
 
 
 def _found(one: LinkedEntity, description: str) -> r.FoundEntity:

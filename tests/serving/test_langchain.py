@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
 
 import kgsparql
 from kgsparql.errors import InputError
@@ -43,12 +44,22 @@ def test_a_document_has_the_triples_and_the_query_that_finds_them_again() -> Non
     known = document.metadata
     dbo, dbr = "http://dbpedia.org/ontology/", "http://dbpedia.org/resource/"
     assert known["triples"] == [[f"<{dbr}Marie_Curie>", f"<{dbo}birthPlace>", f"<{dbr}Warsaw>"]]
-    assert (document.id, known["marker"], known["kind"]) == ("P1", "P1", "path")
+    assert (known["marker"], known["kind"]) == ("P1", "path")
     assert known["score"] > 0
     toolbox = kgsparql.tools(KNOWLEDGE)
     again = toolbox.call_tool("query", {"sparql": known["query"]})
     assert [row[0]["label"] for row in again["rows"]] == ["Warsaw"]
     json.dumps(known)
+
+
+def test_documents_of_two_questions_are_told_apart() -> None:
+    retriever = EvidenceRetriever(knowledge=KNOWLEDGE, k=2)
+    found = [
+        document for name in ("Marie Curie", "Niels Bohr") for document in retriever.invoke(f"Where was {name} born?")
+    ]
+    again = retriever.invoke(BORN)
+    assert len({document.id for document in found}) == 4
+    assert [document.id for document in again] == [document.id for document in found[:2]]
 
 
 def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> None:
@@ -73,6 +84,23 @@ def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
     assert refused.content.startswith("E_FORBIDDEN_QUERY")
 
 
+def test_wrong_arguments_are_told_to_the_model(by_name: dict[str, Any]) -> None:
+    call = {"name": "find", "args": {"text": "Curie", "limit": 5_000}, "id": "1", "type": "tool_call"}
+    refused = by_name["find"].invoke(call)
+    assert refused.status == "error"
+    assert refused.content.startswith("E_INPUT: limit: Input should be less than or equal to 100. find takes: text")
+
+
+def test_a_graph_stands_for_its_tools() -> None:
+    find = {tool.name: tool for tool in tools(KNOWLEDGE)}["find"]
+    assert "Pierre_Curie" in find.invoke({"text": "Pierre Curie"})
+
+
+def test_an_option_that_the_retriever_does_not_have_is_an_error() -> None:
+    with pytest.raises(ValidationError, match="retriever"):
+        EvidenceRetriever(knowledge=KNOWLEDGE, retriever="mindmap")
+
+
 def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -> None:
     toolbox = kgsparql.tools(KNOWLEDGE)
     for own in toolbox.openai():
@@ -81,9 +109,10 @@ def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -
         assert [*theirs["parameters"]["properties"]] == [*own["function"]["parameters"]["properties"]]
 
 
-def test_without_langchain_the_error_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['langchain_core'] = None; import kgsparql.langchain"
+@pytest.mark.parametrize("extra", ["langchain", "llamaindex"])
+def test_without_the_framework_the_error_says_how_to_get_it(extra: str) -> None:
+    framework = {"langchain": "langchain_core", "llamaindex": "llama_index"}[extra]
+    code = f"import sys; sys.modules['{framework}'] = None; import kgsparql.{extra}"
     done = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "langchain" in done.stderr.splitlines()[-1]
-    assert "OptionError" in done.stderr
+    assert f"OptionError: the package {framework}" in done.stderr.splitlines()[-1]

@@ -148,7 +148,9 @@ async def test_two_calls_at_once_and_the_steps_of_each(own_cache: Path) -> None:
         group.start_soon(ask, BORN["question"])
         group.start_soon(ask, "Where was Niels Bohr born?")
     assert replies == {BORN["question"]: "Warsaw", "Where was Niels Bohr born?": "Copenhagen"}
-    assert {"entities linked", "query run", "verified"} <= set(steps)
+    assert {"linked: 'Marie Curie' → Marie Curie", "linked: 'Niels Bohr' → Niels Bohr"} <= {*steps}
+    assert any(re.fullmatch(r"verified: \d+ found again, 0 removed, 0 not checkable", step or "") for step in steps)
+    assert all(steps)
 
 
 async def test_a_client_that_cancels_stops_the_question(tmp_path: Path) -> None:
@@ -218,6 +220,7 @@ async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Pa
         with anyio.fail_after(10):
             while not server.hang_ups:
                 await anyio.sleep(0.05)
+        assert len(server.requests) == 1, "a question that goes on would have asked the model again"
 
 
 async def test_another_address_needs_a_token(own_cache: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
@@ -14,10 +15,12 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.serving.tools import TOOLS, error_text
 from tests.conftest import FIXTURES
+from tests.model_server import ModelServer
+from tests.scripted import Player
 
 CALLS = {
     "ask": {"question": "Where was Marie Curie born?"},
@@ -28,6 +31,26 @@ CALLS = {
     "query": {"sparql": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "limit": 3},
     "info": {},
 }
+
+
+TWO_SPRINGFIELDS = (
+    ':a rdfs:label "Springfield"@en ; a :Town . :b rdfs:label "Springfield"@en ; a :River .'
+    ':Town rdfs:label "town"@en . :River rdfs:label "river"@en .'
+)
+SUPPLIERS = (
+    ':Supplier rdfs:label "supplier"@en . :city rdfs:label "city"@en . :sells rdfs:label "sells"@en .'
+    ':acme a :Supplier ; rdfs:label "Acme"@en ; :city "Toulouse" ; :sells :nut .'
+    ':bolt a :Supplier ; rdfs:label "Bolt"@en ; :city "Paris" ; :sells :nut .'
+    ':nut rdfs:label "nut M6"@en .'
+)
+
+PRICES = (
+    ':Supplier rdfs:label "supplier"@en . :Price rdfs:label "price"@en . :Product rdfs:label "product"@en .'
+    ':supplier rdfs:label "supplier"@en . :price rdfs:label "price"@en . :amount rdfs:label "amount"@en .'
+    ':acme a :Supplier ; rdfs:label "Acme"@en . :bolt a :Supplier ; rdfs:label "Bolt"@en .'
+    ':nut a :Product ; rdfs:label "nut"@en ; :supplier :acme ; :price :p1 . :p1 a :Price ; :amount 2.5 .'
+    ':pin a :Product ; rdfs:label "pin"@en ; :supplier :bolt ; :price :p2 . :p2 a :Price ; :amount 3.5 .'
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +85,22 @@ def test_the_definitions_are_those_of_chat_completions(toolbox: kgsparql.Toolbox
     assert len(CliRunner().invoke(app, ["tools"]).stdout.splitlines()) == 7
 
 
+def test_schemas_say_nothing_of_our_classes() -> None:
+    def models(schema: object) -> Iterator[dict[str, object]]:
+        if isinstance(schema, dict):
+            yield from [schema] if "properties" in schema else []
+            schema = [*schema.values()]
+        if isinstance(schema, list):
+            for inner in schema:
+                yield from models(inner)
+
+    found = [model for tool in TOOLS for schema in (tool.input_schema, tool.output_schema) for model in models(schema)]
+    assert len(found) > 2 * len(TOOLS)
+    assert all(model.keys().isdisjoint({"title", "description"}) for model in found)
+    (prefixes,) = (tool.output_schema["properties"]["prefixes"] for tool in TOOLS if tool.name == "info")
+    assert prefixes["description"].startswith("Of the graph")
+
+
 def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox) -> None:
     with pytest.raises(InputError, match="no tool 'drop'"):
         toolbox.call_tool("drop", {})
@@ -73,18 +112,30 @@ def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox
     assert "the tool find" in unknown.value.hint
 
 
+def test_arguments_may_be_the_json_that_a_model_writes(toolbox: kgsparql.Toolbox) -> None:
+    assert toolbox.call_tool("find", '{"text": "Marie Curie", "limit": 1}')["found"][0]["label"] == "Marie Curie"
+    assert toolbox.call_tool("info", "")["triples"] == 3534
+    for wrong in ('{"text": ', '["Curie"]'):
+        with pytest.raises(InputError, match="the arguments are no JSON") as error:
+            toolbox.call_tool("find", wrong)
+        assert toolbox.error_text(error.value).startswith("E_INPUT: the arguments are no JSON")
+
+
+def test_an_option_that_there_is_not_is_an_error(toolbox: kgsparql.Toolbox) -> None:
+    with pytest.raises(OptionError, match="did you mean 'retriever'"):
+        kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"), retreiver="mindmap")
+
+
 def test_what_a_name_may_mean_is_in_the_error(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
-    toolbox = toolbox_of(':a rdfs:label "Springfield"@en ; :p :x . :b rdfs:label "Springfield"@en ; :p :y .')
+    toolbox = toolbox_of(TWO_SPRINGFIELDS)
     with pytest.raises(AmbiguousLabelError) as error:
         toolbox.call_tool("show", {"entity": "Springfield"})
-    assert "<http://example.org/a>, <http://example.org/b>" in error_text(error.value)
+    said = error_text(error.value)
+    assert "<http://example.org/a> (Springfield, town), <http://example.org/b> (Springfield, river)" in said
 
 
 def test_things_of_one_name_are_told_apart(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
-    toolbox = toolbox_of(
-        ':a rdfs:label "Springfield"@en ; a :Town . :b rdfs:label "Springfield"@en ; a :River .'
-        ':Town rdfs:label "town"@en . :River rdfs:label "river"@en .'
-    )
+    toolbox = toolbox_of(TWO_SPRINGFIELDS)
     found = toolbox.call_tool("find", {"text": "Springfield"})["found"]
     assert {one["term"]: one["description"] for one in found} == {
         "<http://example.org/a>": "town", "<http://example.org/b>": "river",
@@ -112,6 +163,101 @@ def test_notes_and_hints_name_tools_and_arguments(toolbox: kgsparql.Toolbox) -> 
     assert "start from the IRI" in toolbox.call_tool("query", {"sparql": 'SELECT * { ?x ?p "Bonn" }'})["more"]
 
 
+def test_a_text_that_is_no_name_is_found_as_a_value(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+    toolbox = toolbox_of(SUPPLIERS)
+    (use,) = toolbox.call_tool("find", {"text": "toulouse"})["values"]
+    assert (use["label"], use["predicate"]["label"], use["count"], use["is_exact"]) == ("Toulouse", "city", 1, True)
+    assert [one["label"] for one in use["examples"]] == ["Acme"]
+    assert "values" not in toolbox.call_tool("find", {"text": "Acme"})
+    with pytest.raises(NotFoundError) as unknown:
+        toolbox.call_tool("show", {"entity": "Toulouse"})
+    assert "it is no name but a text, the 'city' of Acme: plan and query find by it" in unknown.value.hint
+
+
+def test_a_name_that_is_not_exact_is_told_with_the_nearest(toolbox: kgsparql.Toolbox) -> None:
+    for tool, arguments in (
+        ("show", {"entity": "Bohr"}),
+        ("ask", {"question": "Where was he born?", "entities": ["Bohr"]}),
+    ):
+        with pytest.raises(NotFoundError) as unknown:
+            toolbox.call_tool(tool, arguments)
+        assert "<http://dbpedia.org/resource/Niels_Bohr> (Niels Bohr)" in unknown.value.hint
+    with pytest.raises(NotFoundError) as unknown:
+        toolbox.call_tool("show", {"entity": "Nobody At All"})
+    assert "perhaps" not in unknown.value.hint
+
+
+def test_in_doubt_nothing_is_best_and_the_plan_that_is_sure_is_told(
+    toolbox_of: Callable[[str], kgsparql.Toolbox],
+) -> None:
+    answer = toolbox_of(SUPPLIERS).call_tool("ask", {"question": "Which suppliers do we have in Toulouse?"})
+    assert answer["status"] == "partial"
+    assert answer["text"].startswith("No sure answer: nothing in this graph is called 'Toulouse'; it is no name but")
+    assert [one["is_best"] for one in answer["answers"]] == [False] * len(answer["answers"])
+    assert any("plan is sure of an answer: suppliers whose city is Toulouse = Acme" in note for note in answer["notes"])
+    assert not any("not found in the graph" in note for note in answer["notes"])
+
+
+def test_a_sure_answer_is_the_text_and_brings_only_its_own_evidence(toolbox: kgsparql.Toolbox) -> None:
+    born = {"question": "Where was Marie Curie born?"}
+    answer = toolbox.call_tool("ask", born)
+    assert answer["text"] == "Warsaw [P1]"
+    assert [one["label"] for one in answer["answers"] if one["is_best"]] == ["Warsaw"]
+    assert [item["marker"] for item in answer["evidence"]] == ["P1"]
+    assert len(toolbox.call_tool("ask", {**born, "max_evidence": 3})["evidence"]) == 3
+
+
+def test_an_answer_that_a_model_wrote_brings_all_evidence_that_it_cites() -> None:
+    with ModelServer(Player()) as server:
+        model = kgsparql.open_model("any", base_url=server.url)
+        toolbox = kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"), model=model)
+        answer = toolbox.call_tool("ask", {"question": "Where was Marie Curie born?"})
+    cited = re.findall(r"[PN]\d+", answer["text"])
+    assert len(cited) == 2
+    assert (answer["is_ranked"], answer["status"]) == (False, "answered")
+    assert set(cited) <= {item["marker"] for item in answer["evidence"]}
+
+
+def test_what_is_as_good_as_the_last_of_a_few_is_told(toolbox: kgsparql.Toolbox) -> None:
+    question = {"question": "What are the top 3 Nobel laureates with the most prizes?"}
+    for tool in ("plan", "ask"):
+        notes = toolbox.call_tool(tool, question)["notes"]
+        assert "1 more with the same value as the last: Marie Curie" in notes
+    oldest = toolbox.call_tool("plan", {"question": "Who are the 2 oldest Nobel laureates?"})
+    assert (len(oldest["rows"]), oldest["notes"]) == (2, [])
+
+
+def test_another_plan_is_computed_for_who_asks_for_it(toolbox: kgsparql.Toolbox) -> None:
+    question = {"question": "Which laureates have more than one prize?"}
+    likeliest = toolbox.call_tool("plan", question)
+    other = toolbox.call_tool("plan", {**question, "other_plan": 1})
+    assert likeliest["is_sure"]
+    assert other["words"] == likeliest["other_plans"][0]
+    assert other["rows"] != likeliest["rows"]
+    assert (other["is_sure"], other["doubts"]) == (False, ["this is a less likely reading, which was asked for"])
+
+
+def test_a_table_of_other_things_or_without_a_value_is_in_doubt(
+    toolbox_of: Callable[[str], kgsparql.Toolbox],
+) -> None:
+    toolbox = toolbox_of(PRICES)
+    other = toolbox.call_tool("plan", {"question": "For each supplier what is the total price"})
+    assert "prices" in other["words"]
+    assert other["doubts"] == ["what was computed is of another kind than what is asked for"]
+    asked = {"question": "For each price, what is the average amount of other prices?", "other_plan": 2}
+    empty = toolbox.call_tool("plan", asked)
+    assert [row[1] for row in empty["rows"]] == [None, None]
+    assert empty["doubts"][0] == "no row has a value, so this is probably not what was asked"
+
+
+def test_a_predicate_of_several_of_its_name_is_the_one_that_is_used(
+    toolbox_of: Callable[[str], kgsparql.Toolbox],
+) -> None:
+    toolbox = toolbox_of(':P35 rdfs:label "head"@en . :headOf rdfs:label "head"@en . :a :headOf :b .')
+    (group,) = toolbox.call_tool("show", {"entity": "<http://example.org/a>", "predicate": "head"})["groups"]
+    assert group["predicate"]["term"] == "<http://example.org/headOf>"
+
+
 def test_given_entities_are_what_is_asked_about(toolbox: kgsparql.Toolbox) -> None:
     meant = {"question": "Where was Marie Curie born?", "entities": ["<http://dbpedia.org/resource/Niels_Bohr>"]}
     assert toolbox.call_tool("ask", meant)["answers"][0]["label"] == "Copenhagen"
@@ -121,8 +267,8 @@ def test_a_result_says_which_argument_gets_more(toolbox: kgsparql.Toolbox) -> No
     who = {"question": "Who received the Nobel Prize in Physics 1903?", "max_answers": 1, "max_evidence": 1}
     few = toolbox.call_tool("ask", who)
     assert (len(few["answers"]), len(few["evidence"])) == (1, 1)
-    assert "raise max_answers" in few["more"]
-    assert "raise max_evidence" in few["more"]
+    assert "1 of 8 answers and candidates: give max_answers" in few["more"]
+    assert "1 of 5 pieces of evidence: give max_evidence" in few["more"]
     three = toolbox.call_tool("query", {"sparql": "SELECT * { ?s ?p ?o }", "limit": 3})
     assert (len(three["rows"]), three["is_complete"]) == (3, False)
     assert "raise limit" in three["more"]
