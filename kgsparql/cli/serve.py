@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, origins_of, serve_app, token_for
+from kgsparql.cli._logging import LogOption
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
@@ -51,6 +52,7 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=64, help="Questions that are answered at the same time.")
     ] = 4,
+    log: LogOption = None,
     sparql_only: Annotated[
         bool, typer.Option("--sparql-only", help="No page: a read-only SPARQL endpoint at /sparql, for any client.")
     ] = False,
@@ -72,7 +74,7 @@ def serve(
     """Open a page that answers questions in the browser, and ties each sentence to its triples.
 
     Without a graph it shows only runs that were kept. Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
-    It binds 127.0.0.1; stop it with Ctrl-C.
+    With --log people rate the answers on it. It binds 127.0.0.1; stop it with Ctrl-C.
     """
     _check_installed()
     if "-" in (graph.kg or ()):
@@ -88,12 +90,14 @@ def serve(
     from kgsparql.retrievers import load
     from kgsparql.serving.app import ServedPage, make_app
     from kgsparql.serving.kept_runs import FOLDER, KeptRuns
+    from kgsparql.serving.run_log import RunLog
 
     options = options_of(option)
     load(retriever, options)  # a wrong name or option is said before a graph is loaded
     languages = c.languages(lang)
     has_graph = bool(graph.kg or os.environ.get("KGSPARQL_KG"))
     with ExitStack() as stack:
+        run_log = stack.enter_context(closing(RunLog(log))) if log else None
         opened_model = model.opened()
         if opened_model is not None:
             stack.enter_context(opened_model)
@@ -103,7 +107,7 @@ def serve(
         listening = stack.enter_context(listening_at(host, port))
         page = ServedPage(
             knowledge=knowledge, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), renderers=_renderers(),
-            host=host, port=listening.getsockname()[1], token=token, origins=origins, workers=workers,
+            log=run_log, host=host, port=listening.getsockname()[1], token=token, origins=origins, workers=workers,
             routes=_sparql_routes(knowledge, bounds, stack),
         )  # fmt: skip
         graph.say("" if opened_model or model.no_model else HOW_TO_ADD)

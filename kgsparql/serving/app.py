@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,18 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgsparql.answering.answer_json import error_json
+from kgsparql.answering.answer_json import error_json, unanswered_json
 from kgsparql.answering.drawing.drawing import drawing_of
-from kgsparql.errors import InputError, KgsparqlError, LimitError, NotFoundError
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable
 from kgsparql.serving.graph_facts import graph_facts
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.kept_runs import KeptRuns
-from kgsparql.serving.requests import AskRequest
+from kgsparql.serving.meanings import corrected
+from kgsparql.serving.reproduction import Reproduction
+from kgsparql.serving.requests import AskRequest, read_rating
+from kgsparql.serving.run_log import RunLog
+from kgsparql.serving.run_words import recheck_words, run_words
 from kgsparql.serving.runs import AskedRun, Runs
 
 if TYPE_CHECKING:
@@ -60,14 +65,16 @@ class ServedPage:
     :param asking: how questions are asked, unless the page says otherwise.
     :param kept: where finished runs are kept.
     :param renderers: makes an answer a file, by the suffix of that.
+    :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
     :param host: the address that is bound, with its ``port``; ``token`` and ``origins`` as of :class:`Guard`.
-    :param routes: further ones.
+    :param routes: of the SPARQL endpoint beside the page, if there is one.
     """
 
     knowledge: KnowledgeBase | None
     asking: AskOptions
     kept: KeptRuns
     renderers: Mapping[str, Callable[[Answer], str]] = field(default_factory=dict)
+    log: RunLog | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     token: str = ""
@@ -77,17 +84,18 @@ class ServedPage:
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
         """A finished run as one JSON object, which needs no graph to be shown again; it is kept."""
-        drawing = drawing_of(answer)
+        drawing, answered = drawing_of(answer), answer.to_json()
         frozen = {
             **run.summary(),
             "state": "finished",
             "asked_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "answer": answer.to_json(),
+            "answer": answered,
             "drawing": drawing.to_json() if drawing else None,
             "whole_drawing": drawing_of(answer, most_nodes=_MOST_NODES).to_json() if drawing.left_out else None,
             "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, render in self.renderers.items() if (made := render(answer))},
+            **(self.log.add(answered, run=run.id) if self.log else {}),
         }
         self.kept.put(run.id, frozen)
         return frozen
@@ -121,6 +129,8 @@ class _Handlers:
             Route("/api/runs/{name}", self.stop, methods=["DELETE"]),
             Route("/api/runs/{name}/events", self.events),
             Route("/api/runs/{name}/recheck", self.recheck, methods=["POST"]),
+            Route("/api/runs/{name}/queries/{marker}", self.queries),
+            Route("/api/runs/{name}/rating", self.rate, methods=["POST"]),
             Route("/healthz", self.health),
             Mount("/static", StaticFiles(directory=STATIC)),
             *page.routes,
@@ -161,17 +171,34 @@ class _Handlers:
     async def graph(self, _: Request) -> Response:
         """What the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
-        return JSONResponse(await asyncio.shield(self._about))
+        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": bool(self.page.routes)})
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
         asked = await AskRequest.read(request)
+        meanings = None
+        if asked.corrects is not None:
+            meanings = corrected(await self._found(asked.corrects["run"]), asked.corrects)
+            asked = asked.about([link["term"]["value"] for link in meanings])
         asking = await run_in_threadpool(asked.asking, self._knowledge, self.page.asking)
-        return JSONResponse(self.runs.start(asked.question, asking, asked.settings).summary(), status_code=202)
+        return JSONResponse(
+            self.runs.start(asked.question, asking, asked.settings, meanings).summary(), status_code=202
+        )
 
     async def run(self, request: Request) -> Response:
-        """A run, finished or not."""
-        return JSONResponse(await self._found(request.path_params["name"]))
+        """A run, finished or not, with what people said of its answer, if that is in the log."""
+        found, log = await self._found(request.path_params["name"]), self.page.log
+        rating = await run_in_threadpool(log.rating, found) if log else None
+        return JSONResponse({**found, "rating": rating, **run_words(found)})
+
+    async def rate(self, request: Request) -> Response:
+        """Log that the answer of a run was right or wrong, and what is right."""
+        log = self.page.log
+        if log is None:
+            raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
+        rating, found = await read_rating(request), await self._found(request.path_params["name"])
+        await run_in_threadpool(partial(log.rate, found, **rating))
+        return JSONResponse(await run_in_threadpool(log.rating, found))
 
     async def stop(self, request: Request) -> Response:
         """Have a run answered from what it has found."""
@@ -199,7 +226,17 @@ class _Handlers:
             raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
         async with self._rechecking:
             outcome = await run_in_threadpool(recheck, kept_answer(found["answer"]), graph)
-        return JSONResponse({**outcome.to_json(), "is_of_other_graphs": outcome.is_of_other_graphs})
+        return JSONResponse(recheck_words(outcome))
+
+    async def queries(self, request: Request) -> Response:
+        """How the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
+        found, page = await self._found(request.path_params["name"]), self.page
+        if page.knowledge is None or "answer" not in found:
+            return JSONResponse({"ways": [], "is_served": False})
+        served_at = f"{request.base_url}sparql" if page.routes else None
+        here = Reproduction(knowledge=page.knowledge, served_at=served_at, needs_token=bool(page.token))
+        ways = here.ways(found["answer"], request.path_params["marker"])
+        return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
 
     async def file(self, request: Request) -> Response:
         """A finished run as a file."""
@@ -248,7 +285,12 @@ class _Handlers:
         return kept
 
     def _answer(self, question: str, asking: AskOptions) -> Answer:
-        return self._knowledge.answer(question, asking)
+        try:
+            return self._knowledge.answer(question, asking)
+        except KgsparqlError as error:
+            if self.page.log and not isinstance(error, CancelledError):
+                self.page.log.add(unanswered_json(question, error))
+            raise
 
     @property
     def _knowledge(self) -> KnowledgeBase:

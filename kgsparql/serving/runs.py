@@ -35,6 +35,7 @@ class AskedRun:
     """A question on its way, and then its answer.
 
     :param settings: what the page asked for, beside the question.
+    :param meanings: links that are shown in the place of the answer's own, where a person corrected one of them.
     :param frozen: the finished run as one JSON object, its answer and pictures included; ``None`` until then.
     :param error: what kept it from an answer, as JSON.
     :param watchers: how many streams read its steps now.
@@ -44,6 +45,7 @@ class AskedRun:
     question: str
     asking: AskOptions
     settings: Mapping[str, Any]
+    meanings: list[dict[str, Any]] | None = None
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     events: list[dict[str, Any]] = field(default_factory=list)
     left_out: int = 0
@@ -76,7 +78,7 @@ class AskedRun:
     def summary(self) -> dict[str, Any]:
         """What is known of it before it is frozen, as JSON."""
         return {"id": self.id, "question": self.question, "options": dict(self.settings), "state": self.state,
-                "error": self.error}  # fmt: skip
+                "meanings": self.meanings, "error": self.error}  # fmt: skip
 
 
 class Runs:
@@ -101,7 +103,10 @@ class Runs:
         for number in range(workers):
             threading.Thread(target=self._work, name=f"kgsparql question {number}", daemon=True).start()
 
-    def start(self, question: str, asking: AskOptions, settings: Mapping[str, Any]) -> AskedRun:
+    def start(
+        self, question: str, asking: AskOptions, settings: Mapping[str, Any],
+        meanings: list[dict[str, Any]] | None = None,
+    ) -> AskedRun:  # fmt: skip
         """Put a question in line.
 
         :raises BudgetExceededError: if too many are waiting.
@@ -112,7 +117,7 @@ class Runs:
                 raise BudgetExceededError(
                     f"{running} questions are being answered already", hint="ask again in a few seconds"
                 )
-            run = AskedRun(question, asking, settings)
+            run = AskedRun(question, asking, settings, meanings)
             run.asking = replace(asking, emit=run.receive, cancel=threading.Event(), stop=threading.Event())
             self._runs[run.id] = run
         self._waiting.put(run)

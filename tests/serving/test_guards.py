@@ -82,12 +82,26 @@ def test_what_a_browser_says_is_from_another_site_may_not_ask(address: str) -> N
         ('{"question": "Who?", "budget": 7}', "cannot be set"),
         ('{"question": "Who?", "entities": [7]}', "no entities"),
         (json.dumps({"question": "Who?", "entities": ["http://e.org/"] * 21}), "no entities"),
+        ('{"question": "Who?", "corrects": 7}', "corrects nothing"),
+        ('{"question": "Who?", "corrects": {"run": "a", "link": 0}}', "corrects nothing"),
+        ('{"question": "Who?", "corrects": {"run": "a", "link": true, "candidate": 0}}', "corrects nothing"),
     ],
 )  # fmt: skip
 def test_a_bad_request_is_told_what_is_wrong(address: str, body: str | bytes, says: str) -> None:
     status, _, reply = send(address, "POST", "/api/ask", body, **JSON)
     assert status == 400
     assert says in error(reply)["message"]
+
+
+def test_a_meaning_that_was_not_offered_corrects_nothing(address: str) -> None:
+    run = json.loads(send(address, "POST", "/api/ask", QUESTION, **JSON)[2])
+    send(address, "GET", f"/api/runs/{run['id']}/events")
+    for name, link, candidate, status in ((run["id"], 0, 999, 400), (run["id"], -1, 0, 400), ("none", 0, 0, 404)):
+        corrects = {"run": name, "link": link, "candidate": candidate}
+        body = json.dumps({"question": run["question"], "corrects": corrects})
+        got, _, reply = send(address, "POST", "/api/ask", body, **JSON)
+        assert got == status
+        assert error(reply)["message"]
 
 
 def test_an_entity_that_the_graph_does_not_mention_is_an_error_of_the_run(address: str) -> None:
@@ -195,7 +209,9 @@ def test_what_is_vendored_is_what_is_recorded() -> None:
 
     folder = STATIC / "vendor"
     recorded = json.loads((folder / "vendored.json").read_text(encoding="utf-8"))
-    assert {one["file"] for one in recorded} == {file.name for file in folder.glob("*.js")}
+    assert {one["file"] for one in recorded} == {
+        file.name for file in folder.glob("*.[jc]s*") if file.suffix != ".json"
+    }
     for one in recorded:
         assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"]
         assert (folder / one["licence_file"]).read_text(encoding="utf-8").count("Permission is hereby granted") == 1

@@ -17,14 +17,14 @@ export function trouble({ message, hint, code }) {
 }
 
 export const graph = () => json("/api/graph");
-export const run = (id) => json(`/api/runs/${encodeURIComponent(id)}`);
-export const stop = (id) => json(`/api/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
-export const recheck = (id) => json(`/api/runs/${encodeURIComponent(id)}/recheck`, { method: "POST" });
-export const ask = (question, settings) => json("/api/ask", {
-  method: "POST",
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({ question, ...settings }),
-});
+const at = (id, what = "") => `/api/runs/${encodeURIComponent(id)}${what}`;
+export const run = (id) => json(at(id));
+export const stop = (id) => json(at(id), { method: "DELETE" });
+export const recheck = (id) => json(at(id, "/recheck"), { method: "POST" });
+const post = (path, value) => json(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value) });
+export const ask = (question, settings) => post("/api/ask", { question, ...settings });
+export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
+export const rate = (id, rating) => post(at(id, "/rating"), rating);
 
 /**
  * Calls `step` for each step of a run; resolves when it is over, or when the signal says that nobody looks any more:
@@ -32,7 +32,7 @@ export const ask = (question, settings) => json("/api/ask", {
  */
 export function follow(id, step, signal) {
   return new Promise((resolve, reject) => {
-    const source = new EventSource(`/api/runs/${encodeURIComponent(id)}/events`);
+    const source = new EventSource(at(id, "/events"));
     signal.addEventListener("abort", () => { source.close(); resolve(); });
     source.onmessage = (message) => step(JSON.parse(message.data));
     source.addEventListener("over", () => { source.close(); resolve(); });

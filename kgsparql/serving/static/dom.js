@@ -34,16 +34,26 @@ export function put(parent, ...children) {
 /** A name, kept apart from the direction of the text around it. */
 export const name = (label, attributes = {}) => el("bdi", attributes, shortened(label, 300) || "(no name)");
 
-export const count = (number, one, several = `${one}s`) =>
-  `${Number(number).toLocaleString("en")} ${number === 1 ? one : several}`;
+export const number = (value) => Number(value).toLocaleString("en");
 
+export const count = (value, one, several = `${one}s`) => `${number(value)} ${value === 1 ? one : several}`;
+
+export const button = (text, onclick, more = "") => el("button", { type: "button", class: `small ${more}`, onclick }, text);
+
+/** Who failed, and what to do. */
+export const troubleOf = (error) => el("span", { class: "trouble", role: "alert" }, el("strong", {}, error.message), error.hint ? ` ${error.hint}` : "");
+
+/** Copies what `text` gives when it is clicked. */
 export function copyButton(text) {
-  const button = el("button", {
-    type: "button", class: "small",
-    onclick: async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    },
-  }, "Copy");
-  return button;
+  const copy = button("Copy", async () => {
+    await navigator.clipboard.writeText(text());
+    copy.textContent = "Copied";
+  });
+  return copy;
 }
+
+export const valuesTable = (columns, rows) => el("table", { class: "values" }, el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col" }, column)))),
+  el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, value))))));
+
+/** Opens the SPARQL box, with a query if there is one. */
+export const box = async (query) => (await import("./sparql.js")).openBox(query);

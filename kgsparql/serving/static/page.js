@@ -1,6 +1,6 @@
 // The page: the question box, its settings and examples, and one or two runs below.
 import * as api from "./api.js";
-import { count, el, name, put } from "./dom.js";
+import { box, count, el, name, put, troubleOf } from "./dom.js";
 import { RunView } from "./run.js";
 
 const at = (id) => document.getElementById(id);
@@ -9,18 +9,17 @@ let views = [];
 
 function show(error) {
   at("trouble").hidden = !error;
-  at("trouble").replaceChildren();
-  if (error) put(at("trouble"), el("strong", {}, error.message), error.hint ? ` ${error.hint}` : "");
+  if (error) at("trouble").replaceChildren(...troubleOf(error).childNodes);
 }
 
 /** Asks a question once for each of the settings, and shows the runs beside each other. */
-async function ask(question, all, meanings) {
+async function ask(question, all) {
   show(null);
   try {
     const started = await Promise.all(all.map((settings) => api.ask(question, settings)));
     const [first, second] = started.map((run) => run.id);
     history.pushState(null, "", `/runs/${first}${second ? `?beside=${second}` : ""}`);
-    await showRuns(started, meanings);
+    await showRuns(started);
   } catch (error) {
     show(error);
   }
@@ -33,14 +32,14 @@ function clear() {
   runs.replaceChildren();
 }
 
-function showRuns(found, meanings) {
+function showRuns(found) {
   at("examples").hidden = true;
   clear();
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
   at("question").value = found[0].question;
-  const again = (settings) => (question, entities, shown) => ask(question, [{ ...settings, entities }], shown);
-  views = found.map((run) => new RunView(run, again(run.options), meanings));
+  const again = ({ id, question, options }) => (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]);
+  views = found.map((run) => new RunView(run, again(run)));
   runs.append(...views.map((view) => view.element));
   return Promise.all(views.map((view) => view.follow()));
 }
@@ -79,9 +78,11 @@ async function about() {
   if (!graph) return;
   if (graph.error) show(graph.error);
   if (graph.triples !== null) put(at("facts"), ` · ${count(graph.triples, "triple")}`);
+  if (graph.as_of) put(at("facts"), " · as of ", el("time", {}, graph.as_of.slice(0, 10)));
   for (const id of ["method", "beside"]) {
     at(id).append(...graph.methods.map((method) => el("option", { value: method }, method.replaceAll("_", " "))));
   }
+  at("open-sparql").hidden = !graph.has_sparql;
   at("model-choice").hidden = !graph.model;
   put(at("model"), "write with ", name(graph.model));
   if (graph.name && !graph.model) {
@@ -97,6 +98,7 @@ async function about() {
   at("examples").hidden = !graph.examples.length || runs.hasChildNodes();
 }
 
+at("open-sparql").addEventListener("click", () => box().catch(show));
 addEventListener("popstate", open);
 open();
 about();

@@ -1,17 +1,11 @@
 // The question with its names underlined: what each was taken for, and what else it may mean.
-import { el, name, shortened } from "./dom.js";
+import { button, el, name, shortened } from "./dom.js";
 
-/** `meanings` replaces the links of the answer: a question that was corrected is asked with entities, not names. */
-export function questionPart(answer, meanings, askAgain) {
-  const links = meanings ?? answer.linked;
+export function questionPart(answer, links, askAgain) {
   const characters = Array.from(answer.question);
   const heading = el("h2");
   const panel = el("div", { class: "meanings", hidden: true });
-  const chosen = (link) => (term) => {
-    const changed = links.map((one) => one !== link ? one : { ...term, mention: link.mention, start: link.start, end: link.end,
-      candidates: [link, ...link.candidates.filter((other) => other !== term)] });
-    askAgain(answer.question, changed.map((one) => one.term.value), changed);
-  };
+  const chosen = (link) => (candidate) => askAgain(links.indexOf(link), candidate);
   let done = 0;
   const placed = links.filter((link) => link.start >= 0).sort((a, b) => a.start - b.start);
   for (const link of placed) {
@@ -28,18 +22,18 @@ export function questionPart(answer, meanings, askAgain) {
 const plainText = (characters) => document.createTextNode(characters.join(""));
 
 function mention(link, text, panel, choose) {
-  const button = el("button", {
+  const made = el("button", {
     type: "button", class: "mention", "aria-expanded": "false",
     title: `${shortened(link.term.label, 100)} (${link.matched} ${link.score.toFixed(2)})`,
     onclick: () => {
-      const open = button.getAttribute("aria-expanded") === "true";
-      for (const other of button.closest(".question").querySelectorAll(".mention")) other.setAttribute("aria-expanded", "false");
+      const open = made.getAttribute("aria-expanded") === "true";
+      for (const other of made.closest(".question").querySelectorAll(".mention")) other.setAttribute("aria-expanded", "false");
       panel.hidden = open;
-      button.setAttribute("aria-expanded", String(!open));
+      made.setAttribute("aria-expanded", String(!open));
       if (!open) panel.replaceChildren(...meaningsOf(link, choose));
     },
   }, text);
-  return button;
+  return made;
 }
 
 function meaningsOf(link, choose) {
@@ -47,7 +41,7 @@ function meaningsOf(link, choose) {
   return [
     el("p", {}, "taken for ", meaning(link)),
     rivals.length ? el("p", { class: "quiet" }, "or is one of these meant? The question is asked again with it.") : el("p", { class: "quiet" }, "Nothing else in the graph has a name like this."),
-    el("ul", {}, rivals.map((term) => el("li", {}, el("button", { type: "button", class: "small", onclick: () => choose(term) }, "Use this"), " ", meaning(term)))),
+    el("ul", {}, rivals.map((term, at) => el("li", {}, button("Use this", () => choose(at)), " ", meaning(term)))),
   ];
 }
 

@@ -1,9 +1,10 @@
 // One run: its question with what each name was taken for, its answer, drawing, evidence, steps and meter.
 import * as api from "./api.js";
 import { answerPart } from "./answer.js";
-import { count, el, put } from "./dom.js";
+import { button, count, el, put, troubleOf } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { evidencePart } from "./evidence.js";
+import { feedbackPart } from "./feedback.js";
 import { questionPart } from "./question.js";
 import { stepItem } from "./steps.js";
 
@@ -12,12 +13,12 @@ const STATUS = {
 };
 
 export class RunView {
-  /** `askAgain(question, entities, meanings)` asks once more; `meanings` are shown in the place of the run's own links. */
-  constructor(run, askAgain, meanings) {
-    Object.assign(this, { run, askAgain, meanings, leaving: new AbortController(), queries: 0, calls: 0, tokens: 0, started: performance.now() });
+  /** `askAgain(link, candidate)` asks once more, with another meaning of a name. */
+  constructor(run, askAgain) {
+    Object.assign(this, { run, askAgain, leaving: new AbortController(), queries: 0, calls: 0, tokens: 0, started: performance.now() });
     this.badge = el("span", { class: "badge", role: "status" }, "working");
     this.question = el("h2", {}, run.question);
-    this.stopper = el("button", { type: "button", class: "small stop", onclick: () => this.stop() }, "Stop");
+    this.stopper = button("Stop", () => this.stop(), "stop");
     this.meter = el("p", { class: "meter quiet" });
     this.body = el("div", { class: "body" });
     this.steps = el("ol", { class: "steps" });
@@ -84,16 +85,16 @@ export class RunView {
     const { answer, drawing, whole_drawing: whole } = this.run;
     this.badge.textContent = answer.is_ranked && answer.status === "answered" ? "ranked, no model" : STATUS[answer.status] ?? answer.status;
     this.badge.dataset.status = answer.is_ranked && answer.status === "answered" ? "ranked" : answer.status;
-    this.question.replaceWith(questionPart(answer, this.meanings, this.askAgain));
+    this.question.replaceWith(questionPart(answer, this.run.meanings ?? answer.linked, this.askAgain));
     const light = (markers) => this.light(markers);
     const open = (marker) => this.open(marker);
-    this.table = evidencePart(answer, light);
+    this.table = evidencePart(this.run, light);
     this.drawing = drawing ? new Drawing(drawing, whole, light, open) : null;
-    this.body.replaceChildren(el("div", { class: "answer-part" }, answerPart(answer, light, open)));
+    this.body.replaceChildren(el("div", { class: "answer-part" }, answerPart(this.run, light, open)));
     if (this.drawing) this.body.append(this.drawing.element);
     this.body.append(this.table);
     this.meter.replaceChildren();
-    put(this.meter, meterText(answer.usage, this.run.left_out));
+    put(this.meter, this.run.meter);
     this.meter.after(this.exports());
     this.drawing?.draw();
   }
@@ -102,7 +103,7 @@ export class RunView {
     this.badge.textContent = "failed";
     this.badge.dataset.status = "failed";
     this.body.querySelector(".now")?.remove();
-    this.body.prepend(el("p", { class: "trouble", role: "alert" }, el("strong", {}, error.message), error.hint ? ` ${error.hint}` : ""));
+    this.body.prepend(troubleOf(error));
   }
 
   /** Lights what has one of the markers, in the drawing, the table and the answer; nothing for none. */
@@ -126,44 +127,30 @@ export class RunView {
   }
 
   /** Looks the cited triples up and runs the queries again, on the graph as it is now. */
-  async recheck(button, outcome) {
-    button.disabled = true;
+  async recheck(check, outcome) {
+    check.disabled = true;
     outcome.textContent = "Checking …";
     try {
       outcome.replaceChildren(...recheckLines(await api.recheck(this.run.id)));
     } catch (error) {
-      outcome.replaceChildren(el("p", { class: "trouble" }, el("strong", {}, error.message), error.hint ? ` ${error.hint}` : ""));
+      outcome.replaceChildren(troubleOf(error));
     } finally {
-      button.disabled = false;
+      check.disabled = false;
     }
   }
 
   exports() {
     const outcome = el("div", { class: "recheck", role: "status" });
-    const button = el("button", { type: "button", class: "small", onclick: () => this.recheck(button, outcome) }, "Check again");
+    const check = button("Check again", () => this.recheck(check, outcome));
     const suffixes = ["json", ...Object.keys(this.run.files ?? {})];
-    const names = { json: "JSON", md: "Markdown", trig: "TriG", svg: "SVG" };
-    return el("div", { class: "exports" }, this.run.answer.evidence.length ? [button, " "] : "", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
-      suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix)]), outcome);
+    const names = { md: "Markdown", trig: "TriG" };
+    return el("div", { class: "exports" }, this.run.answer.evidence.length ? [check, " "] : "", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
+      suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix.toUpperCase())]), outcome,
+      this.run.not_logged ? el("p", { class: "quiet" }, `Not logged: ${this.run.not_logged}`) : "", this.run.rating ? feedbackPart(this.run.id, this.run.rating) : "");
   }
 }
 
-function recheckLines(found) {
-  const changed = found.items.filter((item) => item.verdict === "changed" || item.verdict === "refused");
-  const all = `${count(found.triples.found, "triple")} found again, ${count(found.items.length, "query", "queries")} run again`;
-  const verdict = !found.stands ? "It does not stand any more." : found.is_whole ? `It stands: ${all}.` : "What could be checked stands; not all could be checked.";
-  const lines = [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`)];
-  if (found.is_of_other_graphs) lines.push(el("p", { class: "gap" }, `answered from ${found.answered_from.join(", ")}, but checked on ${found.checked_on.join(", ")}`));
-  if (found.triples.gone.length) lines.push(el("p", {}, "Gone from the graph:"), el("pre", { tabindex: 0 }, found.triples.gone.join("\n")));
-  if (changed.length) lines.push(el("ul", {}, changed.map((item) => el("li", {}, `${item.marker}: ${item.why || `${count(item.gone.length, "answer")} gone, ${item.new.length} new`}`))));
-  return lines;
-}
-
-function meterText(usage, left) {
-  const cost = !usage.model_calls ? "" : usage.cost === null ? " · cost unknown (no prices)" : ` · cost ${usage.cost}`;
-  const model = usage.model_calls
-    ? `${count(usage.model_calls, "model call")}${usage.cached_calls ? ` (${count(usage.cached_calls, "kept reply", "kept replies")})` : ""} · ${count(usage.prompt_tokens, "token")} in, ${usage.completion_tokens.toLocaleString("en")} out${cost}`
-    : "no model calls";
-  const time = usage.seconds === null ? "" : ` · ${usage.seconds.toFixed(2)} s`;
-  return `${count(usage.queries, "query", "queries")} · ${count(usage.rows, "solution")} · ${model}${time}${left ? ` · ${count(left, "step")} not kept` : ""}`;
+function recheckLines({ verdict, notes, gone, changed }) {
+  return [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`), ...notes.map((note) => el("p", { class: "gap" }, note)),
+    gone.length ? el("pre", { tabindex: 0 }, `Gone from the graph:\n${gone.join("\n")}`) : "", el("ul", {}, changed.map((one) => el("li", {}, one)))];
 }

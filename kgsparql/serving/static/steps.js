@@ -19,7 +19,7 @@ export function stepItem(event) {
   const folded = el("details", {}, el("summary", {}, words, " ", time));
   folded.addEventListener("toggle", () => {  // what is not looked at is not made
     if (folded.open && folded.children.length === 1) {
-      folded.append(...parts.map(([title, text]) => el("figure", {}, el("figcaption", {}, title, " ", copyButton(text)), el("pre", { tabindex: 0 }, text))));
+      folded.append(...parts.map(([title, text]) => el("figure", {}, el("figcaption", {}, title, " ", copyButton(() => text)), el("pre", { tabindex: 0 }, text))));
     }
   });
   item.append(folded);

@@ -1,0 +1,189 @@
+"""Rating answers on the page: what goes into the log of questions, and into an evaluation set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page
+from typer.testing import CliRunner
+
+from kgsparql.cli import app
+from tests.serving.conftest import NOBEL, served
+from tests.serving.test_guards import JSON, TOKEN, error, send
+from tests.serving.test_page import serious
+
+Ask = Callable[[str], None]
+
+SPOUSE = "Who is the spouse of Marie Curie?"
+BORN = "Where was Marie Curie born?"
+RIGHT = json.dumps({"is_right": True})
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log") / "questions.sqlite"
+
+
+@pytest.fixture(scope="module")
+def logging_address(serving_cache: Path, log: Path) -> Iterator[str]:
+    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", "--log", log) as found:
+        yield found
+
+
+def evaluation_set(log: Path) -> dict[str, Any]:
+    """Question → its line of the evaluation set."""
+    done = CliRunner().invoke(app, ["log", "export", "-f", "eval", "--log", str(log)])
+    assert done.exit_code == 0, done.stderr
+    return {line["question"]: line for line in map(json.loads, done.stdout.splitlines())}
+
+
+def asked(address: str, question: str) -> str:
+    """The name of a run that is over."""
+    name = json.loads(send(address, "POST", "/api/ask", json.dumps({"question": question}), **JSON)[2])["id"]
+    send(address, "GET", f"/api/runs/{name}/events")
+    return str(name)
+
+
+def test_what_is_rated_on_the_page_is_in_the_evaluation_set_and_shown_again(
+    page: Page, logging_address: str, log: Path, ask: Ask
+) -> None:
+    page.goto(logging_address)
+    ask(SPOUSE)
+    page.click("text=✓ Right")
+    page.wait_for_selector("text=Rated right.")
+    ask(BORN)
+    born = page.url
+    page.click("text=✗ Wrong")
+    page.wait_for_selector("text=Rated wrong.")
+    page.fill(".feedback textarea", "Warsaw\n http://dbpedia.org/resource/Warsaw \n\n<b>bold</b>")
+    page.click("text=Save")
+    page.wait_for_selector("text=Rated wrong. The right answer: Warsaw; http://dbpedia.org/resource/Warsaw; <b>bold")
+    assert log.stat().st_mode & 0o077 == 0
+    known = evaluation_set(log)
+    assert known[SPOUSE]["answer_iris"] == ["http://dbpedia.org/resource/Pierre_Curie"]
+    assert known[BORN]["answers"] == ["Warsaw", "http://dbpedia.org/resource/Warsaw", "<b>bold</b>"]
+
+    page.goto(logging_address)
+    page.goto(born)
+    page.wait_for_selector("text=Rated wrong.")
+    assert page.get_attribute("text=✗ Wrong", "aria-pressed") == "true"
+    assert page.get_attribute("text=✓ Right", "aria-pressed") == "false"
+    page.click("text=The right answer is …")
+    page.click("text=The graph has no answer")
+    page.wait_for_selector("text=Rated wrong. The graph has no answer.")
+    assert evaluation_set(log)[BORN]["answers"] == []
+
+
+def test_an_answer_is_rated_with_the_keyboard(page: Page, logging_address: str, ask: Ask) -> None:
+    page.goto(logging_address)
+    ask(SPOUSE)
+    page.focus("text=✗ Wrong")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".feedback textarea")  # what is right is asked for
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.type("Pierre")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=The right answer: Pierre")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    page: Page, logging_address: str, ask: Ask, scheme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(logging_address)
+    ask(SPOUSE)
+    page.click("text=✗ Wrong")
+    page.wait_for_selector("text=Rated wrong.")
+    assert page.is_visible(".feedback textarea")
+    assert serious(page) == []
+
+
+def test_without_a_log_nothing_can_be_rated(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    assert page.locator(".feedback").count() == 0
+    status, _, body = send(address, "POST", f"/api/runs/{page.url.rpartition('/')[2]}/rating", RIGHT, **JSON)
+    assert status == 400
+    assert error(body)["hint"] == "kgsparql serve --log FILE"
+
+
+def test_a_run_of_another_log_is_not_rated(serving_cache: Path, logging_address: str, tmp_path: Path) -> None:
+    name = asked(logging_address, SPOUSE)
+    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", KGSPARQL_LOG=str(tmp_path / "other.sqlite")) as other:
+        for _ in range(3):  # so that the numbers of both logs are the same
+            own = asked(other, SPOUSE)
+        assert json.loads(send(other, "GET", f"/api/runs/{own}")[2])["rating"]["is_right"] is None
+        assert json.loads(send(other, "GET", f"/api/runs/{name}")[2])["rating"] is None
+        status, _, body = send(other, "POST", f"/api/runs/{name}/rating", RIGHT, **JSON)
+    assert status == 400
+    assert "not in the log" in error(body)["message"]
+
+
+@pytest.mark.parametrize(
+    ("rating", "says"),
+    [
+        ("", "no JSON"), ("[]", "nothing was said"), ("{}", "nothing was said"),
+        ('{"is_right": 1}', "nothing was said"), ('{"is_right": null}', "nothing was said"),
+        ('{"right_answers": "Paris"}', "no right answers"),
+        ('{"right_answers": [" "]}', "no right answers"), ('{"right_answers": [7]}', "no right answers"),
+        ('{"right_answers": ["\\ud800"]}', "no right answers"), ('{"right_answers": ["a\\u0000"]}', "no right answers"),
+        (json.dumps({"right_answers": ["x" * 2_001]}), "no right answers"),
+        (json.dumps({"right_answers": ["x"] * 101}), "no right answers"),
+    ],
+)  # fmt: skip
+def test_a_bad_rating_is_told_what_is_wrong(logging_address: str, rating: str, says: str) -> None:
+    name = asked(logging_address, SPOUSE)
+    status, _, body = send(logging_address, "POST", f"/api/runs/{name}/rating", rating, **JSON)
+    assert status == 400
+    assert says in error(body)["message"]
+
+
+def test_who_may_rate_is_who_may_ask(logging_address: str, serving_cache: Path, log: Path) -> None:
+    path = f"/api/runs/{asked(logging_address, SPOUSE)}/rating"
+    assert send(logging_address, "POST", path, RIGHT, content_type="text/plain")[0] == 400
+    assert send(logging_address, "POST", path, RIGHT, **JSON, origin="https://evil.example")[0] == 403
+    assert send(logging_address, "POST", path, RIGHT, **JSON, sec_fetch_site="cross-site")[0] == 403
+    assert send(logging_address, "POST", "/api/runs/none/rating", RIGHT, **JSON)[0] == 404
+    assert send(logging_address, "POST", path, RIGHT, **JSON)[0] == 200
+    with served(serving_cache, "-q", "--log", log, KGSPARQL_TOKEN=TOKEN) as other:
+        assert send(other, "POST", path, RIGHT, **JSON)[0] == 401
+        assert send(other, "POST", path, RIGHT, **JSON, authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_a_question_that_fails_is_logged_too(logging_address: str, log: Path) -> None:
+    name = json.loads(
+        send(logging_address, "POST", "/api/ask", '{"question": "Why?", "entities": ["http://e.org/no"]}', **JSON)[2]
+    )["id"]
+    send(logging_address, "GET", f"/api/runs/{name}/events")
+    assert json.loads(send(logging_address, "GET", f"/api/runs/{name}")[2])["rating"] is None
+    listed = CliRunner().invoke(app, ["log", "--log", str(log), "--words", "Why?"])
+    assert "error" in listed.stdout
+
+
+def test_a_file_that_is_no_log_is_said_before_the_page_opens(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("mine", encoding="utf-8")
+    done = CliRunner().invoke(app, ["serve", "--port", "0", "--log", str(other)])
+    assert done.exit_code == 4
+    assert "that one was not changed" in done.stderr
+    assert other.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_log_that_cannot_be_written_costs_no_answer(
+    page: Page, tmp_path: Path, serving_cache: Path, ask: Ask
+) -> None:
+    log = tmp_path / "folder" / "q.sqlite"
+    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", "--log", log) as address:
+        page.goto(address)
+        (tmp_path / "folder").write_text("in its way", encoding="utf-8")
+        ask(SPOUSE)
+        assert page.inner_text(".best li bdi") == "Pierre Curie"
+        assert "Not logged: " in page.inner_text(".exports")
+        assert page.locator(".feedback").count() == 0

@@ -1,0 +1,171 @@
+"""The SPARQL box of the page, in Chromium: YASQE under the policy of the page, and what comes back from /sparql."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from tests.serving.conftest import served
+from tests.serving.test_page import serious
+
+Ask = Callable[[str], None]
+
+SPOUSE = "Who is the spouse of Marie Curie?"
+
+
+def write(page: Page, query: str) -> None:
+    """Open the box, and put a query in it."""
+    page.click("#open-sparql")
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    page.evaluate("query => document.querySelector('#sparql .CodeMirror').CodeMirror.setValue(query)", query)
+
+
+def run(page: Page, query: str) -> str:
+    """What the box shows for a query."""
+    write(page, query)
+    page.click("#sparql >> text=Run")
+    page.wait_for_selector("#sparql button:text-is('Run')")
+    return page.inner_text("#sparql [role=status]")
+
+
+def test_the_editor_is_loaded_when_it_is_opened_and_no_request_leaves_the_machine(
+    page: Page, address: str, trouble: list[str]
+) -> None:
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#open-sparql")
+    assert not any("yasqe" in url for url in asked)
+    page.click("#open-sparql")
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    assert any("yasqe" in url for url in asked)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("SELECT ?who { ?who dbo:spouse foaf:x, e")
+    page.keyboard.press("Control+Space")
+    page.keyboard.press("Control+s")
+    text = page.evaluate("document.querySelector('#sparql .CodeMirror').CodeMirror.getValue()")
+    assert text == "SELECT ?who { ?who dbo:spouse foaf:x, e"  # no prefix of another namespace was declared
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#sparql .trouble")
+    assert [url for url in asked if not url.startswith(address)] == []
+    assert page.evaluate("localStorage.length") == 0
+    assert all("400" in line for line in trouble)  # Chromium writes the refusal of the query to its console
+    trouble.clear()
+
+
+def test_solutions_are_a_table(page: Page, address: str) -> None:
+    page.goto(address)
+    shown = run(page, "SELECT ?who ?born ?none { dbr:Marie_Curie dbo:spouse ?who ; dbo:birthDate ?born }")
+    assert shown.startswith("1 solution\n")
+    assert page.locator("#sparql th").all_inner_texts() == ["?who", "?born", "?none"]
+    cells = page.locator("#sparql td").all_inner_texts()
+    assert cells == ["http://dbpedia.org/resource/Pierre_Curie", "1867-11-07 ^^date", ""]
+
+
+def test_other_forms_and_long_results(page: Page, address: str) -> None:
+    page.goto(address)
+    assert run(page, "ASK { dbr:Marie_Curie dbo:spouse ?who }").startswith("true")
+    assert run(page, "SELECT * { ?s ?p ?o } LIMIT 250").startswith("250 solutions, of which the first 200 are shown")
+    assert page.locator("#sparql tbody tr").count() == 200
+    assert "dbr:Pierre_Curie" in run(page, "CONSTRUCT WHERE { dbr:Marie_Curie dbo:spouse ?who }")
+    assert run(page, "SELECT ?s { ?s a <http://e.org/none> }").startswith("0 solutions")
+
+
+@pytest.mark.parametrize(
+    ("query", "says", "hint"),
+    [
+        ("SELECT {", "line 1:8: { is never closed", ""),
+        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "runs SELECT, ASK"),
+        ("SELECT * { SERVICE <http://e.org/sparql> { ?s ?p ?o } }", "SERVICE is not run here", "runs SELECT, ASK"),
+        ("# " + "x" * 300_000, "is larger than", "send less"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_is_wrong(
+    page: Page, address: str, trouble: list[str], query: str, says: str, hint: str
+) -> None:
+    page.goto(address)
+    shown = run(page, query)
+    message = page.inner_text("#sparql .trouble strong")
+    assert says in message
+    assert hint in shown.removeprefix(message)
+    trouble.clear()  # Chromium writes refusals to its console
+
+
+def test_a_query_that_takes_long_is_stopped(page: Page, address: str) -> None:
+    page.goto(address)
+    write(page, "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
+    page.click("#sparql >> text=Run")
+    page.click("#sparql >> text=Stop")
+    page.wait_for_selector("#sparql >> text=Stopped.")
+    assert run(page, "ASK { }").startswith("true")
+
+
+def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    page.click(".best button.marker >> nth=0")
+    page.click("tbody[data-markers=P1] >> text=Open in the SPARQL box")
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#sparql td")
+    assert page.locator("#sparql td").all_inner_texts() == ["http://dbpedia.org/resource/Pierre_Curie"]
+
+
+def test_the_keyboard_is_not_caught_in_the_box(page: Page, address: str) -> None:
+    page.goto(address)
+    page.focus("#open-sparql")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Run"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#sparql td")
+
+
+def test_hostile_results_are_text(page: Page, tmp_path: Path) -> None:
+    text = "<img src=x onerror=alert(1)>\u202edesrever\u202c"
+    graph = tmp_path / "hostile.ttl"
+    graph.write_text(f"<http://e.org/a> <http://e.org/p> {json.dumps(text, ensure_ascii=False)} .", encoding="utf-8")
+    with served(tmp_path / "cache", "-k", graph, "--no-model", "-q") as address:
+        page.goto(address)
+        shown = run(page, "SELECT ?text { ?s ?p ?text }")
+        assert "<img src=x onerror=alert(1)>\ufffddesrever\ufffd" in shown
+        assert page.locator("img").count() == 0
+
+
+def test_there_is_no_box_where_no_endpoint_is_served(page: Page, tmp_path: Path) -> None:
+    with served(tmp_path / "cache", "-q") as address:
+        page.goto(address)
+        page.wait_for_function("() => document.querySelectorAll('#method option').length > 1")
+        assert not page.is_visible("#open-sparql")
+
+
+def test_an_editor_that_cannot_be_loaded_is_told(page: Page, address: str, trouble: list[str]) -> None:
+    def refuse(route: Route) -> None:
+        route.abort()
+
+    page.route("**/yasqe*.js", refuse)
+    page.goto(address)
+    page.click("#open-sparql")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "could not be loaded" in page.inner_text("#trouble")
+    page.unroute("**/yasqe*.js")
+    page.click("#open-sparql")  # and is tried again
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    trouble.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_the_box(page: Page, address: str, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address)
+    query = 'PREFIX e: <http://e.org/> # so\nSELECT ?who {\n  dbr:Marie_Curie dbo:spouse ?who ; e:p "x"@en, 1, true\n'
+    run(page, query + "} ORDER BY ?who")
+    run(page, "SELECT * { ?s ?p ?o } LIMIT 3")
+    page.evaluate("query => document.querySelector('#sparql .CodeMirror').CodeMirror.setValue(query)", query)
+    assert serious(page) == []
