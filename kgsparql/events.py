@@ -85,13 +85,17 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesChosen(Event):
-    """Some of the candidates were kept, by a model, a ranker or an oracle."""
+    """Some of the candidates were kept, by a model, a ranker or an oracle.
+
+    :param pruned_texts: of the first few that were pruned, best first where a ranker chose.
+    """
 
     kind: ClassVar[str] = "candidates_chosen"
     purpose: str = ""
     chosen_by: str = ""
     kept: tuple[str, ...] = ()
     pruned: int = 0
+    pruned_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 from typing import Literal as OneOf
 
@@ -41,6 +42,12 @@ _CHOICES: dict[str, Any] = {
 }
 SCHEMA = object_schema(**_CHOICES)
 _MENDING_SCHEMA = object_schema(**_CHOICES, search={"type": "string"})
+
+
+_IN_EVENT = 120
+"""Characters of a candidate in an event."""
+
+_PRUNED_IN_EVENT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +134,8 @@ class RankerChooser(Chooser):
         scores = wording_scores(self.ranker, question, candidates)
         order = np.argsort(-scores, kind="stable")
         ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
-        return _emitted_choices(
-            _one_of_each_group(ranked, at_most), purpose, self.ranker.name, len(candidates), self.emit
-        )
+        chosen = _one_of_each_group(ranked, at_most)
+        return _emitted_choices(chosen, purpose, self.ranker.name, [candidates[i] for i in order], self.emit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +178,7 @@ class ModelChooser(Chooser):
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
         ranked = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order if n <= len(listed))
         chosen = _one_of_each_group(ranked, at_most)
-        _emitted_choices(chosen, purpose, self.model, len(candidates), self.emit)
+        _emitted_choices(chosen, purpose, self.model, candidates, self.emit)
         meant = tuple(others[n - len(listed) - 1][0] for n in order if n > len(listed))
         search = reply.search if links is not None and not reply.numbers else ""
         return Chosen(tuple(chosen), meant, search, wants_more=bool(meant) or not chosen)
@@ -245,7 +251,7 @@ class OracleChooser:
         if not on_path:
             return self.second.choose(question, candidates, purpose, at_most)
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
-        return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
+        return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, "oracle", candidates, self.emit)
 
     def is_enough(self, evidence: Evidence) -> bool | None:
         """Whether a way of the evidence walks a whole gold path.
@@ -277,9 +283,19 @@ def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:
     return chosen
 
 
-def _emitted_choices(chosen: list[Choice], purpose: str, by: str, of: int, emit: Emit) -> list[Choice]:
-    kept = tuple(printable(choice.candidate.text, 120) for choice in chosen)
-    emit(CandidatesChosen(purpose=purpose, chosen_by=by, kept=kept, pruned=of - len(chosen)))
+def _emitted_choices(
+    chosen: list[Choice], purpose: str, by: str, of: Sequence[Candidate], emit: Emit
+) -> list[Choice]:  # fmt: skip
+    kept = [choice.candidate for choice in chosen]
+    groups = {candidate.group for candidate in kept} - {None}
+    pruned = (one.text for one in of if one not in kept and one.group not in groups)
+    emit(
+        CandidatesChosen(
+            purpose=purpose, chosen_by=by, kept=tuple(printable(one.text, _IN_EVENT) for one in kept),
+            pruned=len(of) - len(kept),
+            pruned_texts=tuple(printable(text, _IN_EVENT) for text in islice(pruned, _PRUNED_IN_EVENT)),
+        )
+    )  # fmt: skip
     return chosen
 
 

@@ -23,18 +23,20 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kgsparql.answering.answer_json import error_json, unanswered_json
-from kgsparql.answering.drawing.drawing import drawing_of
+from kgsparql.answering.drawing.drawing import MOST_WHOLE, drawing_of
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable
 from kgsparql.serving.graph_facts import graph_facts
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.kept_runs import KeptRuns
 from kgsparql.serving.meanings import corrected
+from kgsparql.serving.node_neighbours import node_neighbours
 from kgsparql.serving.reproduction import Reproduction
 from kgsparql.serving.requests import AskRequest, read_rating
 from kgsparql.serving.run_log import RunLog
 from kgsparql.serving.run_words import recheck_words, run_words
 from kgsparql.serving.runs import AskedRun, Runs
+from kgsparql.serving.wider_drawing import WiderDrawing
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -47,7 +49,6 @@ _POLL_S = 0.03
 """How often a stream looks for further steps."""
 
 _SWEEP_S = 1.0
-_MOST_NODES = 400
 
 _STATUS = {InputError: 400, NotFoundError: 404}
 
@@ -91,7 +92,7 @@ class ServedPage:
             "asked_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "answer": answered,
             "drawing": drawing.to_json() if drawing else None,
-            "whole_drawing": drawing_of(answer, most_nodes=_MOST_NODES).to_json() if drawing.left_out else None,
+            "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
             "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, render in self.renderers.items() if (made := render(answer))},
@@ -114,6 +115,7 @@ class _Handlers:
         self.runs = Runs(self._answer, page.freeze, workers=page.workers)
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking = asyncio.Semaphore(1)
+        self._looking = asyncio.Semaphore(page.workers)
         environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True)
         self._template = environment.get_template("page.html")
 
@@ -131,6 +133,8 @@ class _Handlers:
             Route("/api/runs/{name}/recheck", self.recheck, methods=["POST"]),
             Route("/api/runs/{name}/queries/{marker}", self.queries),
             Route("/api/runs/{name}/rating", self.rate, methods=["POST"]),
+            Route("/api/runs/{name}/drawing", self.drawing, methods=["POST"]),
+            Route("/api/neighbours", self.neighbours),
             Route("/healthz", self.health),
             Mount("/static", StaticFiles(directory=STATIC)),
             *page.routes,
@@ -237,6 +241,20 @@ class _Handlers:
         here = Reproduction(knowledge=page.knowledge, served_at=served_at, needs_token=bool(page.token))
         ways = here.ways(found["answer"], request.path_params["marker"])
         return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
+
+    async def neighbours(self, request: Request) -> Response:
+        """What a node of a drawing is, and some of what is around it in the graph as it is now."""
+        knowledge, query = self._knowledge, dict(request.query_params)
+        async with self._looking:
+            return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.page.asking, query))
+
+    async def drawing(self, request: Request) -> Response:
+        """The drawing of a finished run, to which neighbours are added."""
+        found, wider = await self._found(request.path_params["name"]), await WiderDrawing.read(request)
+        if not found.get("drawing"):
+            raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
+        async with self._looking:
+            return JSONResponse(await run_in_threadpool(wider.of, found))
 
     async def file(self, request: Request) -> Response:
         """A finished run as a file."""

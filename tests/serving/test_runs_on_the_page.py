@@ -45,6 +45,29 @@ def test_a_stopped_question_keeps_what_was_found(page: Page, tmp_path: Path) -> 
         assert "found again" in page.inner_text(".evidence")
 
 
+def test_what_is_kept_and_let_go_is_shown_while_the_question_is_answered(page: Page, tmp_path: Path) -> None:
+    quick = [reader]
+    waiting = by_call(mentions=reader, choices=lambda body: quick.pop()(body) if quick else Slow(30), answer=reader)
+    with ModelServer(waiting) as server, served(tmp_path, *model(server), "-r", "think_on_graph") as address:
+        page.goto(address)
+        page.fill("#question", FEYNMAN)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".live")
+        kept = page.locator(".live .kept").all_inner_texts()
+        assert len(kept) == 3
+        assert all(line.startswith("Richard Feynman —") for line in kept)
+        gone = page.locator(".live .gone").all_inner_texts()
+        assert len(gone) == 4
+        assert gone[-1] == "+6 more"
+        assert set(kept).isdisjoint(gone)
+        assert (
+            page.locator(".live .gone").first.evaluate("(line) => getComputedStyle(line).borderLeftStyle") == "dotted"
+        )
+        page.click(".stop")
+        page.wait_for_selector(".run:not([aria-busy])")
+        assert page.locator(".live").count() == 0
+
+
 @pytest.mark.parametrize("leave", [Page.close, lambda page: page.click(".name"), lambda page: page.go_back()])
 def test_a_browser_that_goes_away_ends_its_question(
     page: Page, tmp_path: Path, leave: Callable[[Page], object]
@@ -155,6 +178,11 @@ def test_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> None:
     with served(tmp_path / "cache", "-k", graph, "--no-model", "-q") as address:
         page.goto(address)
         ask("What is Alpha Centre linked to?")
+        page.select_option(".tools select", label="Alpha Centre")
+        page.click("text=What is it?")
+        page.click("text=Its neighbours (201)")
+        page.click("text=+12 more of 201")
+        page.wait_for_function("() => document.querySelectorAll('tbody[data-around] li').length === 24")
         shown: dict[str, Any] = page.evaluate(
             "({title: document.title, images: document.images.length, bold: document.querySelectorAll('b, i').length,"
             " inline: document.querySelectorAll('script:not([src])').length, text: document.body.textContent})"

@@ -57,6 +57,7 @@ def test_a_model_chooses_by_number_the_highest_score_first() -> None:
     ]
     (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
     assert (told.chosen_by, told.kept, told.pruned) == ("scripted-model", ("place of birth", "worked at"), 2)
+    assert told.pruned_texts == ("spouse", "doctoral advisor")
     shown = server.requests[0].body["messages"][-1]["content"]
     assert "1. place of birth\n2. worked at\n3. spouse\n4. doctoral advisor" in shown
 
@@ -128,6 +129,20 @@ def test_a_long_list_is_thinned_by_the_ranker_before_a_model_reads_it() -> None:
     assert [c.candidate.text for c in chosen] == ["place of birth"], "it kept its place, at the end of the list"
     (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
     assert told.pruned == 200
+    assert len(told.pruned_texts) == 3
+
+
+def test_of_what_a_ranker_pruned_the_best_are_told_but_not_what_says_the_same() -> None:
+    events: list[Event] = []
+    scores = {"worked at": 0.1, "spouse": 0.5, "husband": 0.9, "married": 0.8, "child": 0.4, "field": 0.3}
+    listed = [
+        Candidate(n, text, score=score, group="wed" if text in {"husband", "married"} else None)
+        for n, (text, score) in enumerate(scores.items())
+    ]
+    RankerChooser(BM25Ranker(), events.append).choose("Who?", listed, "predicates", 1)
+    (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
+    assert (told.kept, told.pruned) == (("husband",), 5)
+    assert told.pruned_texts == ("spouse", "child", "field")
 
 
 def test_text_of_the_graph_cannot_leave_the_list() -> None:

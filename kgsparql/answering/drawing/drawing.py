@@ -24,6 +24,12 @@ Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 _MENTIONS = IRI("http://schema.org/mentions")
 """From a passage to what it names: as in the TriG of an answer."""
 
+MOST_NODES = 60
+"""In view at once."""
+
+MOST_WHOLE = 400
+"""Where a person asks for all; further ones are only in the table."""
+
 _LONGEST = 200
 """Characters of a label; pictures show less of it."""
 
@@ -104,7 +110,7 @@ class Drawing:
         }  # fmt: skip
 
 
-def drawing_of(answer: Answer, *, most_nodes: int = 60) -> Drawing:
+def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     """The evidence that an answer cites, as a drawing; the same answer gives the same drawing.
 
     :param most_nodes: further terms are left out and counted; those of the best answers come first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 MARGIN = 20.0
@@ -74,17 +74,31 @@ def layout(labels: Sequence[str], edges: Sequence[tuple[int, int, str]], firsts:
     >>> [(place.layer, place.row) for place in layout(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], {0})]
     [(0, 0), (1, 0), (1, 1)]
     """
-    near: dict[int, list[int]] = {node: [] for node in range(len(labels))}
-    for source, target, _ in edges:
-        near[source].append(target)
-        near[target].append(source)
-    layer = _distances(near, firsts)
-    columns = [[n for n in near if layer[n] == at] for at in range(max(layer.values(), default=-1) + 1)]
+    distances = _distances(_neighbours(len(labels), edges), firsts)
+    return layout_in_layers(labels, edges, [distances[node] for node in range(len(labels))])
+
+
+def layout_in_layers(
+    labels: Sequence[str], edges: Sequence[tuple[int, int, str]], layers: Sequence[int]
+) -> list[Place]:
+    """A place for each node, whose column is known; the columns that nothing stands in are left out."""
+    near = _neighbours(len(labels), edges)
+    used = {at: column for column, at in enumerate(sorted(set(layers)))}
+    layer = {node: used[at] for node, at in enumerate(layers)}
+    columns = [[n for n in near if layer[n] == at] for at in used.values()]
     _order(columns, near)
     y = _heights(columns, near)
     x = _column_middles(columns, labels, edges, layer)
     rows = {node: row for column in columns for row, node in enumerate(column)}
     return [Place(layer[n], rows[n], round(x[layer[n]], 1), round(y[n], 1)) for n in near]
+
+
+def _neighbours(nodes: int, edges: Iterable[tuple[int, int, str]]) -> dict[int, list[int]]:
+    near: dict[int, list[int]] = {node: [] for node in range(nodes)}
+    for source, target, _ in edges:
+        near[source].append(target)
+        near[target].append(source)
+    return near
 
 
 def _distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> dict[int, int]:

@@ -25,6 +25,8 @@ const post = (path, value) => json(path, { method: "POST", headers: { "content-t
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
 export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
 export const rate = (id, rating) => post(at(id, "/rating"), rating);
+export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
+export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**
  * Calls `step` for each step of a run; resolves when it is over, or when the signal says that nobody looks any more:

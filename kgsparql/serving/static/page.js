@@ -1,11 +1,22 @@
 // The page: the question box, its settings and examples, and one or two runs below.
 import * as api from "./api.js";
-import { box, count, el, name, put, troubleOf } from "./dom.js";
+import { box, button, count, el, name, put, troubleOf } from "./dom.js";
 import { RunView } from "./run.js";
 
 const at = (id) => document.getElementById(id);
 const runs = at("runs");
 let views = [];
+let meant = null;
+const chip = button("", () => { mean(null); at("question").focus(); }, "chip");
+document.querySelector(".box").after(chip);
+
+/** What the next question is about, beside its words. */
+function mean(node) {
+  meant = node;
+  chip.hidden = !node;
+  chip.replaceChildren("about ", name(node?.label), " ×");
+}
+mean(null);
 
 function show(error) {
   at("trouble").hidden = !error;
@@ -29,6 +40,7 @@ async function ask(question, all) {
 function clear() {
   for (const view of views) view.leaving.abort();
   views = [];
+  mean(null);
   runs.replaceChildren();
 }
 
@@ -41,11 +53,12 @@ function showRuns(found) {
   const again = ({ id, question, options }) => (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]);
   views = found.map((run) => new RunView(run, again(run)));
   runs.append(...views.map((view) => view.element));
+  if (document.activeElement !== at("question")) runs.focus();
   return Promise.all(views.map((view) => view.follow()));
 }
 
 function settings(method) {
-  const chosen = { method: method || undefined };
+  const chosen = { method: method || undefined, entities: meant ? [meant.term] : undefined };
   if (!at("model-choice").hidden && !at("use-model").checked) chosen.use_model = false;
   return chosen;
 }
@@ -54,6 +67,12 @@ at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const beside = at("beside").value;
   ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]);
+});
+
+runs.addEventListener("about", (event) => {
+  mean(event.detail);
+  at("question").focus();
+  at("question").select();
 });
 
 async function open() {

@@ -6,11 +6,9 @@ import { Drawing } from "./drawing.js";
 import { evidencePart } from "./evidence.js";
 import { feedbackPart } from "./feedback.js";
 import { questionPart } from "./question.js";
-import { stepItem } from "./steps.js";
+import { keptList, stepItem } from "./steps.js";
 
-const STATUS = {
-  answered: "answered", partial: "partial", not_in_graph: "not in the graph", no_entity: "nothing recognised",
-};
+const STATUS = { not_in_graph: "not in the graph", no_entity: "nothing recognised" };
 
 export class RunView {
   /** `askAgain(link, candidate)` asks once more, with another meaning of a name. */
@@ -50,13 +48,13 @@ export class RunView {
     } catch (error) {
       this.fail(error);
     } finally {
+      if (document.activeElement === this.stopper) this.element.parentElement.focus();
       this.stopper.remove();
       this.element.removeAttribute("aria-busy");
     }
   }
 
   async stop() {
-    this.stopper.disabled = true;
     this.stopper.textContent = "Stopping …";
     await api.stop(this.run.id).catch((error) => this.fail(error));
   }
@@ -72,7 +70,12 @@ export class RunView {
     this.steps.append(item);
     this.stepCount.textContent = count(this.steps.children.length, "step");
     const now = this.body.querySelector(".now");
-    if (now) now.textContent = item.dataset.words;
+    if (!now) return;
+    now.textContent = item.dataset.words;
+    const kept = keptList(event);
+    if (!kept) return;
+    this.body.querySelector(".live")?.remove();
+    now.after(kept);
   }
 
   tick() {
@@ -82,14 +85,15 @@ export class RunView {
   }
 
   finish() {
-    const { answer, drawing, whole_drawing: whole } = this.run;
-    this.badge.textContent = answer.is_ranked && answer.status === "answered" ? "ranked, no model" : STATUS[answer.status] ?? answer.status;
-    this.badge.dataset.status = answer.is_ranked && answer.status === "answered" ? "ranked" : answer.status;
+    const { answer, drawing } = this.run;
+    const isRanked = answer.is_ranked && answer.status === "answered";
+    this.badge.textContent = isRanked ? "ranked, no model" : STATUS[answer.status] ?? answer.status;
+    this.badge.dataset.status = isRanked ? "ranked" : answer.status;
     this.question.replaceWith(questionPart(answer, this.run.meanings ?? answer.linked, this.askAgain));
     const light = (markers) => this.light(markers);
     const open = (marker) => this.open(marker);
     this.table = evidencePart(this.run, light);
-    this.drawing = drawing ? new Drawing(drawing, whole, light, open) : null;
+    this.drawing = drawing ? new Drawing(this.run, this.table.querySelector("table"), light, open) : null;
     this.body.replaceChildren(el("div", { class: "answer-part" }, answerPart(this.run, light, open)));
     if (this.drawing) this.body.append(this.drawing.element);
     this.body.append(this.table);
@@ -127,21 +131,18 @@ export class RunView {
   }
 
   /** Looks the cited triples up and runs the queries again, on the graph as it is now. */
-  async recheck(check, outcome) {
-    check.disabled = true;
+  async recheck(outcome) {
     outcome.textContent = "Checking …";
     try {
       outcome.replaceChildren(...recheckLines(await api.recheck(this.run.id)));
     } catch (error) {
       outcome.replaceChildren(troubleOf(error));
-    } finally {
-      check.disabled = false;
     }
   }
 
   exports() {
     const outcome = el("div", { class: "recheck", role: "status" });
-    const check = button("Check again", () => this.recheck(check, outcome));
+    const check = button("Check again", () => this.recheck(outcome));
     const suffixes = ["json", ...Object.keys(this.run.files ?? {})];
     const names = { md: "Markdown", trig: "TriG" };
     return el("div", { class: "exports" }, this.run.answer.evidence.length ? [check, " "] : "", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),

@@ -1,5 +1,7 @@
 // A step of a run: one line in words, with the query, or the prompt and reply, folded.
-import { copyButton, count, el, shortened } from "./dom.js";
+import { copyButton, count, el, name, shortened } from "./dom.js";
+
+const KEPT = 8;
 
 export function stepItem(event) {
   const words = event.words || (event.kind === "evidence_found" ? `found ${count(event.items.length, "piece")} of evidence` : "");
@@ -24,4 +26,11 @@ export function stepItem(event) {
   });
   item.append(folded);
   return item;
+}
+
+/** What a step kept, and the first of what it let go. */
+export function keptList({ kept, pruned = 0, pruned_texts: gone = [], items = [] }) {
+  const texts = kept ?? items.map(([marker, text]) => `[${marker}] ${text}`);
+  const lines = (kind, some, more) => [...some.slice(0, KEPT), ...(more > 0 ? [`+${more} more`] : [])].map((text) => el("li", { class: kind }, name(text)));
+  return texts.length ? el("ul", { class: "live" }, lines("kept", texts, texts.length - KEPT), lines("gone", gone, pruned - gone.length)) : null;
 }

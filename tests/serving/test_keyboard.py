@@ -1,0 +1,184 @@
+"""The whole page with the keyboard alone, at 200 % zoom: where the focus is can be seen, and it is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.model_server import ModelServer, Slow
+from tests.scripted import by_call, reader
+from tests.serving.conftest import NOBEL, served
+
+SPOUSE = "Who is the spouse of Marie Curie?"
+
+SEEN = """() => {
+  const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
+  const [x, y] = [box.x + Math.min(box.width, innerWidth) / 2, box.y + Math.min(box.height / 2, 20)];
+  const at = document.elementFromPoint(x, y);
+  const ring = style.outlineStyle !== 'none' || getComputedStyle(one.parentElement).boxShadow !== 'none';
+  return {
+    what: `${one.tagName}.${one.className}#${one.id} ${one.textContent.slice(0, 40)}`,
+    isSeen: box.left >= 0 && box.right <= innerWidth + 1 && box.bottom > 0 && box.top < innerHeight && one.contains(at),
+    hasRing: ring, isNothing: one === document.body,
+  };
+}"""
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A window of 1280 × 900 pixels at 200 %."""
+    context = chromium.new_context(viewport={"width": 640, "height": 450}, device_scale_factor=2)
+    yield context.new_page()
+    context.close()
+
+
+def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
+    for _ in range(90):
+        page.keyboard.press(key)
+        if page.evaluate("(one) => document.activeElement.matches(one)", selector):
+            assert is_seen(page)
+            return
+    raise AssertionError(selector)
+
+
+def is_seen(page: Page) -> bool:
+    seen = page.evaluate(SEEN)
+    assert seen["isSeen"], seen
+    assert seen["hasRing"], seen
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), seen
+    return not seen["isNothing"]
+
+
+def finished(page: Page) -> None:
+    page.wait_for_selector(".run:not([aria-busy])")
+    page.wait_for_selector(".canvas canvas")
+
+
+def test_every_stop_of_the_focus_is_in_view(page: Page, address: str) -> None:
+    page.goto(address)
+    page.keyboard.type(SPOUSE)
+    page.keyboard.press("Enter")
+    finished(page)
+    tab_to(page, ".mention")
+    page.keyboard.press("Enter")
+    tab_to(page, ".steps, details:has(> .steps) > summary")
+    page.keyboard.press("Enter")
+    tab_to(page, ".steps summary")
+    page.keyboard.press("Enter")
+    tab_to(page, ".steps pre")
+    page.evaluate("document.querySelector('.name').focus()")
+    stops = []
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        seen = page.evaluate(SEEN)
+        if seen["isNothing"]:
+            break
+        assert is_seen(page)
+        stops.append(seen["what"])
+    said = "\n".join(stops)
+    for stop in ("Ask", "method", "beside", "Marie Curie", "P1", "further candidate", "Whole drawing", "What is it?",
+                 "SPARQL", "Check again", "Permalink", "steps"):  # fmt: skip
+        assert stop in said, stop
+
+
+def test_a_marker_opens_its_row_and_a_node_its_neighbours(page: Page, address: str) -> None:
+    page.goto(address)
+    page.keyboard.type(SPOUSE)
+    page.keyboard.press("Enter")
+    finished(page)
+    tab_to(page, ".best button.marker")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('tbody[data-markers=P1] summary')")
+    assert is_seen(page)
+    tab_to(page, ".tools select", "Shift+Tab")
+    tab_to(page, ".tools select ~ button")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".card button >> text=/Its neighbours/")
+    tab_to(page, ".card > button")
+    for n in (12, 24, 32):
+        page.keyboard.press("Enter")
+        page.wait_for_function("(n) => document.querySelectorAll('tbody[data-around] li').length === n", arg=n)
+        page.wait_for_selector(".card[aria-busy=false]")
+        assert is_seen(page)
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "question"
+    assert page.inner_text(".chip") == "about Marie Curie ×"
+    tab_to(page, ".chip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "question"
+
+
+def test_all_that_is_left_out_is_drawn_and_the_focus_stays(page: Page, address: str) -> None:
+    page.goto(address)
+    page.keyboard.type("How many Nobel laureates are there?")
+    page.keyboard.press("Enter")
+    finished(page)
+    tab_to(page, ".tools button:nth-of-type(4)")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('.canvas')._cyreg.cy.nodes().length > 60")
+    page.wait_for_function("() => document.activeElement.matches('.tools select')")
+    assert is_seen(page)
+
+
+def test_two_methods_are_compared(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("#beside option >> nth=2", state="attached")
+    page.keyboard.type(SPOUSE)
+    tab_to(page, "#method")
+    page.keyboard.type("mind")
+    tab_to(page, "#beside")
+    page.keyboard.type("path")
+    tab_to(page, ".go", "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.run:not([aria-busy]) canvas').length > 5")
+    assert [text.split()[-1] for text in page.locator(".state").all_inner_texts()] == ["mindmap", "ranking"]
+    tab_to(page, ".run + .run .best button.marker")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('.run + .run tbody summary')")
+    assert is_seen(page)
+
+
+def test_an_example_a_correction_and_a_check_keep_the_focus(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("#examples li")
+    tab_to(page, "#examples button")
+    page.keyboard.press("Enter")
+    finished(page)
+    assert page.evaluate("document.activeElement.id") == "runs"
+    page.goto(address)
+    page.keyboard.type("Where was Bragg born?")
+    page.keyboard.press("Enter")
+    finished(page)
+    first = page.url
+    tab_to(page, ".mention")
+    page.keyboard.press("Enter")
+    tab_to(page, ".meanings button")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    finished(page)
+    assert page.evaluate("document.activeElement.id") == "runs"
+    tab_to(page, ".exports button")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".recheck strong")
+    assert page.evaluate("document.activeElement.textContent") == "Check again"
+    assert is_seen(page)
+
+
+def test_a_question_is_stopped_and_the_answer_has_the_focus(page: Page, tmp_path: Path) -> None:
+    script = by_call(mentions=reader, choices=reader, sentences=reader, answer=Slow(30))
+    with ModelServer(script) as server:
+        options = ("-k", NOBEL, "-r", "mindmap", "-m", "any", "--base-url", server.url, "-q")
+        with served(tmp_path, *options) as address:
+            page.goto(address)
+            page.keyboard.type("Which scientists worked at the same institution as Richard Feynman?")
+            page.keyboard.press("Enter")
+            page.wait_for_selector(".live")
+            tab_to(page, ".stop")
+            page.keyboard.press("Enter")
+            finished(page)
+            assert page.inner_text(".badge") == "partial"
+            assert page.evaluate("document.activeElement.id") == "runs"
+            tab_to(page, "button.marker")

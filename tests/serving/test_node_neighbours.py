@@ -1,0 +1,184 @@
+"""What is around a node, a page at a time, and the drawing that it is added to."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.ask_options import AskOptions
+from kgsparql.answering.drawing.drawing import MOST_NODES, drawing_of
+from kgsparql.answering.drawing.layout import layout_in_layers
+from kgsparql.errors import InputError, NotFoundError
+from kgsparql.serving.node_neighbours import node_neighbours
+from kgsparql.serving.wider_drawing import WiderDrawing
+from tests.serving.conftest import NOBEL
+
+MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+def around(knowledge: kgsparql.KnowledgeBase, term: str, after: int = 0) -> dict[str, Any]:
+    return node_neighbours(knowledge, AskOptions(), {"term": term, "after": str(after)})
+
+
+def keys(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [(*(one[at]["term"] for at in ("subject", "predicate", "object")), one["direction"])
+            for one in found["triples"]]  # fmt: skip
+
+
+def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(knowledge: kgsparql.KnowledgeBase) -> None:
+    found = around(knowledge, MARIE)
+    assert found["node"]["label"] == "Marie Curie"
+    assert found["curie"] == "dbr:Marie_Curie"
+    assert found["kinds"] == ["Nobel laureate", "person", "scientist"]
+    assert found["description"].startswith("Physicist and chemist born in Warsaw")
+    assert found["graphs"] == [str(NOBEL)]
+
+
+def test_a_class_without_a_label_is_called_by_its_iri(tmp_path: Path) -> None:
+    graph = tmp_path / "graph.ttl"
+    graph.write_text("<http://e.org/a> a <http://e.org/RockBand> .", encoding="utf-8")
+    found = around(kgsparql.open(graph, embedder="none"), "<http://e.org/a>")
+    assert (found["kinds"], found["description"], found["node"]["label"]) == (["rock band"], "", "a")
+
+
+def test_the_pages_hold_every_triple_of_the_node_once_both_ways(knowledge: kgsparql.KnowledgeBase) -> None:
+    first = around(knowledge, MARIE)
+    pages = [around(knowledge, MARIE, after) for after in range(0, first["count"] + 12, 12)]
+    assert [len(page["triples"]) for page in pages] == [12, 12, first["count"] - 24, 0]
+    seen = [key for page in pages for key in keys(page)]
+    rows = knowledge.query(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER (?s = {MARIE} || ?o = {MARIE}) }}").solutions
+    expected = {(str(row["s"]), str(row["p"]), str(row["o"])) for row in rows}
+    assert len(seen) == len(expected) == first["count"]
+    assert {key[:3] for key in seen} == expected
+    assert {(way, MARIE in (s if way == "forward" else o)) for s, _, o, way in seen} == {
+        ("forward", True), ("inverse", True),
+    }  # fmt: skip
+    assert {key[3] for key in keys(first)} == {"forward", "inverse"}
+
+
+def test_labels_and_texts_come_last(knowledge: kgsparql.KnowledgeBase) -> None:
+    first, last = around(knowledge, MARIE), around(knowledge, MARIE, 24)
+    assert not any("rdf-schema#label" in key[1] for key in keys(first))
+    assert any("rdf-schema#label" in key[1] for key in keys(last))
+
+
+def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
+    graph = tmp_path / "hub.nt"
+    lines = [f"<http://e.org/{n}> <http://e.org/of> <http://e.org/hub> ." for n in range(10_500)]
+    graph.write_text("\n".join(lines), encoding="utf-8")
+    hub = kgsparql.open(graph, embedder="none")
+    pages = [around(hub, "<http://e.org/hub>", after) for after in range(0, 132, 12)]
+    assert {page["count"] for page in pages} == {10_500}
+    seen = [key for page in pages for key in keys(page)]
+    assert len(seen) == len(set(seen)) == 120
+
+
+@pytest.mark.parametrize("term", ['"a text"', "_:b0", "http://no.brackets/", "", "<http://a> . <http://b> <c> <d>"])
+def test_only_what_has_an_iri_is_looked_up(knowledge: kgsparql.KnowledgeBase, term: str) -> None:
+    with pytest.raises(InputError):
+        around(knowledge, term)
+
+
+@pytest.mark.parametrize("after", ["-1", "600", "9" * 50, "x", "²"])
+def test_no_page_is_too_far_along(knowledge: kgsparql.KnowledgeBase, after: str) -> None:
+    with pytest.raises(InputError, match="no more than 600"):
+        node_neighbours(knowledge, AskOptions(), {"term": MARIE, "after": after})
+
+
+def test_what_the_graph_does_not_mention_is_an_error(knowledge: kgsparql.KnowledgeBase) -> None:
+    with pytest.raises(NotFoundError, match="not in the graph"):
+        around(knowledge, "<http://e.org/nothing>")
+
+
+def run_of(knowledge: kgsparql.KnowledgeBase, question: str) -> dict[str, Any]:
+    answer = knowledge.ask(question)
+    return {"drawing": drawing_of(answer).to_json(), "whole_drawing": None}
+
+
+def widened(run: dict[str, Any], *pages: dict[str, Any], is_whole: bool = False) -> dict[str, Any]:
+    triples = [{**one, "of": page["node"]["term"]} for page in pages for one in page["triples"]]
+    return WiderDrawing.model_validate({"triples": triples, "is_whole": is_whole}).of(run)
+
+
+def test_neighbours_are_drawn_one_column_on_and_carry_no_marker(knowledge: kgsparql.KnowledgeBase) -> None:
+    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
+    drawn = widened(run, around(knowledge, MARIE))
+    of_evidence = run["drawing"]["nodes"]
+    stay = ("term", "label", "markers", "layer", "role", "id")
+    assert [{k: n[k] for k in stay} for n in drawn["nodes"][: len(of_evidence)]] == [
+        {k: n[k] for k in stay} for n in of_evidence
+    ]
+    added = drawn["nodes"][len(of_evidence) :]
+    marie = next(node for node in of_evidence if node["term"] == MARIE)
+    assert len(added) > 5
+    assert {(node["layer"], tuple(node["markers"])) for node in added} == {(marie["layer"] + 1, ())}
+    edges = [(edge["source"], edge["predicate"], edge["target"]) for edge in drawn["edges"]]
+    assert len(edges) == len(set(edges))
+    assert drawn["edges"][: len(run["drawing"]["edges"])] == run["drawing"]["edges"]
+    curium = next(node["id"] for node in added if node["label"] == "curium")
+    assert [(edge["target"], edge["is_inverse"]) for edge in drawn["edges"] if edge["source"] == curium] == [
+        (marie["id"], True)
+    ]
+    assert len({(node["x"], node["y"]) for node in drawn["nodes"]}) == len(drawn["nodes"])
+
+
+def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: kgsparql.KnowledgeBase) -> None:
+    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
+    pages = [around(knowledge, MARIE, after) for after in (0, 12, 24)]
+    scientist = next(one["object"]["term"] for one in pages[2]["triples"] if one["object"]["label"] == "scientist")
+    pages += [around(knowledge, scientist, after) for after in range(0, 72, 12)]
+    drawn, whole = widened(run, *pages), widened(run, *pages, is_whole=True)
+    assert len(drawn["nodes"]) == MOST_NODES
+    assert drawn["left_out"] == len(whole["nodes"]) - MOST_NODES > 0
+    assert whole["left_out"] == 0
+    numbers = {node["id"] for node in drawn["nodes"]}
+    assert numbers == set(range(MOST_NODES))
+    assert all({edge["source"], edge["target"]} <= numbers for edge in drawn["edges"])
+
+
+def test_what_is_around_nothing_that_is_drawn_is_not_drawn(knowledge: kgsparql.KnowledgeBase) -> None:
+    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
+    page = around(knowledge, "<http://dbpedia.org/resource/Richard_Feynman>")
+    assert widened(run, page)["nodes"] == widened(run)["nodes"]
+
+
+def test_columns_that_nothing_stands_in_take_no_room() -> None:
+    near, far = layout_in_layers(["a", "b"], [(0, 1, "p")], [0, 1]), layout_in_layers(["a", "b"], [(0, 1, "p")], [3, 9])
+    assert near == far
+    assert layout_in_layers([], [], []) == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()]
+)
+def test_what_cannot_be_drawn_is_refused(address: str, body: bytes) -> None:
+    name = asked(address)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        posted(f"{address}api/runs/{name}/drawing", body)
+    assert refused.value.code == 400
+    assert "error" in json.load(refused.value)
+
+
+def asked(address: str) -> str:
+    run = posted(f"{address}api/ask", json.dumps({"question": "Who is the spouse of Marie Curie?"}).encode())
+    with urllib.request.urlopen(f"{address}api/runs/{run['id']}/events") as steps:  # noqa: S310 - of this test
+        steps.read()
+    return str(run["id"])
+
+
+def posted(url: str, body: bytes) -> dict[str, Any]:
+    request = urllib.request.Request(url, body, {"content-type": "application/json"})  # noqa: S310 - of this test
+    with urllib.request.urlopen(request) as reply:  # noqa: S310 - of this test
+        found: dict[str, Any] = json.load(reply)
+        return found
