@@ -211,8 +211,8 @@ def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> I
     """A step that goes the other way than is asked, and steps of which no word of the question speaks."""
     path = best.paths[0].property_path
     labels = session.labels([step.predicate for step in path.steps[:2]], in_grace=True)
-    for step in steps_other_way(session.scored_question(best.paths[0].start), path.steps, labels):
-        name = labels[step.predicate]
+    for turned in steps_other_way(session.scored_question(best.paths[0].start), path.steps, labels):
+        name = labels[turned.predicate]
         yield Gap("step", name, f"the question asks for the other way of {name!r}")
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
