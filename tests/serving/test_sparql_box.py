@@ -82,7 +82,7 @@ def test_other_forms_and_long_results(page: Page, address: str) -> None:
         ("SELECT {", "line 1:8: { is never closed", ""),
         ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "runs SELECT, ASK"),
         ("SELECT * { SERVICE <http://e.org/sparql> { ?s ?p ?o } }", "SERVICE is not run here", "runs SELECT, ASK"),
-        ("# " + "x" * 300_000, "is larger than", "send less"),
+        ("# " + "x" * 4_000_000, "is larger than", "send less"),
     ],
 )  # fmt: skip
 def test_errors_say_what_is_wrong(
