@@ -63,6 +63,8 @@ def _locked_descriptor(path: Path, directory: Path) -> int:
             pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
             os.close(descriptor)
             if error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
+                with suppress(OSError):  # nobody can hold it here
+                    path.unlink()
                 raise StoreError(f"{path}: cannot lock: {error}", hint="is this a file system with locks?") from error
             raise StoreLockedError(
                 f"{directory}: process {pid or 'unknown'} is writing here",

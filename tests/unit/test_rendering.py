@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
 import json
 from dataclasses import replace
 
@@ -10,6 +12,7 @@ import pytest
 
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
+from kgsparql.answering.rendering.answer_rows import separated
 from kgsparql.answering.rendering.formats import render
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.evidence_tree import decision_tree
@@ -330,3 +333,9 @@ def test_queries_are_shown_without_our_comments(form: str) -> None:
         assert "SELECT ?answer {" in shown
         assert "#+ 1" in shown
         assert not any(comment in shown for comment in ("summary: All", "Why it is so", "of each"))
+
+
+@pytest.mark.parametrize(("form", "dialect"), [("csv", "excel"), ("tsv", "excel-tab")])
+def test_rows_are_read_back_whatever_their_cells_hold(form: str, dialect: str) -> None:
+    rows = [["a", "b"], ["one\rtwo", 'three"'], ["four\r\nfive", "six\n"], ["", "\t,"]]
+    assert list(csv.reader(io.StringIO(separated(rows, form), newline=""), dialect)) == rows

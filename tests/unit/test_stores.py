@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -322,6 +323,19 @@ def test_S07_a_writer_that_knows_nothing_of_our_lock(tmp_path: Path, store: Path
     with pytest.raises(StoreLockedError, match="another program"):
         load_store(nt(tmp_path, "b.nt", 5, "b"), store)
     assert len(held) == 5
+
+
+def test_S16_where_files_cannot_be_locked_nothing_is_left(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("kgsparql.storage.file_lock._lock", no_locks)
+    with pytest.raises(StoreError, match="cannot lock") as caught:
+        load_store(nt(tmp_path, "a.nt", 5), store)
+    assert "file system with locks" in caught.value.hint
+    assert beside(store) == []
 
 
 def test_S05_disk_full(tmp_path: Path) -> None:

@@ -47,10 +47,13 @@ def empty_row(status: str) -> list[str]:
 
 def separated(rows: Iterable[Sequence[str]], form: str) -> str:
     """Rows as ``csv`` or ``tsv``, with a line end after each."""
-    written = io.StringIO()
     dialect = "excel" if form == "csv" else "excel-tab"
-    csv.writer(written, dialect, lineterminator="\n").writerows(rows)
-    return written.getvalue()
+    lines = []
+    for row in rows:
+        written = io.StringIO()
+        csv.writer(written, dialect, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
+        lines.append(written.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
 
 
 def _row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
