@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from kgsparql.errors import KgsparqlError, OptionError
-from kgsparql.evidence.evidence import CitedTriple, Evidence
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
 from kgsparql.graphs.notes import Note
@@ -145,6 +145,12 @@ class Retrieval:
     notes: tuple[Note, ...] = ()
     computed: Computed | None = None
     gaps: tuple[Gap, ...] = ()
+
+    @property
+    def best_item(self) -> EvidenceItem | None:
+        """The piece of evidence with paths that the first candidate rests on."""
+        first = self.candidates[0].markers if self.candidates else ()
+        return next((item for item in self.evidence if item.marker in first and item.paths), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,7 @@ def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]
 
 def _computed_of_path(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
     """What is asked to be computed of all that the best path leads to; ``None`` where no plan says it all."""
-    first = found.candidates[0].markers if found.candidates else ()
-    best = next((item for item in found.evidence if item.marker in first and item.paths), None)
+    best = found.best_item
     if best is None or not session.graph.is_one_local_graph or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
         return None
     asked = PlanQuestion.of(session, sets=_SETS)

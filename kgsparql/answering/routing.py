@@ -46,17 +46,20 @@ class Routed(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """What a plan comes to that accounts for all that is asked; else paths, beside a plan that leaves little out.
 
-        A plan is also made where a name is no label: it may be a value, as the town of an address.
+        A plan is also made where a name is no label: it may be a value, as the town of an address; and where there are
+        several names: a path starts from one, and what is asked for may have to do with all.
         At an endpoint nothing is computed by itself: plans are made with more queries than its manners allow.
         """
         is_asked = read_cues(session.own_words).is_any
         unfound = session.notes.causes(MISSING_NAME)
-        is_tried = (is_asked or unfound) and not is_foreign(session.own_words)
+        names = {link.term for link in session.links if link.kind == "entity"}
+        is_tried = (is_asked or unfound or len(names) > 1) and not is_foreign(session.own_words)
         if not is_tried or session.chooser is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
         computed = self.computing().retrieve(session)
         values = [name for name in unfound if computed.computed and _is_value(name, computed.computed)]
-        if computed.computed is not None and not computed.gaps and (is_asked or values):
+        is_joined = len(names) > 1 and computed.computed is not None and names <= terms_in(computed.computed.plan)
+        if computed.computed is not None and not computed.gaps and (is_asked or values or is_joined):
             session.notes.drop(MISSING_NAME, values)
             return computed
         walked = self.walking.retrieve(session)

@@ -114,6 +114,20 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
 
 
+def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
+    """Names that the question also gives, and that only some of what the best path leads to has to do with."""
+    way = best.paths[0].property_path  # further columns are beside it
+    on_paths = {term for path in best.paths if path.property_path == way for term in path.terms}
+    triples = [cited.triple for cited in best.triples]
+    for link in session.links:
+        if link.kind != "entity" or link.term in on_paths:
+            continue
+        beside = {end for t in triples if link.term in (t.subject, t.object) for end in (t.subject, t.object)}
+        if not beside.isdisjoint(best.ends) and not beside.issuperset(best.ends):
+            name = printable(link.mention.text or link.label, 80)
+            yield Gap("name", name, f"only some of what was found has to do with {name!r}")
+
+
 def unused_words(session: Session, best: EvidenceItem) -> list[str]:
     """The words of the mentions of which no meaning is in the best evidence."""
     there = {term for cited in best.triples for term in (cited.triple.subject, cited.triple.object)}

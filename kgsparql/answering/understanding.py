@@ -16,7 +16,13 @@ from kgsparql.answering.kinds_of_answers import kind_gaps
 from kgsparql.answering.operation_gaps import operation_gaps
 from kgsparql.answering.path_scoring import steps_other_way
 from kgsparql.answering.session import Session
-from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
+from kgsparql.answering.unclear_names import (
+    ambiguous_names,
+    content_words,
+    missing_names,
+    partly_joined,
+    unused_words,
+)
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.answer_type import (
     asks_for_others,
@@ -88,8 +94,8 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     if not session.links or not found.candidates:
         text = f"this asks {operation.text}, which is not computed" if operation else ""
         return (Gap("operation", operation.words, text),) if operation else ()
-    best = next((item for item in found.evidence if item.marker in found.candidates[0].markers), None)
-    if best is None or not best.paths:
+    best = found.best_item
+    if best is None:
         return ()
     way = best.paths[0].property_path  # further columns of its rows are beside what was asked for
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
@@ -106,6 +112,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
             *_part_gaps(best, session),
             *operation_gaps(operation, session, best, _step_names(best, session)),
             *missing,
+            *partly_joined(session, best),
             *kind_gaps(session, best, found, _step_names(best, session)),
         ]
         missing += _word_gaps(found, best, session, said_already=named)

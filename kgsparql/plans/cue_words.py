@@ -73,7 +73,7 @@ YEARS: tuple[tuple[tuple[str, ...], a.Comparison], ...] = (
     (("no", "later", "than"), "<="),
 )  # fmt: skip
 BEFORE_NUMBER = frozenset({"the", "a", "and", "give", "count", "what", "total"})
-BEFORE_EACH = frozenset({"does", "do", "did", "has", "have", "in", "of", "from"})
+BEFORE_EACH = frozenset("does do did has have in of from at on by to with under within".split())
 ABSENT = frozenset("without no not never lack lacks lacking nor neither except excluding missing unassigned".split())
 NEVER_YEARS = 2100
 FIRST_YEAR = 1000

@@ -27,6 +27,9 @@ _SECOND = re.compile(r"\w.*\band (?:what|who|which|when|where|how)\b", re.IGNORE
 _TIME = re.compile(r"\b(?:what|which) (year|decade|century|month|day|date)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(r"\b(?:average|mean|total|the) number of\b|\bhow many\b|\bmost\b|\bfewest\b", re.IGNORECASE)
 """Words with which a number of things is asked for."""
+_SHARE_OF_ALL = re.compile(
+    r"\b(?:top|bottom|best|worst|first|last|\w+est|most|least)\s+\d+\s*(?:%|percent\b|per cent\b)", re.IGNORECASE
+)
 _SEX = frozenset("woman women man men female male girl girls boy boys lady ladies".split())
 _ALL = frozenset({"all", "every", "each", "always", "both"})
 _EACH = frozenset({"each", "every", "per"})
@@ -93,6 +96,10 @@ def _doubtful_words(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     read = {i for cue in cues.operations for i in cue.words}
     if any(text == "than" and i not in read for i, text in enumerate(texts)):
         yield Gap("word", "than", "what was computed leaves out 'than'")
+    if "each" in texts and not isinstance(plan, a.Grouped | a.ItemTable | a.Exists | a.Compares):
+        yield Gap("operation", "each", "this asks for something of each, and one thing was computed of all")
+    if share := _SHARE_OF_ALL.search(asked.session.question):
+        yield Gap("operation", share[0], f"this asks for {share[0]!r}, and what was computed is no such share")
     named = " ".join(getattr(term, "value", "").casefold() for term in terms_in(plan))
     for text in texts:
         if text in _SEX and not any(word in named for word in (text, "gender", "sex")):

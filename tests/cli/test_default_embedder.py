@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import kgsparql
 from benchmarks.honesty import QUESTIONS, judged
 from kgsparql.errors import EmbeddingError
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.embedders import open_embedder
 from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
 from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
@@ -21,6 +24,7 @@ from kgsparql.rdf.terms import Literal
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.deep import deep
+from tests.unit.test_understanding import EXPERTS
 
 NOBEL = FIXTURES / "nobel.ttl"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
@@ -92,6 +96,16 @@ def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed(["a"])
     assert "pip install" in caught.value.hint
+
+
+def test_a_name_that_only_some_of_the_answers_have_to_do_with_is_a_doubt(
+    graph_of: Callable[..., OxigraphGraph], default_embedder: None
+) -> None:
+    experts = f'{EXPERTS} :ida a :Person ; rdfs:label "Ida Roth" ; :member :data ; :expert :net .'
+    question = "Which person is a member of Marketing and has area of expertise Network?"
+    answer = KnowledgeBase(graph_of(experts)).ask(question, retriever="path_ranking")
+    assert answer.status == "partial"
+    assert "only some of what was found has to do with 'Marketing'" in [gap.text for gap in answer.gaps]
 
 
 def test_words_that_nothing_is_like(default_embedder: None) -> None:

@@ -110,6 +110,28 @@ def test_the_end_of_a_chain_that_was_not_found_is_said(graph_of: Callable[..., O
     assert knowledge.ask("What is the name of Bob Roth's spouse?").status == "answered"
 
 
+EXPERTS = """
+:member rdfs:label "member of" . :expert rdfs:label "area of expertise" . :Person a rdfs:Class ; rdfs:label "person" .
+:sales rdfs:label "Marketing" . :data rdfs:label "Data Services" . :net rdfs:label "Network" .
+:kevin a :Person ; rdfs:label "Kevin Faust" ; :member :sales ; :expert :net .
+:nadia a :Person ; rdfs:label "Nadia Schubert" ; :member :data ; :expert :net .
+:yanka a :Person ; rdfs:label "Yanka Adam" ; :member :sales .
+"""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which person is a member of Marketing and has area of expertise Network?",
+        "Which members of Marketing have area of expertise Network?",
+    ],
+)
+def test_what_is_asked_for_has_to_do_with_all_names(graph_of: Callable[..., OxigraphGraph], question: str) -> None:
+    answer = KnowledgeBase(graph_of(EXPERTS), embedder="none").ask(question)
+    assert (answer.status, answer.retriever) == ("answered", "query_plan")
+    assert [one.label for one in answer.answers] == ["Kevin Faust"]
+
+
 LAUREATES = """
 :laureates rdfs:label "Nobel laureates" . :affiliated rdfs:label "affiliated with" . :award rdfs:label "award" .
 :leeds rdfs:label "Leeds Institute" ; :laureates :ida, :olof . :ida rdfs:label "Ida Brandt" ; :award :prize .

@@ -30,7 +30,7 @@ export class Drawing {
       autoungrabify: true, boxSelectionEnabled: false, userZoomingEnabled: false,
     });
     const box = this.cy.elements().boundingBox();
-    const scale = Math.min(1, (this.canvas.clientWidth - 24) / box.w);
+    const scale = Math.min(1, Math.max(0.5, (this.canvas.clientWidth - 24) / box.w)); // as fit()
     this.canvas.style.height = `${Math.min(Math.max(box.h * scale + 48, 160), 480)}px`;
     this.canvas.setAttribute("aria-label", `Drawing of ${count(nodes.length, "thing")} and ${count(edges.length, "triple")}; the table below says the same`);
     this.more.hidden = !left;
