@@ -79,8 +79,12 @@ def _main(
 ) -> None:
     from kgsparql.cli._common import say, with_errors_as_lines
     from kgsparql.cli._configuration import load_configuration
+    from kgsparql.resources import cache_directory
+    from kgsparql.storage.leftovers import leftovers, sweep
 
     def load() -> None:
+        if ctx.invoked_subcommand != "cache":  # which shows what is there
+            sweep({target for target, _ in leftovers(cache_directory())})
         for note in load_configuration().notes:
             say(note)
 

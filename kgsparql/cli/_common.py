@@ -142,9 +142,14 @@ def sources(kg: list[str] | None) -> list[str]:
     if kg and not all(kg):
         raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
     named = configuration().sources(kg)
+    for note in configuration().project_servers(kg):
+        _say_once(note)
     if not named:
         raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
     return named
+
+
+_say_once = functools.cache(say)
 
 
 def languages(lang: str) -> tuple[str, ...]:

@@ -83,6 +83,18 @@ class Configuration:
             found += [name] if table is None else table["sources"]
         return list(dict.fromkeys(found))
 
+    def project_servers(self, given: Sequence[str] | None) -> Iterator[str]:
+        """A line for each server that the file of a project names: it gets the queries, and the user's contact."""
+        from kgsparql.http.address import is_address
+
+        for name in self.named_sources(given):
+            setting = self.settings.get(f"graphs.{name}") or self.settings.get("graph")
+            if setting is None or setting.file == user_file() or os.environ.get(CONFIG_VARIABLE):
+                continue
+            for source in setting.value["sources"] if isinstance(setting.value, dict) else [name]:
+                if is_address(source) and source not in (given or os.environ.get("KGSPARQL_KG", "")):
+                    yield f"{source}: {setting.file} says to ask there; KGSPARQL_CONFIG=none does without that file"
+
     def prefixes(self, given: Sequence[str] | None) -> dict[str, str]:
         """The prefixes of the named graphs; of one prefix with several meanings, the first."""
         tables = [self.get(f"graphs.{name}") or {} for name in self.named_sources(given)]

@@ -13,8 +13,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import iri, printable
 
-_LONGEST = 1_000_000
+_LONGEST = 64_000
 """Bytes of a file."""
+_MOST_DOTS = 200
+"""Of a line: the time and memory that ``tomllib`` takes for a key of many names, joined by dots, are quadratic."""
 
 _Alias = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 _Text = Annotated[str, Field(min_length=1)]
@@ -22,6 +24,8 @@ _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _listed(value: Any) -> Any:
+    if not isinstance(value, str | list):
+        raise ValueError("write a text, or a list of texts")  # noqa: TRY004 - pydantic names the setting
     return [value] if isinstance(value, str) else value
 
 
@@ -109,6 +113,9 @@ def read_settings(path: Path) -> dict[str, Any]:
             data = file.read(_LONGEST + 1)
         if len(data) > _LONGEST:
             raise OptionError(f"{path}: larger than {_LONGEST:,} bytes", hint="is it the right file?")
+        if any(line.count(b".") > _MOST_DOTS for line in data.splitlines()):
+            hint = "write a long list over several lines"
+            raise OptionError(f"{path}: a line with more than {_MOST_DOTS} dots", hint=hint)
         found = tomllib.loads(data.decode("utf-8-sig"))
         checked = ConfigurationFile.model_validate(found)
     except OSError as error:
@@ -116,7 +123,10 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise OptionError(f"{path}: {error.strerror}", hint=hint) from error
     except ValidationError as error:
         raise _named(path, error) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        hint = "no setting is deeper than a list in a table"
+        raise OptionError(f"{path}: brackets are nested too deeply", hint=hint) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise OptionError(f"{path}: not TOML: {printable(str(error), 200)}", hint='write name = "value"') from error
     return dict(_flat(checked.model_dump(exclude_none=True)))
 
@@ -135,7 +145,9 @@ def _named(path: Path, error: ValidationError) -> OptionError:
     where = [str(part) for part in first["loc"] if part != "[key]"]
     key = printable(".".join(where), 100)
     if first["type"] != "extra_forbidden":
-        return OptionError(f"{path}: {key}: {printable(first['msg'], 200)}", hint="kgsparql config show --help")
+        is_name = where[0] == "graphs" and first["type"] == "string_pattern_mismatch" and where[-1] not in _TABLES
+        what = "a graph is named by letters, digits, - and _" if is_name else first["msg"].removeprefix("Value error, ")
+        return OptionError(f"{path}: {key}: {printable(what, 200)}", hint='such as: [graphs] films = "films.ttl"')
     table = ConfigurationFile if len(where) == 1 else _TABLES.get(where[0], GraphTable)
     keys = list(table.model_fields)
     meant = get_close_matches(where[-1], keys, n=1)

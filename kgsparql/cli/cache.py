@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.errors import StoreLockedError
+from kgsparql.errors import StoreError, StoreLockedError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ def cache(
             "--clear", metavar="KIND", help="Remove a kind: graphs, labels, model, query … or all; repeatable."
         ),
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read all of it, and list what is damaged, half-made or outdated.")
+    ] = False,
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
     quiet: c.QuietOption = False,
@@ -39,6 +42,9 @@ def cache(
 
     contents = CacheContents()
     form = c.chosen_format(form, output)
+    if check:
+        _check(contents.directory, form, output)
+        return
     if clear:
         _clear(contents, clear, form, output, quiet=quiet)
         return
@@ -50,6 +56,20 @@ def cache(
     c.write("\n".join(_lines(contents, kept, size)), output)
     if kept:
         c.say("remove a kind: kgsparql cache --clear KIND, or all", quiet=quiet)
+
+
+def _check(directory: Path, form: str, output: Path | None) -> None:
+    from kgsparql.cli._cache_check import troubles
+
+    found = list(troubles(directory))
+    if form == "json":
+        c.write_json({"directory": str(directory), "troubles": [one._asdict() for one in found]}, output)
+    else:
+        lines = [f"{one.state:<9} {printable(one.path, 400)}: {printable(one.why, 400)}" for one in found]
+        c.write("\n".join(lines or [f"{directory}: all that is kept is whole"]), output)
+    if found:
+        c.say("remove a kind: kgsparql cache --clear KIND; it is made again when it is needed")
+        raise typer.Exit(StoreError.exit_code)
 
 
 def _lines(contents: CacheContents, kept: Iterable[KindSummary], size: int) -> list[str]:

@@ -236,7 +236,7 @@ def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:
 
 def _info_lines(facts: dict[str, Any]) -> list[str]:
     triples = "triples not counted" if facts["triples"] is None else f"{facts['triples']:,} triples"
-    lines = [f"{facts['name']}: {triples}", *_endpoint_lines(facts.get("endpoint"), facts["name"])]
+    lines = [f"{printable(facts['name'], 400)}: {triples}", *_endpoint_lines(facts.get("endpoint"), facts["name"])]
     for source in facts["sources"]:
         skipped = f", {counted(source['skipped'], 'bad statement')} skipped" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import struct
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from types import MappingProxyType
 from typing import IO, Any, BinaryIO
 
 _REPORT_EVERY_S = 0.1
+END_S = 2.0
+"""How long a child may take to remove what it was writing, once it is to end."""
 _LENGTHS = struct.Struct(">IQ")
 
 
@@ -70,8 +73,15 @@ def start_child(
     )
 
 
-def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None = None) -> None:
-    """Kill a child, wait for its end, and that of the thread that reads its output, and close the pipes."""
+def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None = None, *, end_s: float = 0.0) -> None:
+    """Kill a child, wait for its end, and that of the thread that reads its output, and close the pipes.
+
+    :param end_s: how long it may take to end by itself.
+    """
+    if end_s:
+        child.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(end_s)
     child.kill()
     child.wait()
     if reader is not None:
@@ -96,6 +106,8 @@ def frames_from_parent(requests: BinaryIO) -> queue.Queue[tuple[dict[str, Any], 
     def receive() -> None:
         while (frame := read_frame(requests)) is not None:
             frames.put(frame)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(END_S)
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()

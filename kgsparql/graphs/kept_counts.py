@@ -15,6 +15,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import parse_term
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import replace_text
+from kgsparql.storage.integrity import checked_text, read_checked_text
 
 FOLDER = "counts"
 """Of the cache directory."""
@@ -60,10 +61,7 @@ def counted(
 def _kept(file: Path) -> Solutions | None:
     """The solutions in a file; ``None`` where there is none, or not just what was written: then it is counted again."""
     try:
-        digest, _, text = file.read_text(encoding="utf-8").partition("\n")
-        if digest != _digest(text):
-            return None
-        variables, rows = json.loads(text)
+        variables, rows = json.loads(read_checked_text(file))
         solutions = [{name: parse_term(term) for name, term in row.items()} for row in rows]
     except (OSError, ValueError, TypeError, AttributeError, InputError):
         return None
@@ -72,10 +70,5 @@ def _kept(file: Path) -> Solutions | None:
 
 def _keep(found: Solutions, file: Path) -> None:
     rows = [{name: str(term) for name, term in solution.items()} for solution in found]
-    text = json.dumps([found.variables, rows])
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(file, f"{_digest(text)}\n{text}")
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    replace_text(file, checked_text(json.dumps([found.variables, rows])))

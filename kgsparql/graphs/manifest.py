@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
+from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
 
 MANIFEST = "kgsparql.json"
 _VERSION = 1
@@ -44,11 +45,14 @@ class StoredSource:
 class Manifest:
     """The sources of a store, in the order they were loaded.
 
+    :param tables: the seals of its tables, which the engine never changes; empty if an earlier version made it.
+
     >>> Manifest((StoredSource("a.ttl", "00"),)).fingerprint == Manifest((StoredSource("b.ttl", "00"),)).fingerprint
     True
     """
 
     sources: tuple[StoredSource, ...] = ()
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -63,7 +67,9 @@ class Manifest:
 
     def write(self, directory: Path) -> None:
         """Write the manifest into the directory of a store."""
-        data = {"version": _VERSION, "sources": [asdict(source) for source in self.sources]}
+        tables = seals(directory, sorted(directory.glob("*.sst")))
+        sources = [asdict(source) for source in self.sources]
+        data = with_digest({"version": _VERSION, "sources": sources, "tables": tables})
         (directory / MANIFEST).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -75,7 +81,7 @@ def stored_source(entry: Mapping[str, Any]) -> StoredSource:
 def read_manifest(directory: Path) -> Manifest:
     """The manifest of a store; without sources if another program made the store.
 
-    :raises StoreError: for a damaged manifest, or one of a newer kgsparql (``E_VERSION``).
+    :raises StoreError: for a damaged manifest (``E_STORE_CORRUPT``), or one of a newer kgsparql (``E_VERSION``).
     """
     path = directory / MANIFEST
     try:
@@ -84,11 +90,30 @@ def read_manifest(directory: Path) -> Manifest:
             raise StoreError(
                 f"{directory}: written by a newer kgsparql", code="E_VERSION", hint="upgrade kgsparql", path=str(path)
             )
-        sources = tuple(stored_source(entry) for entry in data["sources"])
+        if not is_as_written(data):
+            raise ValueError("it is not what was written")  # noqa: TRY301 - as of one that is no JSON
+        return Manifest(tuple(stored_source(entry) for entry in data["sources"]), data.get("tables", {}))
     except FileNotFoundError:
         return Manifest()
-    except (OSError, LookupError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StoreError(
-            f"{path}: the manifest cannot be read: {error}", hint="load the sources again", path=str(path)
-        ) from error
-    return Manifest(sources)
+    except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, StoreError):
+            raise
+        raise corrupt_store(directory, f"{path.name} cannot be read: {error}") from error
+
+
+def check_tables(directory: Path, manifest: Manifest, *, thoroughly: bool = False) -> None:
+    """Check that the tables of a store are those that were written; one that is gone is left to the engine.
+
+    :param thoroughly: read each, though its time is as it was.
+    :raises StoreError: if one is damaged (``E_STORE_CORRUPT``).
+    """
+    there = {name: seal for name, seal in manifest.tables.items() if (directory / name).exists()}
+    if bad := damaged(directory, there, thoroughly=thoroughly):
+        raise corrupt_store(directory, f"{bad[0]} is not as it was written")
+
+
+def corrupt_store(directory: str | Path, why: str) -> StoreError:
+    """The error about a damaged store (``E_STORE_CORRUPT``)."""
+    hint = f"load its sources into a new store, kgsparql load FILE --store NEW; {MANIFEST} in it names them"
+    message = f"{directory}: the store is damaged: {why}"
+    return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=str(directory))

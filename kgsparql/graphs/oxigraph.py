@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
-from kgsparql.errors import QueryError, QuerySyntaxError
+from kgsparql.errors import KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.adjacency import Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import RdfFile
-from kgsparql.graphs.manifest import Manifest, StoredSource
+from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.graphs.protocols import Solution, Solutions, Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
@@ -104,7 +104,7 @@ class OxigraphGraph:
         """
         found = self._named.get(term)
         if found is None:
-            quads = enumerate(self.store.quads_for_pattern(term, None, None, None))
+            quads = enumerate(self.quads(term))
             found = any(
                 (may_be_name(quad.predicate) and isinstance(quad.object, Literal)) or i == _LOOKED_AT
                 for i, quad in quads
@@ -116,7 +116,18 @@ class OxigraphGraph:
         return found
 
     def _is_used(self, predicate: IRI) -> bool:
-        return next(self.store.quads_for_pattern(None, predicate, None, None), None) is not None
+        return next(self.quads(None, predicate), None) is not None
+
+    def quads(self, *pattern: Any) -> Iterator[ox.Quad]:
+        """The quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
+
+        :raises QueryError: if they cannot be read; a StoreError if the store is damaged (``E_STORE_CORRUPT``).
+        """
+        try:
+            subject, predicate, object_, graph = (*pattern, None, None, None, None)[:4]
+            yield from self.store.quads_for_pattern(subject, predicate, object_, graph)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise engine_error(self.name, "reading triples", error) from error
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -132,7 +143,7 @@ class OxigraphGraph:
     @cached_property
     def may_repeat_triples(self) -> bool:
         """Whether a triple may be in several graphs, so that only distinct triples may be counted."""
-        in_default = next(self.store.quads_for_pattern(None, None, None, ox.DefaultGraph()), None) is not None
+        in_default = next(self.quads(None, None, None, ox.DefaultGraph()), None) is not None
         named = sum(1 for _ in islice(self.store.named_graphs(), 2))
         return named + in_default > 1
 
@@ -144,7 +155,7 @@ class OxigraphGraph:
         names = list(self.store.named_graphs())
         if not all(isinstance(name, IRI) for name in names):
             return None
-        held = (n for n in names if next(self.store.quads_for_pattern(None, None, None, n), None) is not None)
+        held = (n for n in names if next(self.quads(None, None, None, n), None) is not None)
         return sorted((IRI(name.value) for name in held), key=lambda name: name.value)
 
     def select(self, query: Query) -> Solutions:
@@ -175,11 +186,8 @@ class OxigraphGraph:
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
         """The graphs that hold a triple, whose blank nodes have their names in this store; empty if none does."""
-        try:
-            quads = self.store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None)
-            graphs = sorted(_graph_name(quad.graph_name) or "" for quad in quads)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise QueryError(f"{self.name}: looking up a triple failed: {error}") from error
+        found = self.quads(triple.subject, triple.predicate, triple.object)
+        graphs = sorted(_graph_name(quad.graph_name) or "" for quad in found)
         return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
 
     def adjacency_view(self) -> AdjacencyView | None:
@@ -201,9 +209,15 @@ class OxigraphGraph:
         except SyntaxError as error:
             raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
         except (OSError, RuntimeError, ValueError, MemoryError) as error:
-            if isinstance(error, QueryError):
+            if isinstance(error, KgsparqlError):
                 raise
-            raise QueryError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
+            raise engine_error(self.name, f"query {query.name}", error, query=query.text) from error
+
+
+def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:
+    """The error for one of the engine, which checks each block of a store that it reads."""
+    text = printable(str(error))
+    return corrupt_store(graph, text) if "Corruption" in text else QueryError(f"{what}: {text}", **detail)
 
 
 def _solutions(results: ox.QuerySolutions) -> Iterator[Solution]:

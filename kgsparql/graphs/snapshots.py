@@ -28,6 +28,7 @@ from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.graphs.protocols import OpenedGraph, members_of
 from kgsparql.storage.atomic_replace import partial_path, replace_text
 from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.integrity import is_as_written, with_digest
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE
 
@@ -186,7 +187,7 @@ class Snapshot:
             self.directory.mkdir(parents=True, exist_ok=True)
             with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
                 self._runs = [*self._read_runs(), run]
-                text = json.dumps({"format": _FORMAT, "runs": self._runs}, ensure_ascii=False, indent=1)
+                text = json.dumps(with_digest({"format": _FORMAT, "runs": self._runs}), ensure_ascii=False, indent=1)
                 replace_text(path, f"{text}\n")
         except OSError as error:
             raise StoreError(
@@ -198,10 +199,15 @@ class Snapshot:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             form, runs = found["format"], list(found["runs"])
+            if form == _FORMAT and not is_as_written(found):
+                raise ValueError("damaged")  # noqa: TRY301 - as of one that is no JSON
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SnapshotError(f"{path}: not the manifest of a snapshot: {error}", path=str(path)) from error
+            hint = "record it again, into another directory"
+            raise SnapshotError(
+                f"{path}: not the manifest of a snapshot: {error}", hint=hint, path=str(path)
+            ) from error
         if form != _FORMAT:
             raise SnapshotError(
                 f"{path}: a snapshot of format {form}, where this kgsparql knows {_FORMAT}",

@@ -119,7 +119,7 @@ def open_embedded(
     if notes is not None:
         for note in graph.notes:
             notes(note)
-        if next(iter(graph.store), None) is None:
+        if next(graph.quads(), None) is None:
             notes(f"{graph.name}: no triples")
     return graph
 

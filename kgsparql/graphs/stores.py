@@ -15,14 +15,17 @@ import pyoxigraph as ox
 from kgsparql.errors import StoreError
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
-from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
+from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.protocols import Source
 from kgsparql.graphs.store_filling import Job, fill
+from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, restore_store
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.disk_usage import remove
+from kgsparql.storage.file_lock import is_abandoned, writer_lock
+from kgsparql.storage.leftovers import sweep
 
 _CACHE_WAIT_S = 600.0
 
@@ -45,15 +48,13 @@ def has_store(path: Path) -> bool:
 
     :raises StoreError: for a store that lacks files (``E_STORE_CORRUPT``).
     """
+    if is_abandoned(path):
+        sweep([path])
     try:
         if is_store(path):
             return True
         if (path / MANIFEST).is_file():
-            raise StoreError(
-                f"{path}: the store is damaged: files of it are missing", code="E_STORE_CORRUPT",
-                hint=f"load its sources again: kgsparql load FILE --store NEW; {path / MANIFEST} names them",
-                path=str(path),
-            )  # fmt: skip
+            raise corrupt_store(path, "files of it are missing")
         if not path.name or path.exists() or not previous_stores(path.absolute()):
             return False
     except OSError:
@@ -79,10 +80,13 @@ def open_store(
     """
     manifest = describe_store(directory)
     path = Path(directory).absolute()
+    check_tables(path, manifest)
     content = _tables_hash(path)  # before it is opened: what is changed later is not seen
     try:
         store = ox.Store.read_only(str(path))
     except (OSError, RuntimeError, ValueError) as error:
+        if "Corruption" in str(error) or "No such file" in str(error):
+            raise corrupt_store(directory, printable(str(error), 200)) from error
         raise StoreError(
             f"{directory}: cannot be opened: {error}", hint="load its sources again into a new directory",
             path=str(path),
@@ -166,6 +170,24 @@ def graph_in_cache(
     key = json.dumps([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])
     target = cache_directory().absolute() / "graphs" / hashlib.sha256(key.encode()).hexdigest()[:32]
     name = name or ", ".join(file.name for file in files)
+
+    def opened() -> OxigraphGraph:
+        found = zip(files, describe_store(target).sources, strict=True)
+        stored = [
+            replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
+            for file, old in found
+        ]
+        met = {source.source: source.graphs for source in stored}
+        return open_store(target, name=name, sources=sources_of_files(files, met) if several else {}, stored=stored)
+
+    try:
+        if is_store(target):
+            return opened()
+    except StoreError as error:
+        if error.code != "E_STORE_CORRUPT":
+            raise
+        with writer_lock(target, wait_s=_CACHE_WAIT_S):
+            remove(target, target)
     if not is_store(target):
         if notes is not None:
             notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
@@ -175,10 +197,4 @@ def graph_in_cache(
             remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited
                 fill(target, jobs, options, progress=progress, lock=lock, manifest=Manifest())
-    found = zip(files, describe_store(target).sources, strict=True)
-    stored = [
-        replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
-        for file, old in found
-    ]
-    graphs_met = {source.source: source.graphs for source in stored}
-    return open_store(target, name=name, sources=sources_of_files(files, graphs_met) if several else {}, stored=stored)
+    return opened()

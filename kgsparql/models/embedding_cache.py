@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -72,14 +73,18 @@ class VectorStore:
         for batch in (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH)):
             marks = ",".join("?" * len(batch))
             rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
-            whole = ((key, data) for key, data in rows if isinstance(data, bytes) and data and len(data) % 4 == 0)
-            found.update((key, np.frombuffer(data, dtype="<f4")) for key, data in whole)
-        return {key: vector for key, vector in found.items() if abs(float(vector @ vector) - 1) < _UNIT}
+            found.update((key, vector) for key, data in rows if (vector := _vector(key, data)) is not None)
+        return found
+
+    def check(self) -> None:
+        """Read all; a StoreError if something is damaged. A damaged vector is made again when it is needed."""
+        self._file.check("SELECT key, numbers FROM vector", _vector)
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors; they replace earlier ones with the same keys."""
         now = int(time.time())
-        rows = [(key, now, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
+        numbers = {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
+        rows = [(key, now, data + _crc(key, data)) for key, data in numbers.items()]
         with self._file.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             if _bytes_used(connection) > self.most_bytes:
@@ -173,6 +178,22 @@ class CachedEmbedder:
         self._store = None
         if self._note is not None:
             self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
+
+
+def _vector(key: bytes, data: object) -> Vector | None:
+    """The vector that was kept; ``None`` if it is damaged. One of an earlier version has no checksum."""
+    if not isinstance(data, bytes) or len(data) % 4 not in {0, 1}:
+        return None
+    numbers = data[: len(data) // 4 * 4 - len(data) % 4 * 4]
+    if data != numbers and data != numbers + _crc(key, numbers):
+        return None
+    vector = np.frombuffer(numbers, dtype="<f4")
+    return vector if abs(float(vector @ vector) - 1) < _UNIT else None
+
+
+def _crc(key: bytes, data: bytes) -> bytes:
+    """A checksum of five bytes, so that what has one is told from what has none."""
+    return b"c" + zlib.crc32(key + data).to_bytes(4, "little")
 
 
 def _keys(name: str, texts: Iterable[str]) -> dict[str, bytes]:

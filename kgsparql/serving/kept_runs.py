@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.integrity import checked_text, read_checked_text
 
 FOLDER = "runs"
 """Below the cache directory."""
@@ -39,26 +40,26 @@ class KeptRuns:
         try:
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as opened:
-                json.dump(run, opened, ensure_ascii=False)
+                opened.write(checked_text(json.dumps(run, ensure_ascii=False)))
             partial.replace(file)
         finally:
             partial.unlink(missing_ok=True)
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """A run that is kept; ``None`` if none is of this name, or it cannot be read any more."""
+        """A run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
         if not _NAME.fullmatch(name):
             return None
         file = self._file(name)
         try:
             if file.stat().st_size > _MOST_BYTES:
                 return None
-            found = json.loads(file.read_text(encoding="utf-8"))
+            found = json.loads(read_checked_text(file))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
 
     def sweep(self) -> None:
-        """Remove the oldest runs beyond those that are kept, and what a killed process left half-written."""
+        """Remove the oldest runs beyond those that are kept."""
         if not self._directory.is_dir():
             return
         files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]

@@ -6,12 +6,14 @@ import hashlib
 import json
 import mmap
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.integrity import digest_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,22 +65,30 @@ class ArrayWriter:
             self._partial.unlink(missing_ok=True)
 
     def _finish(self) -> None:
-        table = {"about": self.about, "arrays": self._table, "size": self._file.tell()}
+        self._file.flush()
+        stamp = int(time.time()) // 2 * 2_000_000_000  # as every file system keeps it
+        whole = {"size": self._file.tell(), "sha256": digest_of(self._partial), "stamp": stamp}
+        table = {"about": self.about, "arrays": self._table, **whole}
         text = json.dumps(table).encode()
         self._file.write(text + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest() + _END)
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
+        os.utime(self._partial, ns=(stamp, stamp))
         self._partial.replace(self._path)
 
 
-def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
-    """The JSON values and the arrays of a file, mapped into memory; ``None`` for no file, or half of one."""
+def read_arrays(path: Path, *, thoroughly: bool = False) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
+    """The JSON values and the arrays of a file, mapped into memory; ``None`` for no file, half of one, or another.
+
+    :param thoroughly: look at the digest of the arrays, even if the file's time is the one it was given.
+    """
     import numpy as np
 
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            time_ns = os.fstat(file.fileno()).st_mtime_ns
     except (OSError, ValueError):  # an empty file cannot be mapped
         return None
     tail = len(mapped) - len(_END) - _DIGEST - 8
@@ -89,8 +99,12 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]
     if hashlib.sha256(text).digest() != mapped[tail + 8 : tail + 8 + _DIGEST]:
         return None
     table = json.loads(text)
-    if table["size"] != tail - length:
+    if table["size"] != tail - length or "sha256" not in table:
         return None
+    if thoroughly or time_ns != table["stamp"]:
+        with memoryview(mapped)[: table["size"]] as arrays_of_it:
+            if hashlib.sha256(arrays_of_it).hexdigest() != table["sha256"]:
+                return None
     arrays = {
         name: np.frombuffer(mapped, dtype, size // np.dtype(dtype).itemsize, begin)
         for name, (dtype, begin, size) in table["arrays"].items()

@@ -48,6 +48,22 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[int]:
         os.close(descriptor)
 
 
+def is_abandoned(directory: Path) -> bool:
+    """Whether the writer of a directory was killed: it left its lock file, which nobody holds."""
+    try:
+        descriptor = os.open(lock_path(directory), os.O_RDWR)
+    except (OSError, RuntimeError, ValueError):  # none; or a circle of links, or no path at all
+        return False
+    try:
+        is_ours = os.read(descriptor, 33).strip().isdigit()  # no file of another program that is called so
+        _lock(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return is_ours
+
+
 def _locked_descriptor(path: Path, directory: Path) -> int:
     while True:
         try:

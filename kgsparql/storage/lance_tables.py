@@ -17,6 +17,7 @@ from typing import Any
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
 from kgsparql.storage.location import Location, ObjectPrefix
 
 MANIFEST = "kgsparql-index.json"
@@ -80,8 +81,10 @@ class Tables:
     def __init__(self, directory: Location) -> None:
         self.directory = directory
 
-    def manifest(self) -> dict[str, Any] | None:
-        """What the last complete writer published; ``None`` if there was none.
+    def manifest(self, *, thoroughly: bool = False) -> dict[str, Any] | None:
+        """What the last complete writer published; ``None`` if there was none, or a file of it is damaged.
+
+        :param thoroughly: read all its files.
 
         :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``), or the object storage fails.
         """
@@ -91,13 +94,17 @@ class Tables:
             if isinstance(error, StoreError):
                 raise
             return None
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or not is_as_written(data):
             return None
         if data.get("version") != _VERSION:
             raise StoreError(
                 f"{self.directory}: an index of another version of kgsparql ({data.get('version')})",
                 hint="delete that directory; it is made again", code="E_VERSION",
             )  # fmt: skip
+        if not isinstance(self.directory, ObjectPrefix) and damaged(
+            self.directory, data.get("files", {}), thoroughly=thoroughly
+        ):
+            return None
         return data
 
     def _manifest_text(self) -> str:
@@ -109,7 +116,9 @@ class Tables:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        data = json.dumps({"version": _VERSION, **manifest}, ensure_ascii=False, indent=1, sort_keys=True)
+        files = self._seals(manifest)
+        whole = with_digest({**manifest, "version": _VERSION, "files": files})
+        data = json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True)
         if isinstance(self.directory, ObjectPrefix):
             Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [data]})
             return
@@ -120,6 +129,15 @@ class Tables:
             os.fsync(stream.fileno())
         with errors_translated(self.directory):
             partial.replace(self.directory / MANIFEST)
+
+    def _seals(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Those of the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
+        if isinstance(self.directory, ObjectPrefix):
+            return {}
+        text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
+        with errors_translated(self.directory):
+            named = [self.directory / f"{name}.lance" for name in self.names() if json.dumps(name) in text]
+            return seals(self.directory, sorted(file for table in named for file in table.rglob("*") if file.is_file()))
 
     def _replace(self, name: str, columns: Mapping[str, Any]) -> None:
         """Put a small table in the place of another, or of none, in one step."""

@@ -279,10 +279,16 @@ def _packed(answer: Mapping[str, Any]) -> bytes:
 def _entry(row: Sequence[Any]) -> LoggedQuestion:
     *plain, graphs, method, model, tokens, cost, seconds, rating, right, answer = row
     number, at, question, status, text = plain
+    try:
+        graphs, right = json.loads(graphs), None if right is None else json.loads(right)
+        kept = json.loads(zlib.decompress(answer))
+    except (zlib.error, ValueError, TypeError) as error:
+        hint = "kgsparql log prune removes old questions; the others are whole"
+        raise StoreError(f"question {number} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
     return LoggedQuestion(
-        id=number, at=at, question=question, status=status, text=text, graphs=tuple(json.loads(graphs)),
+        id=number, at=at, question=question, status=status, text=text, graphs=tuple(graphs),
         method=method, model=model, tokens=tokens, cost=cost, seconds=seconds,
         is_right=None if rating is None else bool(rating),
-        right_answers=None if right is None else tuple(json.loads(right)),
-        answer=json.loads(zlib.decompress(answer)),
+        right_answers=None if right is None else tuple(right),
+        answer=kept,
     )  # fmt: skip

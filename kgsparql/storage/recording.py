@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, error_from
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.response_cache import ResponseCache, key_of
+from kgsparql.storage.response_cache import ResponseCache, key_of, unsealed
 
 QUERY = "query"
 """The kind of exchange of queries to endpoints."""
@@ -145,7 +145,8 @@ class Recording(ResponseCache):
         """Every request of a kind, with its reply."""
         for key in self._file.rows("SELECT key FROM exchange WHERE kind = ? ORDER BY key", (kind,)):
             for request, reply in self._file.rows("SELECT request, reply FROM exchange WHERE key = ?", key):
-                yield json.loads(request), json.loads(reply)
+                if (found := unsealed(key[0], reply)) is not None:
+                    yield json.loads(request), found
 
     @contextmanager
     def exclusive(

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import threading
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from kgsparql.errors import KgsparqlError, ReplayMissError
+from kgsparql.errors import KgsparqlError, ReplayMissError, StoreError
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 Mode = Literal["use", "write", "only"]
@@ -112,17 +113,27 @@ class ResponseCache:
         :param at_most_s: the greatest age of a reply, in seconds.
         """
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
-        rows = self._file.rows(select, (key_of(kind, request), _earliest(at_most_s)))
-        return dict(json.loads(rows[0][0])) if rows else None
+        key = key_of(kind, request)
+        rows = self._file.rows(select, (key, _earliest(at_most_s)))
+        found = unsealed(key, rows[0][0]) if rows else None
+        if rows and found is None and self.mode == "only":
+            why, hint = f"{self.path}: a reply in it is damaged", "record it again, into another directory"
+            raise StoreError(why, code="E_STORE_CORRUPT", hint=hint, path=str(self.path))
+        return found
+
+    def check(self) -> None:
+        """Read all; a StoreError if something is damaged. What a damaged reply is to is asked again when needed."""
+        self._file.check("SELECT key, reply FROM exchange", unsealed)
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:  # noqa: ARG002
         """Keep a reply; it replaces an earlier one.
 
         :param again: for a recording: the same request will be made again and may get another reply; keep both.
         """
+        key = key_of(kind, request)
         asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = (key_of(kind, request), kind, now, len(asked) + len(replied), asked, replied)
+        row = (key, kind, now, len(asked) + len(replied), asked, _sealed(key, replied))
         with self._file.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -157,6 +168,26 @@ class ResponseCache:
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         self._file.close()
+
+
+_SEAL = '"kgsparql crc":'
+
+
+def _sealed(key: bytes, reply: str) -> str:
+    """The JSON of a reply with a checksum as its last value, for which other versions do not look."""
+    comma = "," if reply != "{}" else ""
+    return f"{reply[:-1]}{comma}{_SEAL}{zlib.crc32(key + reply.encode())}}}"
+
+
+def unsealed(key: bytes, text: str) -> dict[str, Any] | None:
+    """The reply; ``None`` if it is damaged. One of an earlier version has no checksum."""
+    reply, mark, crc = text.rpartition(_SEAL)
+    whole = f"{reply.removesuffix(',')}}}" if mark else text
+    try:
+        is_whole = not mark or int(crc[:-1]) == zlib.crc32(key + whole.encode())
+        return dict(json.loads(whole)) if is_whole else None
+    except (ValueError, TypeError):
+        return None
 
 
 def _json(request: Mapping[str, Any]) -> str:

@@ -86,6 +86,13 @@ class SqliteFile:
         with self.connection() as connection:
             return [] if connection is None else _retried(lambda: connection.execute(select, parameters).fetchall())
 
+    def check(self, select: str = "", value: Callable[..., object] = str) -> None:
+        """Read all of the file; a StoreError if it is damaged, or the value of a row is ``None``."""
+        found = [why for (why,) in self.rows("PRAGMA integrity_check(1)") if why != "ok"]
+        if found or (bad := sum(value(*row) is None for row in self.rows(select or "SELECT 1"))):
+            with self._errors_translated():
+                raise sqlite3.DatabaseError(found[0] if found else f"{bad:,} {self.contents.what} are damaged")
+
     def delete(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
         """The number of rows that a DELETE removed; 0 if there is no file.
 
@@ -137,7 +144,7 @@ class SqliteFile:
         try:
             return self._checked_connection(f"{address}?mode={'rwc' if create else 'rw'}")
         except sqlite3.OperationalError as error:
-            if create or error.sqlite_errorcode & 0xFF not in _NOT_FOR_US:
+            if create or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_FOR_US:
                 raise
         # SQLite needs a log beside the file, which a read-only directory does not allow; nobody writes the file there.
         log = self.path.with_name(f"{self.path.name}-wal")
@@ -202,7 +209,8 @@ class SqliteFile:
             return DiskFullError(message, hint=f"free some space, or {contents.room}", path=where)
         if code in _BUSY:
             return StoreLockedError(message, hint="wait for the other process that uses it", path=where)
-        if code in _DAMAGE or not isinstance(error, OSError | sqlite3.OperationalError):
+        is_text = code == 0 and "UTF-8" in str(error)
+        if code in _DAMAGE or is_text or not isinstance(error, OSError | sqlite3.OperationalError):
             hint = f"delete {where}: it is made again, and {contents.again}"
             return StoreError(
                 f"{message}: not a store of {contents.what}", code="E_STORE_CORRUPT", hint=hint, path=where
@@ -218,7 +226,7 @@ def _retried(work: Callable[[], _T]) -> _T:
         try:
             return work()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > until:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BUSY or time.monotonic() > until:
                 raise
             time.sleep(0.01)
 

@@ -418,3 +418,11 @@ def test_only_the_command_changes_how_often_circles_are_looked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_info_shows_no_control_characters_of_a_file_name(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "e\x1b]0;PWNED\x07\x1b[31m\r\n\u202e.nt"
+    file.write_text("<http://x/a> <http://x/b> <http://x/c> .\n")
+    shown = run("info", "-k", tmp_path).stdout
+    assert "PWNED" in shown
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)

@@ -188,3 +188,42 @@ def test_nothing_is_paid_where_there_is_no_file(project: Path) -> None:
         "assert not found.settings and 'pydantic' not in sys.modules and taken < 0.005, taken"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(ROOT), "HOME": str(project)})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a" + ".a" * 30_000 + " = 1", "a line with more than 200 dots"),
+        ("[a" + ".a" * 30_000 + "]", "a line with more than 200 dots"),
+        ("a = " + "[" * 30_000, "nested too deeply"),
+        ("a" + ".a" * 500_000 + " = 1", "larger than 64,000 bytes"),
+        ("graph = 17", "graph: write a text, or a list of texts"),
+        ('[graphs]\n"n.ttl" = "n.ttl"', "a graph is named by letters, digits, - and _"),
+    ],
+)
+def test_a_strangers_file_is_refused_before_it_takes_memory_or_time(
+    project: Path, run: Run, text: str, said: str
+) -> None:
+    """A key of 50,000 names took 3 GB, and more than a minute, of every command in the folder."""
+    (project / "kgsparql.toml").write_text(text)
+    done = run("query", "ASK {}", "-k", "nobel.ttl")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "hint:" in done.stderr
+
+
+def test_a_list_of_many_files_is_no_deep_key(project: Path, run: Run) -> None:
+    lines = ",\n".join(f'"a.b.c.{i}.ttl"' for i in range(500))
+    (project / "kgsparql.toml").write_text(f"graph = [\n{lines}\n]")
+    assert len(settings(run)["graph"][0]) == 500  # type: ignore[arg-type]
+
+
+def test_a_server_that_a_project_names_is_said(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "http://127.0.0.1:9/sparql"
+    (project / "kgsparql.toml").write_text(f'[graphs]\nprizes = "{url}"\nown = "nobel.ttl"\n')
+    said = f"{url}: {project / 'kgsparql.toml'} says to ask there"
+    assert said in run("query", "ASK {}", "-k", "prizes", "-q").stderr
+    assert "says to ask there" not in run("query", "ASK {}", "-k", "own").stderr
+    assert "says to ask there" not in run("query", "ASK {}", "-k", url).stderr
+    monkeypatch.setenv("KGSPARQL_CONFIG", str(project / "kgsparql.toml"))
+    assert "says to ask there" not in run("query", "ASK {}", "-k", "prizes").stderr

@@ -343,7 +343,7 @@ def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Pat
     assert len(records) == 3
     assert all(record["error"] is None and record["measured"]["seconds"] > 0 for record in records)
     configs = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second")]
-    clocks = dict.fromkeys(("began", "ended"))
+    clocks = dict.fromkeys(("began", "ended", "sha256"))
     assert configs[0] | clocks == configs[1] | clocks
 
 

@@ -20,7 +20,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
-from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.label_index import lance
 from kgsparql.linking.label_index.index import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.lance import LanceLabels
@@ -608,3 +608,20 @@ def test_ck25_people_are_found_by_their_names(shared_data: Path) -> None:
     store.load(b"".join(lines), pyoxigraph.RdfFormat.N_TRIPLES)
     search = MemoryLabels(read_labels(OxigraphGraph(store, name="ck25", fingerprint="")))
     assert [row.role for row in search.exact(["baldwin dirksen"])] == ["label"]
+
+
+def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None:
+    file, other = tmp_path / "changing.ttl", tmp_path / "other.ttl"
+    other.write_text('<http://e.org/o> <http://www.w3.org/2000/01/rdf-schema#label> "other" .')
+    build_label_index(open_graph(other), index_directory(open_graph(other), tmp_path), embedder=None)
+    newest = []
+    for i in range(6):
+        file.write_text(f'<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "name {i}" .')
+        graph = open_graph(file)
+        newest.append(index_directory(graph, tmp_path))
+        assert build_label_index(graph, newest[-1], embedder=None).rows == 2  # and the predicate's
+        if i == 3:
+            (Path(str(newest[-1])) / "passages").mkdir()
+            (Path(str(newest[-1])) / "passages" / MANIFEST).write_text("{}")
+    kept = {entry for entry in (tmp_path / "labels").iterdir() if entry.is_dir()}
+    assert kept == {*newest[3:], index_directory(open_graph(other), tmp_path)}

@@ -50,10 +50,8 @@ def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path:
     (export,) = (tmp_path / FOLDER).iterdir()
     assert embedded(tmp_path) == "(75, 384) False []\n"
     weights = export / "weights"
-    os.utime(weights, ns=(0, 0))  # as in a copy of a cache: hashed once more, and found to be the same
-    checked = (export / "checked.json").read_text()
+    os.utime(weights, ns=(0, 0))  # as in a copy of a cache: hashed, and found to be the same
     assert embedded(tmp_path) == "(75, 384) False []\n"
-    assert (export / "checked.json").read_text() != checked
     whole = weights.read_bytes()
     weights.write_bytes(whole[: len(whole) // 2])  # as a process leaves it that is killed, were it not for the renaming
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"

@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.integrity import is_as_written, with_digest
 
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
@@ -58,8 +60,12 @@ class Run:
         try:
             config = json.loads(file.read_text(encoding="utf-8"))
             version = config["format"]
+            if version == FORMAT and not is_as_written(config):
+                raise ValueError("damaged, or changed by hand")  # noqa: TRY301 - as of one that is no JSON
+            config.pop("sha256", None)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}") from error
+            hint = "run it again into another directory"
+            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=hint) from error
         if version != FORMAT:
             raise DataError(f"{file}: a run of another version of kgsparql ({version})", hint="run it again")
         return cls(path, config)
@@ -84,9 +90,12 @@ class Run:
         """The questions, in their order."""
         lines = list(whole_lines(self.path / "questions.jsonl"))
         try:
+            if len(lines) != self.config.get("questions", len(lines)):
+                raise ValueError(f"{len(lines):,} whole lines of {self.config['questions']}")  # noqa: TRY301 - as of no JSON
             return tuple(map(Question.from_json, lines))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
+            file, hint = self.path / "questions.jsonl", "run it again into another directory"
+            raise DataError(f"{file}: {printable(str(error), 200)}", hint=hint) from error
 
     def answers_file(self, method: str) -> Path:
         """The file with the records of a method.
@@ -137,7 +146,7 @@ class RunDirectory:
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``run.json``, in one step."""
         with store_errors(self.path):
-            text = json.dumps({"format": FORMAT, **config}, ensure_ascii=False, indent=1)
+            text = json.dumps(with_digest({"format": FORMAT, **config}), ensure_ascii=False, indent=1)
             replace_text(self.path / "run.json", text + "\n")
 
     def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
@@ -180,8 +189,22 @@ def check_room(directory: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
+_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\n')
+
+
 def _line(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
+    """A line with a checksum as its last value; a line that is written by hand needs none."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str)[:-1]
+    return f'{text},"crc":{zlib.crc32(text.encode("utf-8", "replace"))}}}\n'
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    found = _CHECKSUM.search(line, max(0, len(line) - 20))
+    if found and zlib.crc32(line[: found.start()]) != int(found[1]):
+        raise ValueError("damaged, or changed by hand")
+    data: dict[str, Any] = json.loads(line)
+    data.pop("crc", None)
+    return data
 
 
 def append_line(file: Path, line: str) -> None:
@@ -216,9 +239,10 @@ def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                data = json.loads(line)
-            except ValueError as error:
-                raise DataError(f"{file}:{number}: not JSON", hint="remove that line, then --resume") from error
+                data = _parsed(line)
+            except (ValueError, AttributeError) as error:
+                why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 100)
+                raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
             yield data
 
 

@@ -25,6 +25,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import replace_text
+from kgsparql.storage.integrity import checked_text, read_checked_text
 
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
@@ -139,7 +140,7 @@ class Probe:
 def recalled(address: Address) -> ProbeResult | None:
     """The result that is kept of an endpoint; ``None`` for none, or for one that is too old or cannot be read."""
     try:
-        kept = json.loads(_file(address).read_text(encoding="utf-8"))
+        kept = json.loads(read_checked_text(_file(address)))
         age = datetime.now(UTC) - datetime.fromisoformat(kept.pop("at"))
         if kept.pop("url") != address.url or not timedelta(0) <= age < KEPT_FOR:
             return None
@@ -152,7 +153,7 @@ def remember(address: Address, found: ProbeResult) -> None:
     """Keep the result of a probe; an OSError if it cannot be written."""
     target = _file(address)
     target.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(target, json.dumps({"url": address.url, **asdict(found)}, indent=1))
+    replace_text(target, checked_text(json.dumps({"url": address.url, **asdict(found)}, indent=1)))
 
 
 def _file(address: Address) -> Path:

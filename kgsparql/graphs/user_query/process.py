@@ -16,12 +16,14 @@ import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryError, QuerySyntaxError
 from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
+from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.user_query.results import BoundedLines, write_lines
 
 
 def main() -> None:
     """Load what the first frame says, then answer queries until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, who kills this process
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a store that is being filled in the cache is removed
     replies, requests = pipe_to_parent(), sys.stdin.buffer
     first = read_frame(requests)
     if first is None:
@@ -37,8 +39,10 @@ def main() -> None:
     del first, content  # as large as the graph
     _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ()))
     write_frame(replies, {"ready": True})
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    name = ", ".join(target["sources"] or ())
     while True:
-        write_frame(replies, *_reply(store, queries.get()[0]))
+        write_frame(replies, *_reply(store, queries.get()[0], name))
 
 
 def _store_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> ox.Store:
@@ -95,7 +99,7 @@ def _error(error: KgsparqlError) -> dict[str, Any]:
     return {"error": error.to_record()}
 
 
-def _reply(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def _reply(store: ox.Store, query: dict[str, Any], name: str) -> tuple[dict[str, Any], bytes]:
     """The header and the bytes of a result, or the header of an error."""
     started = time.monotonic()
     try:
@@ -112,7 +116,8 @@ def _reply(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], byte
     except MemoryError as error:
         return _error(LimitError(str(error) or "the query needs more memory than it may have")), b""
     except (OSError, RuntimeError, ValueError) as error:
-        return _error(QueryError(str(error))), b""
+        is_damaged = "Corruption" in str(error)  # the engine checks each block of a store that it reads
+        return _error(corrupt_store(name, str(error)) if is_damaged else QueryError(str(error))), b""
     return {"rows": rows, "complete": complete, "seconds": time.monotonic() - started}, content
 
 

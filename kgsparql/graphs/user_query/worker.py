@@ -28,10 +28,12 @@ from kgsparql.errors import (
     error_from,
 )
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
+from kgsparql.graphs.child_process import END_S, read_frame, start_child, stop_child, write_frame
+from kgsparql.graphs.manifest import check_tables, read_manifest
 from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.atomic_replace import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 """A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
@@ -75,6 +77,7 @@ class QueryWorker:
         self._progress = progress
         self._notes = notes
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_loading = False
         self._frames: queue.Queue[_Frame | None] = queue.Queue()
         self._reader = threading.Thread()
         self._complaints: BinaryIO | None = None
@@ -96,7 +99,7 @@ class QueryWorker:
         process, self._process = self._process, None
         if process is None:
             return
-        stop_child(process, self._reader)
+        stop_child(process, self._reader, end_s=END_S if self._is_loading else 0.0)
         if self._complaints is not None:
             self._complaints.close()
 
@@ -131,16 +134,23 @@ class QueryWorker:
         :raises CancelledError: if ``cancel`` was set.
         """
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
-        with self._busy:
-            self._ensure_started(cancel)
-            self._send(request)
-            header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
-        if "error" in header:
-            record = header["error"]
-            raise (
-                _syntax_error(record["message"], query) if record["class"] == "QuerySyntaxError" else _reported(record)
-            )
+        try:
+            with self._busy:
+                self._ensure_started(cancel)
+                self._send(request)
+                header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
+            if "error" in header:
+                is_syntax = header["error"]["class"] == "QuerySyntaxError"
+                raise _syntax_error(header["error"]["message"], query) if is_syntax else _reported(header["error"])
+        except (LimitError, QueryCrashError) as error:
+            if not isinstance(error, QueryTimeoutError):
+                self._check_stores()  # what is read from a damaged one may take any memory
+            raise
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
+
+    def _check_stores(self) -> None:
+        for store in filter(is_store, map(Path, self._sources)):
+            check_tables(store, read_manifest(store), thoroughly=True)
 
     def _ensure_started(self, cancel: threading.Event | None) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -152,10 +162,12 @@ class QueryWorker:
         self._frames = queue.Queue()
         self._reader = threading.Thread(target=_put_frames, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
+        self._is_loading = True
         sources = self._sources if self._store is None else None
         self._send({"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content)
         del content  # as large as the graph
         header, _ = self._reply(None, None, cancel)
+        self._is_loading = False
         if "error" in header:
             self.close()
             raise _reported(header["error"])

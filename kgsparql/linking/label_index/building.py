@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from kgsparql.errors import StoreError
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
 from kgsparql.linking.label_index.lance import opened_index, write_labels, write_rows
 from kgsparql.linking.label_index.rows import Progress, Rows
@@ -15,9 +18,13 @@ from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.lance_tables import Tables, table_tag
+from kgsparql.storage.disk_usage import remove
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.lance_tables import MANIFEST, Tables, table_tag
 from kgsparql.storage.location import Location
 
+EMBED_AT_ONCE = 2_000
+"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 RECIPE = "labels-6"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
@@ -84,6 +91,8 @@ class Builder:
                 rows = read() if rows is None else rows
                 self._embed(tables, manifest, self.embedder, sorted({row.text for row in rows}))
             _sweep(tables, manifest)
+        if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
+            _remove_older(self.directory, sources)
         return opened_index(tables, manifest, self.embedder)
 
     def _usable_manifest(self, tables: Tables) -> dict[str, Any] | None:
@@ -106,6 +115,21 @@ class Builder:
         entry = embed_texts(tables, texts, embedder, progress=self.progress, cancel=self.cancel)
         manifest["vectors"][embedder.name] = entry
         tables.publish(manifest)
+
+
+def _remove_older(directory: Path, sources: object) -> None:
+    """Keep the newest two indexes of files that change; one that took long to make stays, or has passages of texts."""
+    older = []
+    for file in directory.parent.glob(f"*/{MANIFEST}"):
+        if any(file.parent.glob(f"*/{MANIFEST}")):
+            continue
+        with suppress(OSError, ValueError, StoreError):
+            manifest = Tables(file.parent).manifest() or {}
+            if manifest.get("made_of") == sources and file.parent != directory and manifest["texts"] <= EMBED_AT_ONCE:
+                older.append((file.stat().st_mtime_ns, file.parent))
+    for _, old in sorted(older, reverse=True)[1:]:
+        with suppress(StoreError), writer_lock(old):
+            remove(old, old)
 
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:

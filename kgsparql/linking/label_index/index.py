@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import threading
 from contextlib import suppress
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles.profile import WithProfile
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent, recipe
+from kgsparql.linking.label_index.building import EMBED_AT_ONCE, RECIPE, Builder, IndexContent, recipe
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.reading import read_labels, too_many
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
-EMBED_AT_ONCE = 2_000
-"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 
 
 def index_directory(graph: OpenedGraph, parent: Location) -> Location:
@@ -222,7 +222,9 @@ def _builder(
     So the index can be found while the endpoint is down.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    origin = {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
+    origin: dict[str, object] = {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
+    if isinstance(graph, OxigraphGraph) and all(source.source != "-" for source in graph.stored):
+        origin["made_of"] = sorted(os.path.realpath(source.source) for source in graph.stored)
     return Builder(IndexContent.of(graph), directory, embedder, progress, cancel, origin)
 
 

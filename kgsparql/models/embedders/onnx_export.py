@@ -14,7 +14,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import partial_path, replace_text
 from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.integrity import checked_text, damaged, read_checked_text, seals
 
 FOLDER = "models"
 """Of the cache directory."""
@@ -52,10 +52,10 @@ def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = No
     if model.directory is None:
         raise EmbeddingError(f"{model.label} is not on this machine")
     export = cache_directory() / FOLDER / _key(model, model.directory)
-    if _is_whole(export):
+    if is_whole(export):
         return export
     with writer_lock(export, wait_s=_TIME_LIMIT_S):
-        if not _is_whole(export):  # else another process has just made it
+        if not is_whole(export):  # else another process has just made it
             model.check_weights()
             if note is not None:
                 note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
@@ -72,39 +72,21 @@ def _key(model: LocalModel, directory: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def _is_whole(export: Path) -> bool:
-    """Whether an export is there and is what was compared.
+def is_whole(export: Path, *, thoroughly: bool = False) -> bool:
+    """Whether an export is there and is what was compared: 90 MB are read in 0.2 s, if their time is another or asked.
 
-    Its files are hashed only where their size or time is another than when they were last: 90 MB take 0.2 s.
+    :param thoroughly: read it in any case.
     """
     try:
-        checked = json.loads((export / _CHECKED).read_text(encoding="ascii"))
-        if checked["stamps"] == _stamps(export):
-            return True
-        if checked["sha256"] != _sha256(export):
-            return False
-    except (OSError, ValueError, TypeError, KeyError):
+        sealed = json.loads(read_checked_text(export / _CHECKED))
+        return len(sealed) == 2 and not damaged(export, sealed, thoroughly=thoroughly)
+    except (OSError, ValueError, TypeError, AttributeError):
         return False
-    with suppress(OSError):  # a copy of a cache, maybe one that may not be written to
-        _write_checked(export)
-    return True
 
 
 def _write_checked(export: Path) -> None:
-    replace_text(export / _CHECKED, json.dumps({"sha256": _sha256(export), "stamps": _stamps(export)}))
-
-
-def _stamps(export: Path) -> list[list[int]]:
-    found = [(export / name).stat() for name in (GRAPH_FILE, WEIGHTS_FILE)]
-    return [[one.st_size, one.st_mtime_ns] for one in found]
-
-
-def _sha256(export: Path) -> str:
-    digest = hashlib.sha256()
-    for name in (GRAPH_FILE, WEIGHTS_FILE):
-        with (export / name).open("rb") as stream:
-            hashlib.file_digest(stream, lambda: digest)
-    return digest.hexdigest()
+    sealed = seals(export, [export / GRAPH_FILE, export / WEIGHTS_FILE])
+    replace_text(export / _CHECKED, checked_text(json.dumps(sealed)))
 
 
 def _export(directory: Path, export: Path) -> None:

@@ -1,0 +1,161 @@
+"""A command that is ended leaves nothing; one that was killed leaves what the next command removes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgsparql.storage.file_lock import is_abandoned, lock_path, writer_lock
+from tests.cli.conftest import Run
+from tests.cli.lock_holder import lock_held
+from tests.conftest import FIXTURES, ROOT
+
+NOBEL = FIXTURES / "nobel.ttl"
+KEY = "a" * 32
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that takes seconds to load, and is kept as a store in the cache when it is asked."""
+    file = tmp_path_factory.mktemp("big") / "big.nt"
+    file.write_bytes(b"".join(b"<http://e.org/%d> <http://e.org/p> <http://e.org/o> .\n" % i for i in range(1_500_000)))
+    return file
+
+
+def ended(tmp_path: Path, how: signal.Signals, until: Callable[[], bool], *arguments: object) -> int:
+    """The exit status of a command that gets a signal as soon as something is so."""
+    command = [sys.executable, "-m", "kgsparql", *map(str, arguments)]
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not until():
+        assert process.poll() is None, "it ended before"
+        time.sleep(0.01)
+    process.send_signal(how)
+    return process.wait(60)
+
+
+def gone(*patterns: tuple[Path, str], within_s: float = 20) -> bool:
+    """Whether nothing of these patterns is left after some time: a child ends after its parent."""
+    until = time.monotonic() + within_s
+    while any(True for place, pattern in patterns for _ in place.glob(pattern)):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_S02_a_load_that_was_ended_leaves_nothing_after_the_next_command(
+    how: signal.Signals, big: Path, tmp_path: Path, run: Run
+) -> None:
+    store = tmp_path / "S"
+    status = ended(tmp_path, how, lambda: any(tmp_path.glob("S.partial-*")), "load", big, "--store", store)
+    if how == signal.SIGKILL:
+        assert lock_path(store).exists()
+        until = time.monotonic() + 20
+        while not is_abandoned(store):  # its child, which shares the lock, ends after it
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert run("info", "-k", store).exit_code == 2  # there is no store
+    else:
+        assert status == 130
+    assert not list(tmp_path.glob("S*"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_S02_a_query_that_was_ended_while_its_file_was_loaded_leaves_nothing(
+    how: signal.Signals, big: Path, tmp_path: Path
+) -> None:
+    graphs = tmp_path / "cache" / "graphs"
+    ended(tmp_path, how, lambda: any(graphs.glob("*.partial-*")), "query", "ASK {}", "-k", big)
+    assert gone((graphs, "*"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "cache"
+    (directory / "graphs").mkdir(parents=True)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(directory))
+    return directory
+
+
+def left_behind(cache: Path) -> list[Path]:
+    partial = cache / "graphs" / f"{KEY}.partial-0123456789ab"
+    partial.mkdir()
+    (partial / "000001.sst").write_bytes(b"half")
+    lock = cache / "graphs" / f"{KEY}.lock"
+    lock.write_text("4242\n")
+    return [lock, partial]
+
+
+def test_what_a_killed_writer_left_is_listed_and_removed_by_any_other_command(run: Run, cache: Path) -> None:
+    left = left_behind(cache)
+    listed = run("cache", "--check", "-f", "json")
+    assert listed.exit_code == 4
+    found = json.loads(listed.stdout)["troubles"]
+    assert [(one["state"], one["path"]) for one in found] == [("partial", str(entry)) for entry in left]
+    assert all(entry.exists() for entry in left)
+    assert run("info", "-k", NOBEL).exit_code == 0
+    assert list((cache / "graphs").iterdir()) == []
+    assert run("cache", "--check").exit_code == 0
+
+
+def test_what_somebody_writes_now_is_neither_listed_nor_removed(run: Run, cache: Path) -> None:
+    lock, partial = left_behind(cache)
+    lock.unlink()
+    with lock_held(cache / "graphs" / KEY):
+        assert run("cache", "--check").exit_code == 0
+        assert run("info", "-k", NOBEL).exit_code == 0
+        assert partial.exists()
+
+
+def test_files_of_others_stay(run: Run, cache: Path, tmp_path: Path) -> None:
+    others = [cache / "graphs" / "mine.lock", cache / "other" / f"{KEY}.txt", tmp_path / "poetry.lock"]
+    for file in others:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("content-hash = 1\n")
+    assert run("info", "-k", NOBEL).exit_code == 0
+    run("info", "-k", tmp_path / "poetry")
+    assert [file.read_text() for file in others] == ["content-hash = 1\n"] * 3
+
+
+def test_a_small_file_half_written_long_ago_is_a_leftover_and_a_new_one_is_not(run: Run, cache: Path) -> None:
+    (cache / "counts").mkdir()
+    old, new = (cache / "counts" / f"{KEY}.partial-{i:012x}" for i in range(2))
+    for file in (old, new):
+        file.write_text("half")
+    os.utime(old, (0, 0))
+    assert run("info", "-k", NOBEL).exit_code == 0
+    assert not old.exists()
+    with writer_lock(cache / "counts" / KEY):
+        pass
+
+
+def test_check_finds_each_kind_of_damage(run: Run, cache: Path) -> None:
+    for folder in ("counts", "runs"):
+        (cache / folder).mkdir()
+        (cache / folder / f"{KEY}{'.json' if folder == 'runs' else ''}").write_text("0" * 64 + "\n{}")
+    (cache / "exchanges.sqlite").write_bytes(b"no database" * 99)
+    (cache / "adjacency").mkdir()
+    (cache / "adjacency" / KEY).write_bytes(b"no arrays")
+    (cache / "graphs" / KEY).mkdir()
+    (cache / "graphs" / KEY / "CURRENT").write_text("MANIFEST-1\n")
+    (cache / "labels" / KEY).mkdir(parents=True)
+    (cache / "labels" / KEY / "kgsparql-index.json").write_text('{"version": 99}')
+    done = run("cache", "--check", "-f", "json")
+    assert done.exit_code == 4
+    found = {Path(one["path"]).parent.name: one["state"] for one in json.loads(done.stdout)["troubles"]}
+    damaged = dict.fromkeys(("counts", "runs", "cache", "adjacency", "graphs"), "damaged")
+    assert found == {**damaged, "labels": "outdated"}
+    assert run("cache", "--clear", "all").exit_code == 0
+    assert run("cache", "--check").exit_code == 0

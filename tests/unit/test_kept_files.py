@@ -1,0 +1,382 @@
+"""What kgsparql keeps can be trusted or is made anew: no flipped byte, lost tail or other version gives a wrong answer.
+
+Each kind is made once by the code that makes it for a user. Of a copy, some bytes of one file are changed; what is then
+read is what was read before, or nothing, so that it is made anew, or the error has a code and a hint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgsparql
+from kgsparql.errors import KgsparqlError
+from kgsparql.evaluation.runs.directory import Run, RunDirectory
+from kgsparql.graphs import adjacency_building, kept_counts, load_store, open_graph, open_store
+from kgsparql.graphs.adjacency import Revision, open_adjacency
+from kgsparql.graphs.adjacency_building import build_adjacency
+from kgsparql.graphs.kept_counts import counted
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.protocol import probing
+from kgsparql.graphs.protocol.probing import ProbeResult
+from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.graphs.user_query import QueryWorker, check
+from kgsparql.http.address import Address
+from kgsparql.linking.label_index.index import build_label_index, index_directory, open_label_index
+from kgsparql.models.embedding_cache import VectorStore
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import PrefixMap
+from kgsparql.serving.kept_runs import KeptRuns
+from kgsparql.storage.question_log import QuestionLog
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import ResponseCache
+from tests.conftest import FIXTURES
+from tests.deep import DEEP
+from tests.unit.hashed_embedder import HashedEmbedder
+from tests.unit.test_run_directory import CONFIG, QUESTION, RECORD
+
+NOBEL = FIXTURES / "nobel.ttl"
+ALL = Query("all", "SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
+ADDRESS = Address.parse("https://example.org/sparql")
+ANEW = "made anew"
+FLIPS = 500 if DEEP else 6
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of what is kept.
+
+    :param make: makes it below a directory.
+    :param read: what a user gets of it; ``ANEW`` for nothing, so that it is made anew.
+    :param version: a pattern of its version in one of its files, as text; empty if another number is read as another
+        file's, or is a hash.
+    """
+
+    make: Callable[[Path], None]
+    read: Callable[[Path], object]
+    version: str = ""
+
+
+def _rows(graph: OxigraphGraph) -> object:
+    listed = sorted(str(sorted(map(str, row.values()))) for row in graph.select(ALL))
+    return listed, graph.prefixes, [s.source for s in graph.stored]
+
+
+def _store(directory: Path) -> None:
+    load_store(NOBEL, directory / "S")
+
+
+def _label_index(directory: Path) -> None:
+    graph = open_graph(NOBEL)
+    build_label_index(graph, index_directory(graph, directory), embedder=HashedEmbedder())
+
+
+def _found_labels(directory: Path) -> object:
+    graph, embedder = open_graph(NOBEL), HashedEmbedder()
+    index = open_label_index(graph, index_directory(graph, directory), embedder=embedder)
+    if index is None or index.embedder is None:
+        return ANEW
+    search: Any = index.search
+    near = search.nearest(embedder.embed(["physicist", "Paris"]), limit=5)
+    return search.exact(["marie curie", "paris"]), search.with_words(["nobel", "prize"], limit=20), near, index.rows
+
+
+def _vectors(directory: Path) -> None:
+    with closing(VectorStore(directory / "v.sqlite")) as store:
+        store.put({bytes([i]) * 20: _vector(i) for i in range(20)})
+
+
+def _vector(number: int) -> Any:
+    vector = np.random.default_rng(number).normal(size=64).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def _kept_vectors(directory: Path) -> object:
+    with closing(VectorStore(directory / "v.sqlite")) as store:
+        return {key: vector.tolist() for key, vector in store.get([bytes([i]) * 20 for i in range(20)]).items()}
+
+
+def _exchanges(directory: Path) -> None:
+    with ResponseCache(directory / "e.sqlite") as cache:
+        for i in range(20):
+            cache.put("model", {"q": i}, {"answer": f"the answer is {i}", "tokens": i} if i else {})
+
+
+def _replies(directory: Path) -> object:
+    with ResponseCache(directory / "e.sqlite") as cache:
+        found = {i: cache.get("model", {"q": i}) for i in range(20)}
+    return {i: reply for i, reply in found.items() if reply is not None}
+
+
+def _snapshot(directory: Path) -> None:
+    with Snapshot(directory, "write", about={"command": "ask", "typed": "ask x"}) as snapshot:
+        snapshot.about_graph(open_graph(NOBEL))
+        snapshot.recording.put("query", {"text": "ASK {}"}, {"body": "true"})
+
+
+def _replay(directory: Path) -> object:
+    with Snapshot(directory, "only") as snapshot:
+        snapshot.about_graph(open_graph(NOBEL))
+        return snapshot.recording.get("query", {"text": "ASK {}"})
+
+
+def _run(directory: Path) -> None:
+    run = RunDirectory(directory)
+    run.begin({**CONFIG, "questions": 1}, [QUESTION])
+    run.add(RECORD, [{"kind": "finished"}])
+
+
+def _records(directory: Path) -> object:
+    run = Run.open(directory)
+    found = run.questions, run.records("mindmap"), run.dataset, run.model
+    return found if found[1] else ANEW  # a question without an answer is asked again
+
+
+def _log(directory: Path) -> None:
+    with QuestionLog(directory / "log.sqlite") as log:
+        log.add({"question": "Who?", "status": "answered", "text": "Ann", "usage": {"cost": 0.1}})
+
+
+def _logged(directory: Path) -> object:
+    with QuestionLog(directory / "log.sqlite") as log:
+        return [dict(entry.answer) for entry in log.entries()] or ANEW
+
+
+def _adjacency(directory: Path) -> None:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    graph = open_graph(NOBEL)
+    assert isinstance(graph, OxigraphGraph)
+    assert build_adjacency(graph) is not None
+
+
+def _paths(directory: Path) -> object:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    revision: Revision = open_graph(NOBEL).revision  # type: ignore[union-attr, assignment]
+    found = open_adjacency(revision)
+    return ANEW if found is None else [found.others.tolist(), [*map(bytes, found.names)], found.about.tolist()]
+
+
+def _count(directory: Path) -> None:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    counted(open_graph(NOBEL), Query.load("info_classes"))
+
+
+def _counts(directory: Path) -> object:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    (file,) = (directory / kept_counts.FOLDER).iterdir()
+    found = kept_counts._kept(file)
+    return ANEW if found is None else list(map(str, found))
+
+
+def _profile(directory: Path) -> None:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    probing.remember(
+        ADDRESS, ProbeResult(at=probing.datetime.now(probing.UTC).isoformat(), engine="virtuoso", triples=9)
+    )
+
+
+def _profiles(directory: Path) -> object:
+    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
+    found = probing.recalled(ADDRESS)
+    return ANEW if found is None else (found.engine, found.triples, found.has_union)
+
+
+KINDS = {
+    "store": Kind(_store, lambda d: _rows(open_store(d / "S", name="S")), r'"version": 1'),
+    "label index": Kind(_label_index, _found_labels, r'"version": 1'),
+    "vectors": Kind(_vectors, _kept_vectors),
+    "exchanges": Kind(_exchanges, _replies),
+    "snapshot": Kind(_snapshot, _replay, r'"format": 1'),
+    "run": Kind(_run, _records, r'"format": 1'),
+    "page run": Kind(
+        lambda d: KeptRuns(d).put("a" * 32, {"text": "Marie Curie", "n": [1, 2.5, None]}),
+        lambda d: KeptRuns(d).get("a" * 32) or ANEW,
+    ),
+    "log": Kind(_log, _logged),
+    "adjacency": Kind(_adjacency, _paths, r"adjacency-3"),
+    "counts": Kind(_count, _counts),
+    "endpoint": Kind(_profile, _profiles),
+}
+_PARTIAL = {"vectors", "exchanges"}
+"""Of these, each part that is damaged is made anew by itself."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    places: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        if name not in places:
+            places[name] = tmp_path_factory.mktemp("kept")
+            KINDS[name].make(places[name])
+        return places[name]
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kept_counts, "_KEPT_S", 0.0)
+    monkeypatch.setattr(adjacency_building, "FEWEST_TRIPLES", 0)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def _files(directory: Path) -> list[Path]:
+    """What is written by kgsparql; ``LOG`` and ``OPTIONS`` are for people and are not read, ``-shm`` is made anew."""
+    found = (file for file in directory.rglob("*") if file.is_file() and file.stat().st_size)
+    return sorted(f for f in found if not re.match(r"LOG|LOCK|IDENTITY|OPTIONS|.*-shm|.*\.lock", f.name))
+
+
+def _check(name: str, directory: Path, expected: object, *, what: str) -> str:
+    """Whether what is read is right; what came of it."""
+    try:
+        found = KINDS[name].read(directory)
+    except KgsparqlError as error:
+        caught = error
+    else:
+        caught = None
+    if caught is not None:
+        assert caught.code != "E_INTERNAL", what
+        assert caught.hint, f"{what}: no hint: {caught.message}"
+        return caught.code
+    if name in _PARTIAL:
+        assert isinstance(found, dict), what
+        assert isinstance(expected, dict), what
+        assert found.items() <= expected.items(), what
+    else:
+        assert found in (expected, ANEW), what
+    return "same" if found == expected else ANEW
+
+
+def _damages(directory: Path, seed: int) -> Iterator[tuple[Path, bytes, str]]:
+    """A file, its bytes after damage, and what was done."""
+    chosen = random.Random(seed)  # noqa: S311
+    files = _files(directory)
+    for number in range(FLIPS + 2 * min(len(files), FLIPS)):
+        file = files[number % len(files)]
+        data = bytearray(file.read_bytes())
+        place = chosen.randrange(len(data))
+        if number < FLIPS:
+            bit = chosen.randrange(8)
+            data[place] ^= 1 << bit
+            yield file, bytes(data), f"bit {bit} of byte {place} of {file.name} flipped"
+        else:
+            yield file, bytes(data[:place]), f"{file.name} cut at {place} of {len(data)}"
+
+
+@pytest.mark.longer
+@pytest.mark.timeout(3_000)
+@pytest.mark.parametrize("name", KINDS)
+def test_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
+    name: str, made: Callable[[str], Path], tmp_path: Path
+) -> None:
+    original = made(name)
+    expected = KINDS[name].read(original)
+    assert expected != ANEW
+    came = set()
+    for file, data, what in _damages(original, seed=18):
+        copy = tmp_path / "copy"
+        shutil.copytree(original, copy)
+        (copy / file.relative_to(original)).write_bytes(data)
+        came.add(_check(name, copy, expected, what=f"{name}: {what}"))
+        shutil.rmtree(copy)
+    assert came - {"same"}, "no damage was seen: the test damages what nobody reads"
+
+
+@pytest.mark.parametrize("number", [0, 2, 99])
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.version])
+def test_another_version_is_an_error_or_made_anew(
+    name: str, number: int, made: Callable[[str], Path], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(made(name), tmp_path / "copy"))
+    expected = KINDS[name].read(copy)
+    changed = re.sub(r"\d", str(number), KINDS[name].version).encode()
+    for file in _files(copy):
+        data = file.read_bytes()
+        file.write_bytes(data.replace(KINDS[name].version.encode(), changed))
+    assert _check(name, copy, expected, what=f"{name} of version {number}") != "same"
+
+
+@pytest.mark.parametrize("number", [2, 99])
+@pytest.mark.parametrize("name", ["vectors", "exchanges", "log"])
+def test_a_database_of_another_version_is_refused(
+    name: str, number: int, made: Callable[[str], Path], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(made(name), tmp_path / "copy"))
+    (file,) = copy.glob("*.sqlite")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA user_version = {number}")
+    with pytest.raises(KgsparqlError, match=f"of version {number}") as caught:
+        KINDS[name].read(copy)
+    assert caught.value.hint
+
+
+def test_what_an_earlier_version_wrote_without_digests_is_read(tmp_path: Path) -> None:
+    runs = KeptRuns(tmp_path)
+    (tmp_path / f"{'b' * 32}.json").write_text('{"text": "old"}', encoding="utf-8")
+    assert runs.get("b" * 32) == {"text": "old"}
+    load_store(NOBEL, tmp_path / "S")
+    manifest = tmp_path / "S" / "kgsparql.json"
+    old = {name: value for name, value in json.loads(manifest.read_text()).items() if name in {"version", "sources"}}
+    manifest.write_text(json.dumps(old))
+    assert len(open_store(tmp_path / "S").store) == 3_534
+    with ResponseCache(tmp_path / "e.sqlite") as cache:
+        cache.put("model", {"q": 1}, {"a": 1})
+        with closing(sqlite3.connect(tmp_path / "e.sqlite")) as connection, connection:
+            connection.execute("""UPDATE exchange SET reply = '{"a":2}'""")
+        assert cache.get("model", {"q": 1}) == {"a": 2}
+    with closing(VectorStore(tmp_path / "v.sqlite")) as store:
+        store.put({b"k": _vector(1)})
+        with closing(sqlite3.connect(tmp_path / "v.sqlite")) as connection, connection:
+            connection.execute("UPDATE vector SET numbers = ?", (_vector(2).tobytes(),))
+        assert store.get([b"k"])[b"k"].tolist() == _vector(2).tolist()
+
+
+def test_a_damaged_reply_of_a_recording_is_said_and_not_called_missing(tmp_path: Path) -> None:
+    _exchanges(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "e.sqlite")) as connection, connection:
+        connection.execute("UPDATE exchange SET reply = replace(reply, 'answer is 7', 'answer is 8')")
+    with ResponseCache(tmp_path / "e.sqlite") as cache:
+        assert cache.get("model", {"q": 7}) is None
+        assert cache.get("model", {"q": 8}) == {"answer": "the answer is 8", "tokens": 8}
+    with Recording(tmp_path / "e.sqlite", mode="only") as replay, pytest.raises(KgsparqlError) as caught:
+        replay.get("model", {"q": 7})
+    assert caught.value.code == "E_STORE_CORRUPT"
+
+
+def test_a_store_with_a_damaged_table_is_called_damaged_by_each_way_to_read_it(tmp_path: Path) -> None:
+    """The engine might take gigabytes for what it believes to be a block's length: the table is not opened at all."""
+    load_store(NOBEL, tmp_path / "S")
+    tables = [(file, file.stat()) for file in (tmp_path / "S").glob("*.sst")]
+    for table, stat in tables:
+        data = bytearray(table.read_bytes())
+        data[stat.st_size // 4] ^= 64
+        table.write_bytes(data)
+    for read in (open_store, kgsparql.open):
+        with pytest.raises(KgsparqlError, match="damaged") as caught:
+            read(tmp_path / "S")
+        assert caught.value.code == "E_STORE_CORRUPT"
+    for table, stat in tables:  # as of a disk that fails: nobody wrote it
+        os.utime(table, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    every = check("SELECT ?s ?p ?o { ?s ?p ?o } ORDER BY ?o", prefixes=PrefixMap.default())
+    with QueryWorker(tmp_path / "S") as worker, pytest.raises(KgsparqlError) as caught:
+        worker.run(every)
+    assert caught.value.code == "E_STORE_CORRUPT"
+    with pytest.raises(KgsparqlError) as caught:
+        open_store(tmp_path / "S").select(ALL)
+    assert caught.value.code == "E_STORE_CORRUPT"
+    with pytest.raises(KgsparqlError) as caught:
+        list(open_store(tmp_path / "S").quads())
+    assert caught.value.code == "E_STORE_CORRUPT"
