@@ -53,7 +53,8 @@ def predicates(
     counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
     for solutions, exact in ((batched.solutions, True), *((some, False) for some in batched.over.values())):
         for solution in solutions:
-            counts[solution["entity"]].append(_count(solution, exact=exact))
+            if isinstance(solution["predicate"], IRI):
+                counts[solution["entity"]].append(_count(solution, exact=exact))
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = (count for entity in starts for count in sorted(counts[entity], key=lambda count: step_key(count.step)))
     return Found(tuple(ordered), tuple(cuts))

@@ -44,7 +44,8 @@ class EndpointGraph:
     probed with at most two small ones: does it, or can it be asked to? If not, ``notes`` says what is not seen. An
     endpoint without a profile is asked once for its service description, too.
 
-    Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``NO_PROXY``.
+    Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, else ``ALL_PROXY``; ``NO_PROXY`` names hosts
+    that need none.
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
@@ -208,12 +209,12 @@ class EndpointGraph:
 
         :raises CancelledError: if ``cancel`` is set before the reply is there.
         """
-        from kgsparql.graphs.protocol.results import solutions
+        from kgsparql.graphs.protocol.results import solutions_of
 
         if query.empty:
             return Solutions()
         with self._limits(None, timeout_s, cancel) as limits:
-            return solutions(*self._channel.send(query, "SELECT", limits))
+            return solutions_of(query, *self._channel.send(query, "SELECT", limits))
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None

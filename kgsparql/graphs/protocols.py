@@ -41,6 +41,7 @@ class Solutions(Sequence[Solution]):
     :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
         and still reply 200.
     :param invalid: how many solutions are missing because a term in them is invalid.
+    :param unasked: how many are missing because the query cannot have them.
     :param failed: the members of a federation that did not reply.
     :param left_out: how many solutions were dropped because of an ignored predicate.
     """
@@ -51,6 +52,7 @@ class Solutions(Sequence[Solution]):
     invalid: int = 0
     failed: tuple[str, ...] = ()
     left_out: int = 0
+    unasked: int = 0
 
     @classmethod
     def together(
@@ -64,12 +66,13 @@ class Solutions(Sequence[Solution]):
             invalid=sum(part.invalid for part in parts),
             failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
             left_out=sum(part.left_out for part in parts),
+            unasked=sum(part.unasked for part in parts),
         )
 
     @property
     def complete(self) -> bool:
         """Whether nothing is missing."""
-        return not (self.cut or self.invalid or self.failed)
+        return not (self.cut or self.invalid or self.unasked or self.failed)
 
     @property
     def missing(self) -> str:
@@ -78,9 +81,9 @@ class Solutions(Sequence[Solution]):
         >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
         'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
         """
-        number = f"{self.invalid:,} solution{'s' * (self.invalid > 1)}"
-        broken = f"{number} with invalid terms left out" if self.invalid else ""
-        return ", and ".join(filter(None, (self.cut, broken)))
+        broken = ((self.invalid, "with invalid terms"), (self.unasked, "not asked for"))
+        dropped = [f"{number:,} solution{'s' * (number > 1)} {why} left out" for number, why in broken if number]
+        return ", and ".join(filter(None, (self.cut, *dropped)))
 
     @overload
     def __getitem__(self, index: int) -> Solution: ...

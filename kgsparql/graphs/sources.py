@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import pyoxigraph as ox
 
@@ -205,8 +205,8 @@ def _refuse_file_options(reading: dict[str, Any], where: str) -> None:
 
 def _is_endpoint(source: GraphSource) -> bool:
     """Whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
-    is_url = is_address(source) and not has_rdf_suffix(Path(urlsplit(str(source)).path))
-    return is_url or endpoint_named(source) is not None
+    path = re.sub(r"[?#].*", "", str(source).partition("://")[2], flags=re.DOTALL).partition("/")[2]
+    return (is_address(source) and not has_rdf_suffix(Path(path))) or endpoint_named(source) is not None
 
 
 def _endpoint_graph(

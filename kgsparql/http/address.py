@@ -11,6 +11,7 @@ from kgsparql.errors import InputError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable_url
 
+PROXY_HINT = "write it as http://host:port; NO_PROXY names hosts that need none"
 _PRIVATE = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
 """Endings of names that mean something in one network only."""
 

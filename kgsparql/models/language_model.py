@@ -186,6 +186,7 @@ class LanguageModel:
 
         :raises RequestRefusedError: if it refuses what cannot be left out.
         """
+        self.client.prepare()
         capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)

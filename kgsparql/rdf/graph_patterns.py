@@ -15,7 +15,7 @@ from typing import TypeAlias
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, validated
+from kgsparql.rdf.terms import IRI, Literal, Term, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
@@ -189,7 +189,12 @@ def select_query(name: str, select: Select) -> Query:
     }
     LIMIT 5
     """
-    return Query(name, _select(select, ""))
+    asked: dict[tuple[str, ...], list[tuple[Term]]] = {
+        (part.variable.name,): [(term,) for term in part.terms]
+        for part in select.group
+        if isinstance(part, Values) and all(isinstance(term, IRI) for term in part.terms)
+    }
+    return Query(name, _select(select, ""), asked=asked)
 
 
 def _select(select: Select, indent: str) -> str:

@@ -52,7 +52,8 @@ def walk(
     head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_walk_number(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     join = Join.along(path, constraints=constraints, number=number, ends_only=True)
-    return Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join).bind(n0=starts).limit(limit)
+    query = Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join, triples=join.shown, asked=_asked(number))
+    return query.bind(n0=starts).limit(limit)
 
 
 def walk_triples(
@@ -88,7 +89,8 @@ def walk_triples(
     join = Join.along(path, constraints=constraints, number=number, ends_only=False)
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
-    query = Query("walk_triples", f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000", join=join)
+    text = f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000"
+    query = Query("walk_triples", text, join=join, triples=join.shown, asked=_asked(number))
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 
@@ -216,6 +218,10 @@ def _nodes(path: PropertyPath) -> list[str]:
 
 def _walk_number(number: int | None) -> str:
     return "" if number is None else f" ({int(number)} AS ?walk)"
+
+
+def _asked(number: int | None) -> dict[tuple[str, ...], list[tuple[Literal]]]:
+    return {} if number is None else {("walk",): [(Literal(number),)]}
 
 
 def _path_patterns(path: PropertyPath, nodes: Sequence[str], *, since: int = 0) -> str:

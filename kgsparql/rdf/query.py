@@ -9,7 +9,7 @@ which binding replaces by terms. Only terms become text, after they are validate
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
@@ -48,6 +48,8 @@ class Query:
     :param counts: variables that count triples; the counts of several graphs are added.
     :param join: its triple patterns, for triples that are in different graphs.
     :param triples: the triples of the graph that each solution shows, as patterns of its variables.
+    :param asked: variables → the terms, one for each, that they may be in a solution: those of ``VALUES`` blocks that
+        hold IRIs alone, as an engine may write a literal otherwise.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
     'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'
@@ -60,6 +62,7 @@ class Query:
     join: Join | None = field(default=None, compare=False, repr=False)
     triples: tuple[TriplePattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
+    asked: Mapping[tuple[str, ...], Collection[Sequence[Term]]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(cls, name: str) -> Query:
@@ -152,7 +155,10 @@ class Query:
             for at, name in enumerate(names):
                 join = join.bound(name, [rows[row][at] for row in data])
         arms = tuple(arm._bound(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
-        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms)
+        asked = self.asked
+        if _VALUES in pieces[1::2] and all(isinstance(term, IRI) for row in rows.values() for term in row):
+            asked = {**asked, names: rows.values()}
+        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms, asked)
 
     def fix(self, **values: Term) -> Query:
         """The query with one term in place of each parameter: for engines that need a constant there.

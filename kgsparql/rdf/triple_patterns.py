@@ -88,6 +88,15 @@ class Join:
             tuple(term for term in self.values[name] if isinstance(term, IRI)) for name in names if name in self.values
         )
 
+    @property
+    def shown(self) -> tuple[TriplePattern, ...]:
+        """Its patterns, with the names that variables have in a solution."""
+        names = dict(self.head)
+        return tuple(
+            TriplePattern(names.get(p.subject, p.subject), p.predicate, names.get(p.object, p.object))
+            for p in self.patterns
+        )
+
     def bound(self, name: str, terms: Sequence[Term]) -> Join:
         """The join with the terms of one variable."""
         return replace(self, values=MappingProxyType({**self.values, name: tuple(dict.fromkeys(terms))}))

@@ -461,6 +461,12 @@ def test_a_query_that_is_not_sparql_is_that_and_not_a_failure_of_the_server() ->
     assert "expected one of" in error.message
 
 
+def test_E15_a_query_that_is_refused_says_by_whom_and_what_to_do() -> None:
+    error = failure(results(b"nothing to be done", status="400 Bad Request", type="text/plain"))
+    assert error.message == f"{error.detail['url']} refuses query all: nothing to be done"
+    assert error.hint
+
+
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"])
 def test_E17_a_redirect_to_another_server_is_not_followed(status: str) -> None:
     with FaultServer(results()) as target:
@@ -470,14 +476,22 @@ def test_E17_a_redirect_to_another_server_is_not_followed(status: str) -> None:
     assert f"-k {target.url}" in error.hint
 
 
-def test_E17_nor_one_to_another_scheme_or_to_none() -> None:
-    for location in (
-        "https://127.0.0.1/sparql",
-        "file:///etc/passwd",
-        "//169.254.169.254/",
-        "http://[::ffff:10.0.0.1]/",
-    ):
-        assert failure(results(b"", status="302 Found", headers=[f"Location: {location}"])).code == "E_REDIRECT"
+@pytest.mark.parametrize(
+    ("location", "offered"),
+    [
+        ("https://127.0.0.1/sparql", "-k https://127.0.0.1/sparql"),
+        ("//169.254.169.254/", "-k http://169.254.169.254/"),
+        ("http://[::ffff:10.0.0.1]/", "-k 'http://[::ffff:10.0.0.1]/'"),
+        ("http://e.org/;touch$(id)", "-k 'http://e.org/;touch$(id)'"),
+        ("file:///etc/passwd", ""), ("javascript:alert(1)", ""), ("http:///", ""), ("http://[", ""), ("//[/", ""),
+        ("http://e.org/;touch pwned", ""),
+    ],
+)  # fmt: skip
+def test_E17_nor_one_to_another_scheme_or_to_none(location: str, offered: str) -> None:
+    """What the server says becomes part of a command line: quoted, and only if it is the URL of an endpoint."""
+    error = failure(results(b"", status="302 Found", headers=[f"Location: {location}"]))
+    assert error.code == "E_REDIRECT"
+    assert error.hint.endswith(offered) if offered else "-k" not in error.hint
 
 
 def test_E17_a_redirect_within_the_server_is_followed_and_a_loop_ends() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+import kgsparql
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import (
     BudgetExceededError,
@@ -214,6 +215,23 @@ def test_a_proxy_of_the_environment_is_used_where_it_says(monkeypatch: pytest.Mo
     sent = proxy.asked[0].headers["proxy-authorization"].removeprefix("Basic ")
     assert base64.b64decode(sent).decode() == f"me:{CANARY}"
     assert "proxy-authorization" not in direct.asked[0].headers
+
+
+def test_a_proxy_for_all_is_used_where_no_other_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer(results()) as proxy:
+        monkeypatch.setenv("all_proxy", f"http://127.0.0.1:{proxy.port}")
+        assert len(EndpointGraph("http://nowhere.invalid/sparql").select(ALL)) == 2
+        monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1")
+        with pytest.raises(InputError, match="ALL_PROXY"):
+            EndpointGraph("http://nowhere.invalid/other").select(ALL)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1/sparql", "http://[", "http://]/", "http://\x00/", "http://%zz/", "http://\u2100.com/"]
+)
+def test_a_url_that_no_host_can_have_is_an_input_error(url: str) -> None:
+    with pytest.raises(InputError, match="not a URL"):
+        kgsparql.open(url, embedder="none").query("ASK {}")
 
 
 def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+from kgsparql.graphs.protocol.reply_checks import about_the_query
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, Term
@@ -64,7 +66,10 @@ def in_order(solutions: list[dict[str, str]]) -> list[list[tuple[str, str]]]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("name", "case"), cases())
 def test_solutions_are_as_kept(name: str, case: dict[str, Any], engine: str) -> None:
-    found = solutions_of(graph_of(engine, FIXTURES / case["graph"]), bound(name, case))
+    query, graph = bound(name, case), graph_of(engine, FIXTURES / case["graph"])
+    found = solutions_of(graph, query)
+    honest = graph.select(query)
+    assert about_the_query(honest, query, SparqlRequest("http://e.org/", name, query.text, 1.0)) is honest
     if case.get("ordered"):
         assert found == case["solutions"]
     assert in_order(found) == in_order(case["solutions"])

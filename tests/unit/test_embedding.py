@@ -89,6 +89,10 @@ def huge(reply: dict[str, Any]) -> None:
     reply["data"][-1]["embedding"][0] = 10**400
 
 
+def overflow(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"][0] = 1e308
+
+
 def zeros(reply: dict[str, Any]) -> None:
     reply["data"][-1]["embedding"] = [0.0] * len(reply["data"][-1]["embedding"])
 
@@ -106,7 +110,7 @@ def no_data(reply: dict[str, Any]) -> None:
 
 
 WRONG = (
-    fewer, more, same_index, no_index, other_length, nan, infinity, huge, zeros, null, words, no_data,
+    fewer, more, same_index, no_index, other_length, nan, infinity, huge, overflow, zeros, null, words, no_data,
 )  # fmt: skip
 
 
@@ -144,6 +148,7 @@ def test_M17_what_is_not_vectors_is_an_error(fault: Callable[[dict[str, Any]], N
             embedder.embed(["a", "b"])
         assert (caught.value.code, caught.value.exit_code) == ("E_EMBED", 5)
         assert embedder.name in caught.value.message
+        assert "kgsparql doctor" in caught.value.hint
         assert len(server.requests) == 1
 
 

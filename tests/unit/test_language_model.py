@@ -164,6 +164,16 @@ def test_M01_an_empty_reply_is_asked_for_once_more(first: Any) -> None:
         assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("usage", [(0, 0), (10**30, 10**30), (-1, -1), (None, 1.5)])
+def test_M19_tokens_that_cannot_be_are_estimated(usage: tuple[Any, Any]) -> None:
+    """A server that counts nothing kept a question from ever reaching its limit; one that counts 10^30 ended it."""
+    counted = Usage(Budget(max_tokens=10_000))
+    with ModelServer([Text("Paris", usage=usage)]) as server:
+        assert ask(model(server), usage=counted) == "Paris"
+    assert 5 < counted.prompt_tokens < 100
+    assert 0 < counted.completion_tokens < 100
+
+
 def test_M01_every_call_may_be_made_once_more_whatever_became_of_the_others() -> None:
     """Were there one repeat for all, calls side by side would get it by luck."""
     usage = Usage()

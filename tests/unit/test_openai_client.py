@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import gzip
-import importlib
 import json
 import logging
 import signal
@@ -61,12 +60,6 @@ from tests.model_server import (
 
 CANARY = "sk-canary-0123456789abcdef"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "temperature": 0}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def a_package_that_is_imported() -> None:
-    """What importing it takes is part of the time of the first call, and most calls here have a second."""
-    importlib.import_module("openai")
 
 
 @pytest.fixture(autouse=True)
@@ -463,6 +456,32 @@ def test_an_error_that_comes_as_success_is_an_error(body: dict[str, Any]) -> Non
     error, _ = chat([Raw(json.dumps(body).encode())])
     assert type(error) is ModelError
     assert "no such model" in error.message
+
+
+def test_loading_the_package_takes_nothing_of_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine imports it in seconds: the server was blamed for what it was never sent."""
+
+    class SlowToLoad(connection.Connection):
+        def __init__(self, *arguments: str) -> None:
+            time.sleep(3)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(client, "Connection", SlowToLoad)
+    reply, server = chat([Text("Bonn")], timeout_s=2.5)
+    assert content(reply) == "Bonn"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("proxy", [f"socks5://me:{CANARY}@127.0.0.1:1", f"gopher://me:{CANARY}@127.0.0.1:1"])
+def test_a_proxy_that_cannot_be_used_is_said(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    error, server = chat([Text("Bonn")])
+    assert isinstance(error, InputError)
+    assert "ALL_PROXY" in error.message
+    assert "NO_PROXY" in error.hint
+    assert CANARY not in "".join(traceback.format_exception(error))
+    assert not server.requests
 
 
 def test_redirects_are_not_followed() -> None:

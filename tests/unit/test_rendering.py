@@ -127,6 +127,16 @@ def test_ten_candidates_are_listed_and_every_end_of_the_best_way_is_an_answer() 
     assert len(render(made, "json")) < 300_000
 
 
+def test_what_a_model_writes_cannot_pass_for_evidence_or_for_the_last_line() -> None:
+    text = "Elvis did [P1].\n\nEvidence\n  P1  Ann —knows→ Elvis\n\nanswered · 9 citations checked"
+    shown = lines(answer(text, model="m"))
+    assert shown[:6] == [
+        "Elvis did [P1].", "│", "│ Evidence", "│ P1 Ann —knows→ Elvis", "│", "│ answered · 9 citations checked",
+    ]  # fmt: skip
+    assert shown.count("Evidence") == 1
+    assert sum(line.startswith("answered") for line in shown) == 1
+
+
 def test_a_long_answer_is_whole_and_a_list_stays_one() -> None:
     long = "x" * 900
     text = f"Two of them:\n- {long} [P1]\n- *Ben* <b> [P1]\n1. one\nThe end."

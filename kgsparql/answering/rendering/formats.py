@@ -130,11 +130,16 @@ def _first_lines(answer: Answer) -> Iterator[str]:
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:
-    """The lines of the answer's text; a computed table stands in the place of its rows, or below what a model wrote."""
+    """The lines of the answer's text; a computed table stands in the place of its rows, or below what a model wrote.
+
+    What a model may have written has a bar before each further line: it cannot pass for evidence, or for the last line.
+    """
     table, line_of_table = aligned_table(answer), table_line(answer)
     lines = answer.text.splitlines()
-    for line in lines:
-        yield from table if table and line == line_of_table else [printable(line, _ANSWER)]
+    bar = "│ " if answer.model and not answer.is_ranked else ""
+    for at, line in enumerate(lines):
+        shown = f"{bar if at else ''}{printable(line, _ANSWER)}"
+        yield from table if table and line == line_of_table else [shown.rstrip()]
     if table and line_of_table not in lines:
         yield from ("", *table)
 

@@ -58,9 +58,9 @@ class Channel:
         return self._send(Query("service_description", ""), "DESCRIPTION", limits, {})[0]
 
     def _select(self, query: Query, parameters: Mapping[str, str], limits: RequestLimits) -> Solutions:
-        from kgsparql.graphs.protocol.results import solutions
+        from kgsparql.graphs.protocol.results import solutions_of
 
-        return solutions(*self._send(query, "SELECT", limits, parameters))
+        return solutions_of(query, *self._send(query, "SELECT", limits, parameters))
 
     def _send(
         self, query: Query, form: Form, limits: RequestLimits, parameters: Mapping[str, str]

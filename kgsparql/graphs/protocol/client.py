@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -14,7 +15,6 @@ from SPARQLWrapper import GET, POST, SPARQLWrapper
 from kgsparql.errors import (
     EndpointRateLimitError,
     EndpointTimeoutError,
-    InputError,
     KgsparqlError,
     QueryError,
     UnreachableError,
@@ -132,14 +132,15 @@ class Client:
 
     def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
         """The URL that a redirect leads to, which must be on the same server: queries and passwords go nowhere else."""
-        target = urljoin(url, location)
+        shown, hint = printable(unreadable_url(location), 200), "ask its operator, or is it another URL?"
         try:
-            address = Address.parse(target)
-        except InputError:
+            address = Address.parse(urljoin(url, location))
+        except ValueError:  # no URL at all, or not one of an endpoint
             address = None
         if address is None or address.origin != self._address.origin:
-            shown = printable(unreadable_url(target), 200) if address is None else address.url
-            message, hint = f"redirects to {shown}, which is another server", f"if that is the one you mean: -k {shown}"
+            if address is not None:
+                shown, hint = address.url, f"if that is the one you mean: -k {shlex.quote(address.url)}"
+            message = f"redirects to {shown}, which is {'another server' if address else 'no endpoint'}"
             raise request.reply_error(message, "E_REDIRECT", hint, location=shown)
         return address.target
 

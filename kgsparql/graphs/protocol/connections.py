@@ -23,7 +23,7 @@ from urllib3.exceptions import HTTPError, ProtocolError
 from kgsparql.errors import CancelledError, EndpointError, InputError
 from kgsparql.graphs.protocol.failures import of_transport, timed_out
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
-from kgsparql.http.address import Address
+from kgsparql.http.address import PROXY_HINT, Address
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
@@ -175,17 +175,22 @@ def connections(address: Address) -> urllib3.HTTPConnectionPool:
     """Connections to an endpoint, through the proxy that the environment names for it, if there is one."""
     scheme, host, port = address.origin
     classes: dict[str, type[urllib3.HTTPConnectionPool]] = {"http": _HttpPool, "https": _HttpsPool}
-    proxy = urllib.request.getproxies().get(scheme)
+    proxies = urllib.request.getproxies()
+    variable = scheme if proxies.get(scheme) else "all"
+    proxy = proxies.get(variable)
     if not proxy or urllib.request.proxy_bypass(f"{host}:{port}"):
-        return classes[scheme](host, port, maxsize=_CONNECTIONS)
+        try:
+            return classes[scheme](host, port, maxsize=_CONNECTIONS)
+        except HTTPError:  # no name that a host can have
+            raise InputError(f"{address.url}: not a URL", hint="for example https://host/sparql") from None
     try:
         user = urllib3.util.parse_url(proxy).auth
         headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
         manager = urllib3.ProxyManager(proxy, maxsize=_CONNECTIONS, proxy_headers=headers)
     except (HTTPError, ValueError):
         raise InputError(
-            f"{scheme.upper()}_PROXY: {printable(unreadable_url(proxy), 200)} is not the URL of a proxy",
-            hint="write it as http://host:port; NO_PROXY names hosts that need none",
+            f"{variable.upper()}_PROXY: {printable(unreadable_url(proxy), 200)} is not the URL of a proxy over HTTP",
+            hint=PROXY_HINT,
         ) from None
     manager.pool_classes_by_scheme = classes
     return manager.connection_from_host(host, port, scheme)

@@ -243,10 +243,11 @@ def _query_error(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlErr
     for words, hint in _OF_ENGINES if reply.status == 400 or reply.status >= 500 else ():
         if words.search(said):
             kind = QuerySyntaxError if "syntax error" in said.lower() else QueryError
-            return kind(f"{request.what}: {said}", hint=hint, **detail)
+            return kind(f"{request.url} refuses {request.what}: {said}", hint=hint, **detail)
     if reply.status == 400:
         kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
-        return kind(f"{request.what}: {said or 'refused by the endpoint (400)'}", **detail)
+        hint = "write it in another way: this engine does not take it as it is"
+        return kind(f"{request.url} refuses {request.what}: {said or '400'}", hint=hint, **detail)
     return None
 
 

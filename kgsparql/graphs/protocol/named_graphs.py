@@ -124,11 +124,6 @@ class NamedGraphs:
             if len({tuple(s.values()) for s in solutions(shown, _UNION, len(triples))}) == len(triples):
                 return GraphView(_UNION)
             graphs = sorted(str(s["graph"]) for s in sample)
-        except KeyError as error:
-            message = f"{self.url}: the reply lacks the variable {error} of the query"
-            raise EndpointReplyError(
-                message, code="E_FORMAT", hint="is this the URL of the endpoint itself?"
-            ) from error
         except KgsparqlError as error:
             is_hurried = timeout_s < _PROBE_S and isinstance(error, EndpointTimeoutError)
             if is_hurried or not is_about_the_query(error):

@@ -27,8 +27,10 @@ from kgsparql.graphs.protocol.bodies import (
 )
 from kgsparql.graphs.protocol.failures import excerpt, of_status, ran_out_of_time, timed_out, trace_in
 from kgsparql.graphs.protocol.repair import repaired
+from kgsparql.graphs.protocol.reply_checks import Bindings, about_the_query
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Triple, printable
 
 _USUAL_CAP = 10_000
@@ -43,6 +45,14 @@ _MOST = re.compile(r"\s*([0-9]{1,9})\s*")
 """Virtuoso states the most solutions that it gives, when it gives so many."""
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _Read = TypeVar("_Read")
+
+
+def solutions_of(query: Query, reply: Reply, request: SparqlRequest) -> Solutions:
+    """The solutions of a query of ours, as :func:`solutions`, that are about what it asks.
+
+    :raises EndpointReplyError: if a count in them is no number.
+    """
+    return about_the_query(solutions(reply, request), query, request)
 
 
 def solutions(reply: Reply, request: SparqlRequest) -> Solutions:
@@ -156,7 +166,7 @@ def _all(found: ox.QuerySolutions, *, request: SparqlRequest) -> tuple[tuple[str
             if solutions and not len(solutions) % _LOOK_EVERY:
                 _refuse_late(request)
             terms = zip(names, solution, strict=True)
-            solutions.append({name: term for name, term in terms if term is not None})
+            solutions.append(Bindings(request, {name: term for name, term in terms if term is not None}))
     finally:
         del found  # as in read
     return names, tuple(solutions)

@@ -52,11 +52,13 @@ class CheckedQuery:
 
     :param text: the text to run: codepoint escapes decoded, declarations added for known prefixes that it uses.
     :param added: number of these declarations; each is a line before the user's text.
+    :param listed: the variables that a SELECT lists; empty for ``*``, and where it has an expression without a name.
     """
 
     form: Form
     text: str
     added: int = 0
+    listed: frozenset[str] = frozenset()
 
 
 def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits | None = None) -> CheckedQuery:
@@ -96,7 +98,21 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
             hint="bind one end: VALUES ?start { … }, or a triple pattern that names it",
         )
     added = prologue(_undeclared(tokens, decoded, dict(prefixes or PrefixMap.default())))
-    return CheckedQuery(form, added + decoded, added.count("\n"))
+    return CheckedQuery(form, added + decoded, added.count("\n"), _listed(tokens))
+
+
+def _listed(tokens: Sequence[SparqlToken]) -> frozenset[str]:
+    """The variables in the head of a SELECT."""
+    first = next((i for i, token in enumerate(tokens) if token.word == "SELECT"), len(tokens))
+    last = next((i for i in range(first, len(tokens)) if tokens[i].text == "{" or tokens[i].word == "WHERE"), first)
+    head = range(first, last)
+    outer = {i for i in head if tokens[i].text == "(" and tokens[i].owner < 0}
+    plain = [i for i in head if tokens[i].kind == "variable" and tokens[i].owner < 0]
+    aliases = [
+        i for i in head if tokens[i].kind == "variable" and tokens[i].owner in outer and tokens[i - 1].word == "AS"
+    ]
+    is_whole = len(aliases) == len(outer) and not any(tokens[i].text == "*" and tokens[i].owner < 0 for i in head)
+    return frozenset(tokens[i].text[1:] for i in [*plain, *aliases]) if is_whole else frozenset()
 
 
 def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:

@@ -275,12 +275,13 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
+    from kgsparql.graphs.protocol.reply_checks import refuse_other_variables
     from kgsparql.graphs.protocol.results import boolean, read, repaired_reply, triples, why_cut
 
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
     header = 1 if query.form == "SELECT" else 0
-    lines, complete, invalid = BoundedLines(max_rows + header, max_bytes), True, 0
+    lines, complete, invalid, has_head = BoundedLines(max_rows + header, max_bytes), True, 0, True
     try:
         if query.form == "ASK":
             lines.content += b"true" if boolean(reply, request) else b"false"
@@ -289,7 +290,7 @@ def run_on_endpoint(
             try:
                 complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
             except EndpointReplyError as error:
-                reply, invalid = repaired_reply(reply, error, request)
+                (reply, invalid), has_head = repaired_reply(reply, error, request), False
                 lines = BoundedLines(max_rows + header, max_bytes)
                 complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
         else:
@@ -297,6 +298,9 @@ def run_on_endpoint(
     except QuerySyntaxError as error:
         raise _syntax_error(str(error.detail.get("said", error.message)), query) from error
     number, seconds = lines.lines - header, time.monotonic() - began
+    if header and number:
+        names = bytes(lines.content).partition(b"\n")[0].decode().replace("?", "").split("\t")
+        refuse_other_variables(frozenset(names), query.listed, request, has_head=has_head)
     why = why_cut(reply, request, number + invalid, "solutions" if header else "triples")
     is_whole = complete and not why and not invalid
     return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError, KgsparqlError, UnreachableError
-from kgsparql.models.embedding import unit_vectors
+from kgsparql.models.embedding import HINT, unit_vectors
 from kgsparql.models.openai_client.client import OpenAIClient
-from kgsparql.rdf.terms import printable
 from kgsparql.storage.recording import Recording
 
 KIND = "embedding"
@@ -109,12 +108,10 @@ def _vectors_in_order(reply: Mapping[str, Any], count: int, name: str) -> NDArra
     try:
         data = sorted(reply["data"], key=lambda item: item["index"])
         numbers = [item["index"] for item in data]
-        vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
+        with np.errstate(over="ignore"):  # to infinity, which is refused
+            vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise EmbeddingError(
-            f"{name}: no embeddings: {type(error).__name__}: {printable(str(error), 200)}",
-            hint="is the URL the one that ends before /embeddings, and the model one that makes them?",
-        ) from error
+        raise EmbeddingError(f"{name}: the reply is no list of numbered vectors of one length", hint=HINT) from error
     if numbers != list(range(count)):
-        raise EmbeddingError(f"{name}: {len(numbers)} vectors for {count} texts, or numbered wrongly")
+        raise EmbeddingError(f"{name}: {len(numbers)} vectors for {count} texts, or numbered wrongly", hint=HINT)
     return vectors

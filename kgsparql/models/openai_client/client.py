@@ -97,6 +97,10 @@ class OpenAIClient:
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
 
+    def prepare(self) -> None:
+        """Load what sends requests, which takes seconds on a busy machine and is no part of a call's time."""
+        self._put_back(self._connection())
+
     def __enter__(self) -> OpenAIClient:
         return self
 
@@ -125,6 +129,7 @@ class OpenAIClient:
         began: float | None = None,
     ) -> dict[str, Any]:
         total_s = self.timeout_s if timeout_s is None else timeout_s
+        self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
 
         def seconds_left() -> float:

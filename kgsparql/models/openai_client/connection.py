@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from kgsparql.errors import InputError
+from kgsparql.http.address import PROXY_HINT
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.redaction import redacted
 
@@ -61,10 +63,14 @@ class Connection:
     def __init__(self, base_url: str, api_key: str) -> None:
         from openai import DefaultHttpxClient, OpenAI
 
-        http = DefaultHttpxClient(
-            follow_redirects=False,  # the key and the question are for this server, not for where it points to
-            event_hooks={"request": [self._on_request], "response": [self._on_response]},
-        )
+        try:
+            http = DefaultHttpxClient(
+                follow_redirects=False,  # the key and the question are for this server, not for where it points to
+                event_hooks={"request": [self._on_request], "response": [self._on_response]},
+            )
+        except (ImportError, ValueError):  # of SOCKS, or no URL; its message may repeat a password
+            variables = "the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names"
+            raise InputError(f"{base_url}: {variables} cannot be used", hint=PROXY_HINT) from None
         self._client = OpenAI(
             base_url=base_url,
             api_key=api_key,
