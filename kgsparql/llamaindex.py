@@ -18,7 +18,7 @@ except ImportError as missing:
     raise not_installed(missing, "llamaindex") from missing
 
 
-class EvidenceRetriever(BaseRetriever):
+class NodeRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
 
     Its metadata is that of :func:`metadata_of`; a model reads the text and the marker to cite it by.
@@ -27,7 +27,7 @@ class EvidenceRetriever(BaseRetriever):
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`, whose errors it raises.
 
     >>> import kgsparql
-    >>> retriever = EvidenceRetriever(kgsparql.open("fixtures/nobel.ttl", embedder="none"), k=1)
+    >>> retriever = NodeRetriever(kgsparql.open("fixtures/nobel.ttl", embedder="none"), k=1)
     >>> retriever.retrieve("Where was Marie Curie born?")[0].text
     'Marie Curie —place of birth→ Warsaw'
     """

@@ -65,13 +65,13 @@ class ToolNames:
         """What has a word of the text in its label, the best first."""
         return [one for one in self._knowledge.find(text, limit=limit) if has_word_of(text, one.label)]
 
-    def values(self, text: str, lookups: GraphLookups) -> list[r.ValueUse]:
+    def values(self, text: str, lookups: GraphLookups) -> list[r.ValueFound]:
         """Where a text is a value."""
         uses = value_uses(lookups.graph, text, languages=lookups.languages)
         examples = [entity for use in uses for entity in use.entities[:_EXAMPLES]]
         labels = lookups.labels([*(use.predicate for use in uses), *(use.value for use in uses), *examples])
         return [
-            r.ValueUse(
+            r.ValueFound(
                 **r.LabelledTerm.of(use.value, labels).model_dump(),
                 predicate=r.LabelledTerm.of(use.predicate, labels), count=len(use.entities), is_exact=use.is_exact,
                 examples=[r.LabelledTerm.of(entity, labels) for entity in use.entities[:_EXAMPLES]],

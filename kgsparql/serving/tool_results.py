@@ -123,7 +123,7 @@ class AskResult(ToolResult):
     more: _More = ""
 
 
-class ValueUse(LabelledTerm):
+class ValueFound(LabelledTerm):
     """A text that is no name but a value, and what has it."""
 
     predicate: LabelledTerm
@@ -137,7 +137,7 @@ class FindResult(ToolResult):
 
     found: list[FoundEntity]
     values: Annotated[
-        list[ValueUse], Field(description="Where the text is no name but a value: `plan` and `query` find by it.")
+        list[ValueFound], Field(description="Where the text is no name but a value: `plan` and `query` find by it.")
     ] = []
     notes: list[str]
     more: _More = ""

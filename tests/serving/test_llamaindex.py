@@ -13,8 +13,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 
 import kgsparql
 from kgsparql.errors import InputError
-from kgsparql.langchain import EvidenceRetriever as LangChainRetriever
-from kgsparql.llamaindex import EvidenceRetriever
+from kgsparql.langchain import NodeRetriever as LangChainRetriever
+from kgsparql.llamaindex import NodeRetriever
 from tests.conftest import FIXTURES
 
 KNOWLEDGE = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
@@ -22,7 +22,7 @@ BORN = "Where was Marie Curie born?"
 
 
 def test_a_node_has_what_a_document_of_langchain_has() -> None:
-    nodes = EvidenceRetriever(KNOWLEDGE, k=2).retrieve(BORN)
+    nodes = NodeRetriever(KNOWLEDGE, k=2).retrieve(BORN)
     documents = LangChainRetriever(knowledge=KNOWLEDGE, k=2).invoke(BORN)
     assert len(nodes) == 2
     for node, document in zip(nodes, documents, strict=True):
@@ -32,16 +32,16 @@ def test_a_node_has_what_a_document_of_langchain_has() -> None:
 
 
 def test_a_model_reads_the_text_and_the_marker_alone() -> None:
-    (found,) = EvidenceRetriever(KNOWLEDGE, k=1).retrieve(BORN)
+    (found,) = NodeRetriever(KNOWLEDGE, k=1).retrieve(BORN)
     assert found.node.get_content(MetadataMode.LLM) == "marker: P1\n\nMarie Curie —place of birth→ Warsaw"
     assert found.node.get_content(MetadataMode.EMBED) == "Marie Curie —place of birth→ Warsaw"
-    reply = RetrieverQueryEngine.from_args(EvidenceRetriever(KNOWLEDGE, k=1), llm=MockLLM()).query(BORN)
+    reply = RetrieverQueryEngine.from_args(NodeRetriever(KNOWLEDGE, k=1), llm=MockLLM()).query(BORN)
     assert "marker: P1" in str(reply)
     assert [node.metadata["marker"] for node in reply.source_nodes] == ["P1"]
 
 
 def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> None:
-    meant = EvidenceRetriever(KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
+    meant = NodeRetriever(KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
     assert "Copenhagen" in meant.retrieve(BORN)[0].text
     with pytest.raises(InputError):
         meant.retrieve(" ")
@@ -58,9 +58,9 @@ async def test_whoever_waits_and_goes_away_stops_the_question(monkeypatch: pytes
         return retrieve(question, **options)
 
     monkeypatch.setattr(KNOWLEDGE, "retrieve", noted)
-    assert "Warsaw" in (await EvidenceRetriever(KNOWLEDGE, k=1).aretrieve(BORN))[0].text
+    assert "Warsaw" in (await NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))[0].text
     began.clear()
-    waiting = asyncio.create_task(EvidenceRetriever(KNOWLEDGE, k=1).aretrieve(BORN))
+    waiting = asyncio.create_task(NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))
     await asyncio.to_thread(began.wait, 60)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -25,8 +25,8 @@ def test_no_public_class_name_means_two_things() -> None:
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
 
 
-def test_at_most_nine_modules_are_in_no_wing() -> None:
-    assert len(list(PACKAGE.glob("*.py"))) <= 9
+def test_at_most_ten_modules_are_in_no_wing() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= 10
 
 
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
