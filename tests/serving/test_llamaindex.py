@@ -13,7 +13,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 
 import kgsparql
 from kgsparql.errors import InputError
-from kgsparql.langchain import NodeRetriever as LangChainRetriever
+from kgsparql.langchain import EvidenceRetriever as LangChainRetriever
 from kgsparql.llamaindex import NodeRetriever
 from tests.conftest import FIXTURES
 
