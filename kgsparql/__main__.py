@@ -6,8 +6,17 @@ def main() -> None:
     import gc
     import os
     import signal
+    import sys
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends a command as cleanly as Ctrl-C
+    # A file that is opened would get the number of a closed stream, and then what is printed. To write to stdout fails.
+    for number, way in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, way)
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
     # To start the threads of NumPy's algebra costs more than they save: 40 ms, and 15 ms at a product of 1,500 vectors.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Solutions are many, and none is part of a circle: looking for circles among them takes a third of a question.

@@ -1,11 +1,11 @@
-"""Where files are: the queries and ontologies shipped with kgsparql, and the cache directory."""
+"""Where files are: the queries and ontologies shipped with kgsparql, and the cache directory; files of options."""
 
 import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from kgsparql.errors import ResourceNotFoundError
+from kgsparql.errors import InputError, ResourceNotFoundError
 
 
 def resource(folder: str, name: str) -> Traversable:
@@ -27,6 +27,19 @@ def resource(folder: str, name: str) -> Traversable:
         if found.is_file():
             return found
     raise ResourceNotFoundError(f"no {name} in {folder}/", hint="reinstall kgsparql: the package is incomplete")
+
+
+def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
+    """The bytes of a file that an option names, which may be a device without an end.
+
+    :raises InputError: for a file of more than ``at_most`` bytes.
+    :raises OSError: for a file that cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(at_most + 1)
+    if len(data) > at_most:
+        raise InputError(f"{path}: larger than {at_most:,} bytes", hint="is it the right file?", path=str(path))
+    return data
 
 
 def cache_directory() -> Path:

@@ -73,4 +73,6 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
     shared = set(left[0].markers).intersection(*(term.markers for term in left))
     terms = {term.term for term in left}
     item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
-    return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")
+    are_cut = any(cut.what == "ends" for one in evidence if one.marker in shared for cut in one.cuts)
+    number = f"… {'at least ' if are_cut else ''}{len(left):,} more"
+    return number + (f": the query of {item.marker} finds them all" if item is not None else "")

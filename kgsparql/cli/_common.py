@@ -7,14 +7,15 @@ import functools
 import inspect
 import json
 import os
+import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, cast
 
 import typer
 
@@ -87,12 +88,39 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
+        _refuse_input_as_output(given, values)
         function(**values, **given)
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*grouped[:1], *others, *grouped[1:])]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return with_errors_as_lines(run)
+
+
+def _refuse_input_as_output(given: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
+    """Refuse an output file that is also read: by any name of it, in a directory that is read, or in a store."""
+    options = {**given, **{field.name: getattr(one, field.name) for one in groups.values() for field in fields(one)}}
+    output = options.pop("output", None)
+    if not isinstance(output, Path):
+        return
+    named = [*options.values(), *(configuration().sources(options["kg"]) if "kg" in options else [])]
+    for value in (one for own in named for one in (own if isinstance(own, list) else [own])):
+        if isinstance(value, str | Path) and str(value) and _holds(Path(value), output):
+            raise InputError(f"-o {output}: would overwrite what is read", hint="write to another file")
+
+
+def _holds(place: Path, output: Path) -> bool:
+    """Whether a file is the output, by whatever name, or a directory holds it; or is a store that would hold it."""
+    from kgsparql.storage.atomic_replace import is_store
+
+    try:
+        if place.is_dir():
+            if is_store(place) and output.resolve().is_relative_to(place.resolve()):
+                return True
+            return output.is_file() and any(entry.exists() and output.samefile(entry) for entry in place.iterdir())
+        return place.is_file() and output.is_file() and output.samefile(place)
+    except (OSError, ValueError):
+        return False  # not a name of a file, such as a question
 
 
 def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
@@ -114,8 +142,7 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
             say("interrupted")
             raise typer.Exit(130) from error
         except BrokenPipeError as error:
-            # The reader of our output (head, less) has closed it: exit quietly, and let Python flush to nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _forget_stdout()  # the reader of our output (head, less) has closed it: exit quietly
             raise typer.Exit(0) from error
         except typer.Exit:
             raise
@@ -129,12 +156,18 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+def _forget_stdout() -> None:
+    """Let Python flush to nowhere at its end what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _write_error(error: KgsparqlError, *, question: str | None) -> None:
     """Write an error as JSON to stdout, for a program that reads JSON there; of ask, in the shape of its answers."""
     from kgsparql.answering.answer_json import error_json, unanswered_json
 
     made = {"status": "error", "error": error_json(error)} if question is None else unanswered_json(question, error)
-    write(json.dumps(made, ensure_ascii=False), None)
+    with suppress(KgsparqlError):  # stdout cannot be written: the error itself is on stderr
+        write(json.dumps(made, ensure_ascii=False), None)
 
 
 def sources(kg: list[str] | None) -> list[str]:
@@ -183,12 +216,34 @@ def write_bytes(data: bytes, output: Path | None) -> None:
     """Write bytes as they are; errors as of :func:`write`."""
     if output is None:
         with _writing("to stdout"):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+            try:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+            except OSError:
+                _forget_stdout()
+                raise
         return
-    with _writing(str(output)):
-        output.write_bytes(data)
+    with _writing(str(output)), _opened(output) as file:
+        file.write(data)
+
+
+@contextmanager
+def _opened(output: Path) -> Iterator[BinaryIO]:
+    """What to write to. A file that is there stays as it was until the new one is whole; a pipe is written as it is."""
+    from kgsparql.storage.atomic_replace import replaced
+
+    target = output.resolve()
+    is_special = output.absolute().parts[1:2] in {("dev",), ("proc",)} or (target.exists() and not target.is_file())
+    if is_special or not os.access(target.parent, os.W_OK):
+        with output.open("wb") as file:
+            yield file
+        return
+    with replaced(target) as partial, partial.open("xb") as file:
+        if target.exists():
+            shutil.copymode(target, partial)
+        yield file
+        file.flush()
 
 
 def _check_output(output: Path | None) -> None:
@@ -247,10 +302,17 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
         for text in results:
             write(text, None)
         return
-    with ExitStack() as stack:
-        with _writing(str(output)):
-            file = stack.enter_context(output.open("w", encoding="utf-8", errors="replace", newline=""))
-        for text in results:
-            with _writing(str(output)):  # and not around the next result, whose errors may be OSErrors too
-                file.write(text if text.endswith("\n") else text + "\n")
-                file.flush()
+    lines, stopped = iter(results), None
+    with _writing(str(output)), _opened(output) as file:
+        while True:
+            try:
+                text = next(lines)
+            except StopIteration:
+                break
+            except BaseException as error:  # noqa: BLE001 - what is there stays: it may have cost money
+                stopped = error
+                break
+            file.write((text if text.endswith("\n") else text + "\n").encode("utf-8", "replace"))
+            file.flush()
+    if stopped is not None:
+        raise stopped

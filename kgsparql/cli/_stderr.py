@@ -35,7 +35,10 @@ def say(message: str, *, quiet: bool = False) -> None:
 def show_error(error: KgsparqlError, *, about: str = "") -> None:
     """Write an error as a line with its code, a line with its hint, and a line for each candidate."""
     which = f"{printable(about, 80)!r}: " if about else ""
-    typer.echo(f"error: {which}{printable(error.message, 600)} [{error.code}]", err=True)
+    message = printable(error.message, 6_000)
+    if len(message) > 600:  # what is wrong is said at its end, after a name that may be long
+        message = f"{message[:300]}…{message[-299:]}"
+    typer.echo(f"error: {which}{message} [{error.code}]", err=True)
     if error.hint:
         typer.echo(f"  hint: {printable(error.hint, 600)}", err=True)
     for candidate in error.detail.get("candidates", ()):

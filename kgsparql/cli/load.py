@@ -33,12 +33,15 @@ def load(
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
     from kgsparql.graphs import load_store
+    from kgsparql.graphs.files import left_out
 
     with c.Progress(quiet=quiet) as shown:
         report = load_store(
             files, store, graph=graph_iri or (graph or None), base=base, format=input_format, encoding=encoding,
             skip_bad=skip_bad, context=context, progress=shown,
         )  # fmt: skip
+    for name in filter(None, map(left_out, files)):
+        c.say(name, quiet=quiet)
     for source in report.loaded:
         skipped = (
             f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"

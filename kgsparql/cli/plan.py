@@ -13,6 +13,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rdf.terms import Term, printable
+from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,10 +143,12 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
 
 def _content(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        data = option_file(file)
     except OSError as error:
         hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
         raise InputError(f"{file}: {error.strerror}", hint=hint) from error
+    try:
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
 

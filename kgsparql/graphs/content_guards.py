@@ -7,8 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
@@ -16,12 +15,25 @@ import pyoxigraph as ox
 from kgsparql.errors import GraphLoadError, InputError, LimitError
 from kgsparql.graphs.decoding import LINE_FORMATS, ReadLimits, Tally, utf8
 from kgsparql.graphs.parse_errors import error_at
+from kgsparql.resources import option_file
 
 _DECLARED = re.compile(rb"(\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
 _HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
 _XML = re.compile(rb"\A\s*(<\?xml\s|<rdf:RDF\s)")
 _JSON = re.compile(rb"\A\s*[{\[]\s*[{\"]\s*[@\"\w]")
 _SNIFFED_BYTES = 4096
+_UNQUOTED = re.compile(
+    rb"""(?:[^<>#"'\\]+|\\.|#[^\r\n]*[\r\n]|<[^<>"\s]*>|>(?=[^>])"""
+    rb"""|"(?:[^"\\\r\n]++|\\.)++"|""(?=[^"])|\"{3}(?:[^"\\]++|\\.|"(?!""))*+\"{3}"""
+    rb"""|'(?:[^'\\\r\n]++|\\.)++'|''(?=[^'])|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3})*+""",
+    re.DOTALL,
+)
+"""What stands between the brackets of quoted triples; strings, IRIs and comments are tokens, as in the parser."""
+_NO_TOKEN = re.compile(
+    rb"""<[^<>"\s]*[<"\s]|"(?!"")(?:[^"\\\r\n]++|\\.)*+[\r\n]|'(?!'')(?:[^'\\\r\n]++|\\.)*+[\r\n]""", re.DOTALL
+)
+_LARGEST_CONTEXT = 16 << 20
+_LONGEST_TOKEN = 17 << 20
 
 
 def guarded(
@@ -37,7 +49,7 @@ def guarded(
 
     :raises GraphLoadError: with code ``E_FORMAT`` for content of another format, ``E_DTD`` for RDF/XML with a document
         type definition, ``E_ENCODING`` for bytes that are not text.
-    :raises LimitError: for elements nested too deep.
+    :raises LimitError: for elements or quoted triples nested too deep.
     """
     head, chunks = _with_head(chunks)
     is_xml = rdf_format == ox.RdfFormat.RDF_XML
@@ -45,7 +57,9 @@ def guarded(
         encoding = _declared_encoding(head, name)
     head, text = _with_head(utf8(chunks, name, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)
-    return _xml(text, name, limits) if is_xml else text
+    if is_xml:
+        return _xml(text, name, limits)
+    return text if rdf_format == ox.RdfFormat.JSON_LD else _shallow(text, rdf_format, name, limits)
 
 
 def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -134,14 +148,49 @@ def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str
         raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
 
 
+def _shallow(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limits: ReadLimits) -> Iterator[bytes]:
+    """Turtle and its kin, passed on after the depth of its quoted triples was checked: nothing else in it nests."""
+    in_lines = rdf_format.name in LINE_FORMATS
+    depth, line, rest, wanted = 0, 1, b"", 0
+    for chunk in chain(chunks, [b""]):
+        data, at, is_last = rest + chunk, 0, not chunk
+        if len(data) < wanted and not is_last:
+            rest = data
+            continue
+        if in_lines and not depth and b"<<" not in data:  # no token of theirs goes beyond its line
+            at = len(data)
+        while at < len(data):
+            at = cast("re.Match[bytes]", _UNQUOTED.match(data, at)).end()
+            bracket = data[at : at + 2]
+            if bracket == b"<<":
+                depth += 1
+            elif bracket == b">>":
+                depth = max(0, depth - 1)
+            elif not (is_last or _NO_TOKEN.match(data, at) or len(data) - at > _LONGEST_TOKEN):
+                break  # the rest of a token is in the next chunk
+            if depth > limits.quoted_depth:
+                line += data.count(b"\n", 0, at)
+                message = f"quoted triples nested deeper than {limits.quoted_depth:,}"
+                raise error_at(LimitError, name, line, at - data.rfind(b"\n", 0, at), message, hint="leave it out")
+            at += 2 if bracket in {b"<<", b">>"} else 1
+        line += data.count(b"\n", 0, at)
+        rest, wanted = data[at:], 2 * (len(data) - at)  # a long token is not scanned again for each chunk
+        if at:
+            yield data[:at]
+
+
 def read_context(path: str) -> Any:
     """The JSON-LD context in a file: the value of its ``@context``, else the whole file.
 
     :raises InputError: if the file cannot be read, or is not JSON.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        text = option_file(path, at_most=_LARGEST_CONTEXT)
+    except OSError as error:
+        raise InputError(f"cannot read the context {path}: {error.strerror}", hint="check the path") from error
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"cannot read the context {path}: {error}", hint="--context takes a JSON-LD context"
         ) from error

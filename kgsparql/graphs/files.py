@@ -19,10 +19,10 @@ from typing import BinaryIO, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.errors import GraphLoadError, InputError, OptionError
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs.content_guards import guarded, read_context, with_context
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.redaction import unreadable_url
 
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
@@ -49,6 +49,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 _STDIN = "-"
+_SHOWN = 5
 _MOST_COMPARED = 1_000
 """Files of a folder whose names are compared with that of a missing one."""
 
@@ -191,16 +192,15 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     path = Path(source)
     try:
         if path.is_dir():
-            inside = sorted(entry for entry in path.iterdir() if entry.is_file() and has_rdf_suffix(entry))
+            inside = sorted(e for e in path.iterdir() if has_rdf_suffix(e) and e.is_file() and e.name[0] != ".")
             for entry in inside:
                 if not entry.resolve().is_relative_to(path.resolve()):
                     raise InputError(
                         f"{entry}: a link that leads out of {name}", hint="name the file itself", path=name
                     )
             if not inside:
-                raise InputError(
-                    f"{name}: no RDF files in this directory", hint=f"looked for {_suffix_list()}", path=name
-                )
+                hint = left_out(path) or f"looked for {_suffix_list()}"
+                raise InputError(f"{name}: no RDF files in this directory", hint=hint, path=name)
             return [RdfFile(str(entry), entry) for entry in inside]
         if not path.exists():
             if name.startswith(("http://", "https://")):
@@ -221,6 +221,31 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
     return [RdfFile(name, path)]
+
+
+def left_out(directory: str | Path) -> str:
+    """A note on what is not read in a directory though it may hold RDF; empty for a file, or where all is read."""
+    path = Path(directory)
+    if not path.is_dir():
+        return ""
+    found = []
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir():
+            why = "a directory in it" if _has_rdf_files(entry) and entry.name[0] != "." else ""
+        else:
+            why = "a link to nothing" if not entry.exists() else "hidden" if entry.name[0] == "." else "not a file"
+            why = why if has_rdf_suffix(entry) and (entry.name[0] == "." or not entry.is_file()) else ""
+        if why:
+            found.append(f"{printable(entry.name, 80)} ({why})")
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return f"{printable(str(path), 200)}: not read: {', '.join(found[:_SHOWN])}{more}" if found else ""
+
+
+def _has_rdf_files(directory: Path) -> bool:
+    try:
+        return any(has_rdf_suffix(entry) for entry in islice(directory.iterdir(), _MOST_COMPARED))
+    except OSError:
+        return True  # it cannot be looked into
 
 
 def _similar_files(path: Path) -> list[str]:
@@ -276,7 +301,13 @@ def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InputError(f"{file.name}: {error.strerror or error}", hint="check the path", path=file.name) from error
     with raw:
-        yield raw
+        try:
+            yield raw
+        except OSError as error:  # of a disk that fails, or a file that is none to read
+            if isinstance(error, KgsparqlError):
+                raise
+            message = f"{file.name}: {error.strerror or error}"
+            raise InputError(message, hint="check the file and the disk", path=file.name) from error
 
 
 def standard_input() -> BinaryIO:

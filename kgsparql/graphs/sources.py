@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
@@ -117,7 +117,7 @@ def open_embedded(
     else:
         graph = graph_in_memory(files, options, name=name, progress=progress)
     if notes is not None:
-        for note in graph.notes:
+        for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
             notes(note)
         if next(graph.quads(), None) is None:
             notes(f"{graph.name}: no triples")

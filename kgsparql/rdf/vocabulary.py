@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -184,9 +184,9 @@ def is_statement(term: Term) -> bool:
 
 
 def is_mediator(term: Term) -> bool:
-    """Whether a term only connects others and has no name for a reader: a blank node, or a Wikibase statement.
+    """Whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement.
 
     >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
     (True, False)
     """
-    return isinstance(term, BlankNode) or is_statement(term)
+    return isinstance(term, BlankNode | Triple) or is_statement(term)

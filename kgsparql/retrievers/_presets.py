@@ -32,9 +32,8 @@ from pydantic import ConfigDict, StrictBool, StrictFloat, StrictInt, StrictStr, 
 from kgsparql import retrievers
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
+from kgsparql.resources import option_file
 from kgsparql.retrievers._loading import alternatives
-
-_LARGEST = 1_000_000  # bytes: a larger file is no preset, and is not read
 
 _TYPE_WORDS = {
     "string_type": "a text", "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false",
@@ -180,9 +179,7 @@ def is_tuple(hint: Any) -> bool:
 
 def _text_of(path: Path) -> str:
     try:
-        if path.is_file() and path.stat().st_size > _LARGEST:
-            raise InputError(f"{path}: too large for a preset", hint="kgsparql eval tune writes presets")
-        data = path.read_bytes()
+        data = option_file(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="--preset takes a file that eval tune wrote") from error
     try:

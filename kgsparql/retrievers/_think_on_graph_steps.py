@@ -20,7 +20,7 @@ from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, PropertyPath, Step, may_follow
-from kgsparql.rdf.terms import IRI, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
 from kgsparql.retrievers._walking import (
@@ -192,7 +192,7 @@ def expanded_offers(
 def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     """A path continued to each neighbour, and by two hops through each blank node to the terms behind it."""
     for hops in dict.fromkeys([*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]):
-        is_end = not (is_mediator(hops[-1].end) or isinstance(hops[-1].end, Triple))
+        is_end = not is_mediator(hops[-1].end)
         if is_end and (not path.hops or may_follow(path.hops[-1], hops[0])):
             yield Path(path.start, path.hops + hops)
 

@@ -34,6 +34,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term, iri, normalised
+from kgsparql.resources import option_file
 from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._listed_paths import (
     LikelyPath,
@@ -60,6 +61,7 @@ _SHORTLIST_FOR_EACH_KEPT = 4
 
 _LESS_KNOWN = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
 _HOUSEKEEPING = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
+_LARGEST_ALIASES = 64 << 20  # bytes
 _NEARLY = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
 
 
@@ -287,7 +289,7 @@ def _predicate_words(aliases: str | None) -> Mapping[Term, str]:
 @lru_cache(maxsize=8)
 def _words_of(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
     try:
-        lines = Path(aliases).read_text(encoding="utf-8").splitlines()
+        lines = option_file(aliases, at_most=_LARGEST_ALIASES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error

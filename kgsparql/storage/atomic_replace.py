@@ -6,6 +6,8 @@ import ctypes
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,9 +29,16 @@ def partial_path(target: Path) -> Path:
 
 def replace_text(file: Path, text: str) -> None:
     """Write a file in one step: who reads it sees the old text or the new one, whole."""
+    with replaced(file) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """A path to write to; the file there replaces ``file`` at the end, and is removed after an error."""
     partial = partial_path(file)
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        yield partial
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)

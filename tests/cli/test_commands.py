@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyoxigraph
@@ -426,3 +427,124 @@ def test_info_shows_no_control_characters_of_a_file_name(run: Run, tmp_path: Pat
     shown = run("info", "-k", tmp_path).stdout
     assert "PWNED" in shown
     assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
+
+
+def test_output_never_overwrites_what_is_read(run: Run, tmp_path: Path) -> None:
+    graph, store, folder, query = tmp_path / "g.ttl", tmp_path / "store", tmp_path / "folder", tmp_path / "q.rq"
+    graph.write_text("<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
+    query.write_text("SELECT * { ?s ?p ?o }", encoding="utf-8")
+    folder.mkdir()
+    for link in (tmp_path / "hard.ttl", folder / "hard.ttl"):
+        link.hardlink_to(graph)
+    (tmp_path / "soft.ttl").symlink_to(graph)
+    assert run("load", graph, "--store", store, "-q").exit_code == 0
+    asked = [
+        (graph, graph), (graph, tmp_path / "hard.ttl"), (graph, tmp_path / "soft.ttl"),
+        (graph, folder / ".." / "g.ttl"),
+        (folder, folder / "hard.ttl"), (folder, graph), (store, store / "CURRENT"), (store, store / "new.ttl"),
+        (graph, query),
+    ]  # fmt: skip
+    for kg, output in asked:
+        done = run("query", query, "-k", kg, "-o", output)
+        assert (done.exit_code, "would overwrite what is read" in done.stderr) == (2, True), (kg, output, done.stderr)
+    assert run("check", graph, "-o", graph).exit_code == 2
+    assert graph.read_text(encoding="utf-8").startswith("<http://e.org/a>")
+    assert run("query", query, "-k", folder, "-o", folder / "new.csv").exit_code == 0
+
+
+def test_a_file_stays_as_it_was_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    old, ask = tmp_path / "old.csv", tmp_path / "answers.jsonl"
+    for file in (old, ask):
+        file.write_text("old\n", encoding="utf-8")
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+    limited += "from kgsparql.__main__ import main; main()"  # as a disk that is full after 4,096 bytes
+
+    def kgsparql(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", limited, *map(str, arguments), "-k", str(NOBEL), "-q"]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+    done = kgsparql("query", "SELECT * { ?s ?p ?o }", "-o", old)
+    assert (done.returncode, "cannot write" in done.stderr) == (2, True), done.stderr
+    done = kgsparql("ask", "-", "--no-model", "--embedder", "none", "-o", ask, stdin="Who is Marie Curie?\n" * 3)
+    assert (done.returncode, "cannot write" in done.stderr) == (2, True), done.stderr
+    assert [file.read_text(encoding="utf-8") for file in (old, ask)] == ["old\n", "old\n"]
+    assert {file.name for file in tmp_path.iterdir()} == {"old.csv", "answers.jsonl"}
+
+
+def test_output_to_a_pipe_and_through_a_link(run: Run, tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("old", encoding="utf-8")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    assert run("query", "ASK {}", "-k", NOBEL, "-f", "json", "-o", link).exit_code == 0
+    assert link.is_symlink()
+    assert "true" in real.read_text(encoding="utf-8")
+    assert real.stat().st_mode & 0o777 == 0o640
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen([shutil.which("cat") or "/bin/cat", pipe], stdout=subprocess.PIPE, text=True)
+    assert run("query", "ASK {}", "-k", NOBEL, "-f", "json", "-o", pipe).exit_code == 0
+    assert "true" in reader.communicate(timeout=30)[0]
+
+
+def test_answers_that_were_written_stay_when_the_questions_are_stopped(tmp_path: Path) -> None:
+    from kgsparql.cli._common import write_lines
+
+    def results() -> Iterator[str]:
+        yield "first"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(results(), tmp_path / "answers")
+    assert (tmp_path / "answers").read_text(encoding="utf-8") == "first\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a system without /dev/zero")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "--plan", "{}"],
+        ["ask", "Who is Marie Curie?", "--no-model", "--preset", "{}"],
+        ["ask", "Who is Marie Curie?", "--no-model", "-r", "path_ranking", "-O", "aliases={}"],
+        ["query", "ASK {{}}", "--context", "{}"],
+        ["query", "{}/zero.rq"],
+    ],
+)
+def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: Path, command: list[str]) -> None:
+    endless = tmp_path / "zero.rq"
+    endless.symlink_to("/dev/zero")
+    done = run(*(part.format(tmp_path if "/" in part else endless) for part in command), "-k", NOBEL)
+    assert (done.exit_code, "zero.rq: larger than" in done.stderr) == (2, True), done.stderr
+
+
+def test_what_a_limit_cut_off_is_said_with_q_too(run: Run) -> None:
+    for query, form in (("SELECT ?s { ?s ?p ?o }", "csv"), ("CONSTRUCT WHERE { ?s ?p ?o }", "nt")):
+        done = run("query", query, "-k", NOBEL, "-q", "-f", form, "--max-rows", "2")
+        assert (done.exit_code, "cut: " in done.stderr) == (6, True), done.stderr
+        assert done.stdout
+    assert run("query", "SELECT ?s { ?s ?p ?o } LIMIT 2", "-k", NOBEL, "-q", "--max-rows", "2").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("closing", "exit_code", "says"),
+    [(">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, "")],
+)
+@pytest.mark.parametrize(
+    "command", ["query 'ASK {}' -f json", "ask 'Who is Marie Curie?' --no-model -q -f json", "info -q"]
+)
+def test_a_stream_that_is_closed_or_full(command: str, closing: str, exit_code: int, says: str) -> None:
+    line = f"{sys.executable} -m kgsparql {command} -k {NOBEL} {closing}"
+    bash = shutil.which("bash") or "/bin/bash"
+    done = subprocess.run([bash, "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == exit_code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) == (exit_code == 0)
+
+
+def test_an_error_says_what_is_wrong_after_a_long_name(run: Run) -> None:
+    done = run("info", "-k", "x" * 5_000 + ".nt")
+    assert "name too long [E_INPUT]" in done.stderr
+    assert len(done.stderr) < 1_000
+    done = run("query", "SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), '((')) }", "-k", NOBEL)
+    assert "hint: a bracket that stands for itself" in done.stderr

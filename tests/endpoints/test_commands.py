@@ -248,6 +248,7 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
     done = run("query", "SELECT ?s { ?s ?p ?o }", "-k", nobel_url, "--max-rows", "3", "-f", "tsv")
     assert done.stdout.count("\n") == 4
     assert "cut: solutions: at most 3" in done.stderr
+    assert done.exit_code == 6
     done = run("query", "CONSTRUCT WHERE { ?s ?p ?o }", "-k", nobel_url, "--max-rows", "3", "-f", "nt")
     assert done.stdout.count("\n") == 3
     done = run("query", "SELECT ?s {\n  ?s rdfs:label }", "-k", nobel_url)

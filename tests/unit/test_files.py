@@ -19,7 +19,8 @@ import pytest
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph
-from kgsparql.graphs.decoding import ReadLimits
+from kgsparql.graphs.content_guards import guarded
+from kgsparql.graphs.decoding import ReadLimits, Tally
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query
@@ -112,6 +113,30 @@ def test_a_directory_is_the_rdf_files_in_it(tmp_path: Path) -> None:
         str(tmp_path / "a.ttl.gz"),
         str(tmp_path / "b.nt"),
     }
+
+
+def test_what_is_not_read_in_a_directory_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TRIPLE)
+    (tmp_path / ".hidden.nt").write_bytes(TRIPLE)
+    (tmp_path / "dangling.nt").symlink_to("nowhere.nt")
+    os.mkfifo(tmp_path / "pipe.nt")
+    for name in ("sub", "pictures", ".git"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "sub" / "s.nt").write_bytes(TRIPLE)
+    notes: list[str] = []
+    graph = open_graph(tmp_path, notes=notes.append)
+    why = ".hidden.nt (hidden), dangling.nt (a link to nothing), pipe.nt (not a file), sub (a directory in it)"
+    assert (len(graph.store), notes) == (1, [f"{tmp_path}: not read: {why}"])
+    (tmp_path / "a.nt").unlink()
+    with pytest.raises(InputError, match="no RDF files") as caught:
+        open_graph(tmp_path)
+    assert "sub (a directory in it)" in caught.value.hint
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a system without /proc")
+def test_a_read_that_fails_is_an_error_of_the_file() -> None:
+    with pytest.raises(InputError, match="/proc/self/mem: Input/output error"):
+        open_graph("/proc/self/mem", format="nt")
 
 
 def named_graphs(graph: OxigraphGraph) -> list[str]:
@@ -306,6 +331,34 @@ def test_L20_rdf_xml_nested_without_end(load: Load) -> None:
     data = RDF + b"<rdf:Description><e:p>" * 25_000 + b"</e:p></rdf:Description>" * 25_000 + b"</rdf:RDF>"
     assert "nested deeper" in refused("E_LIMIT", load, "deep.rdf", data).message
     assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("suffix", ["nt", "nq", "ttl", "trig"])
+def test_L21_quoted_triples_nested_without_end(load: Load, suffix: str) -> None:
+    opening = b"<<( <http://e.org/a> <http://e.org/p>\t"  # 20,000 of them end the process
+    nested = opening * 20_000 + b"<http://e.org/c>" + b" )>>" * 20_000
+    error = refused("E_LIMIT", load, f"deep.{suffix}", b"\n<http://e.org/a> <http://e.org/p>\n" + nested + b" .")
+    assert f"deep.{suffix}:3:" in error.message
+    shallow = opening * 50 + b'"' + b"<<" * 200 + b'"' + b" )>>" * 50
+    assert len(list(load(f"shallow.{suffix}", b"<http://e.org/a> <http://e.org/p> " + shallow + b" .").store)) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
+def test_brackets_in_strings_iris_and_comments_are_none(size: int) -> None:
+    fine = (
+        b'e:a e:b "<<<<", "", \'\', """ "" << " \'\'\' """, \'\'\' << \'\'\' . # <<\r'
+        b'e:it\\\'s e:b "a\\"<<" , <#x> , <> .\n'
+        b'<<e:a e:b <http://x/>>> e:c "<<" . e:a e:b <<( e:a e:b "x" )>>, "not closed << \n'
+    )
+    limits = ReadLimits(quoted_depth=2)
+
+    def passed(data: bytes) -> bytes:
+        chunks = (data[i : i + size] for i in range(0, len(data), size))
+        return b"".join(guarded(chunks, ox.RdfFormat.TURTLE, "x", Tally(), encoding=None, limits=limits))
+
+    assert passed(fine) == fine
+    with pytest.raises(LimitError, match="deeper than 2"):
+        passed(fine + b'e:a e:b <<( e:a # >> " \r e:b <<( e:a e:b <<( e:a e:b 1 )>> )>> )>> .')
 
 
 @pytest.mark.parametrize(

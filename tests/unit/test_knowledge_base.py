@@ -251,3 +251,19 @@ def test_a_last_name_is_taken_for_the_best_connected_and_said(
     assert [link.label for link in answer.linked] == [label]
     (note,) = [note for note in answer.notes if f"was taken to mean {label}" in note]
     assert ("to take another, add -e " in note) == bool(answer.linked[0].candidates)
+
+
+@pytest.mark.parametrize(
+    "retriever", ["path_ranking", "think_on_graph", "mindmap", "entity", "struct_gpt", "query_plan"]
+)
+def test_a_quoted_triple_is_no_end_of_a_way(tmp_path: Path, retriever: str) -> None:
+    file = tmp_path / "quoted.ttl"
+    file.write_text(
+        """@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        e:alpha rdfs:label "Alpha" ; e:says <<( e:beta e:near e:gamma )>> ; e:near e:beta . e:beta rdfs:label "Beta" .
+        """,
+        encoding="utf-8",
+    )
+    knowledge = kgsparql.open(file, embedder="none")
+    assert "Beta" in knowledge.ask("What is near Alpha?", retriever=retriever).text
+    assert knowledge.ask("What does Alpha say?", retriever=retriever).error is None

@@ -33,6 +33,7 @@ from kgsparql.errors import (
     QueryTimeoutError,
 )
 from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.loading import load_store
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple
 
@@ -342,6 +343,34 @@ def test_target_several_files(tmp_path: Path) -> None:
     assert all(done <= total for _, done, total in progress)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"1.ttl": "<{0}a> <{0}p> 10 .", "2.ttl": "<{0}a> <{0}p> 10 . <{0}b> <{0}p> 1 ."}, id="two files"),
+        pytest.param({"t.trig": "<{0}a> <{0}p> 10 . <{0}g> {{ <{0}a> <{0}p> 10 . <{0}b> <{0}p> 1 }}"}, id="one TriG"),
+    ],
+)
+def test_a_triple_in_several_graphs_counts_once(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text.format(EX), encoding="utf-8")
+    with QueryWorker([tmp_path / name for name in files]) as worker:
+        found = worker.run(check("SELECT (SUM(?o) AS ?sum) (COUNT(*) AS ?n) { ?s ?p ?o }")).solutions[0]
+        in_graphs = worker.run(check(f"SELECT ?g {{ GRAPH ?g {{ <{EX}a> ?p ?o }} }}"))
+    assert found == {"sum": Literal(11), "n": Literal(2)}
+    assert len(in_graphs) == len(files), "the named graphs are no more"
+
+
+def test_a_store_of_several_graphs_says_that_a_triple_may_count_twice(tmp_path: Path) -> None:
+    file, directory, notes = tmp_path / "t.trig", tmp_path / "store", list[str]()
+    file.write_text(f"<{EX}a> <{EX}p> 1 . <{EX}g> {{ <{EX}a> <{EX}p> 1 }}", encoding="utf-8")
+    load_store(file, directory)
+    with QueryWorker(directory, notes=notes.append) as worker:
+        worker.run(check("SELECT DISTINCT ?o { ?s ?p ?o }"))
+        assert notes == []
+        worker.run(COUNT)
+    assert "counts once for each" in notes[0]
+
+
 def test_target_a_store_on_disk_is_opened_to_be_read(tmp_path: Path) -> None:
     from kgsparql.graphs import load_store
 
@@ -488,3 +517,11 @@ def test_a_long_value_is_shortened_in_the_table_only() -> None:
     result = _select('"' + "x" * 5000 + '"\t1')
     assert all(len(line) < 120 for line in serialise(result, "table").decode().splitlines())
     assert len(serialise(result, "csv")) > 5000
+
+
+def test_JSON_LD_has_no_quoted_triples() -> None:
+    triple = f"<{EX}a> <{EX}p> <<( <{EX}a> <{EX}p> 1 )>> ."
+    result = QueryResult("CONSTRUCT", triple.replace("1 )", '"1" )').encode(), 1)
+    with pytest.raises(OptionError, match="JSON-LD cannot write a quoted triple"):
+        serialise(result, "jsonld")
+    assert b"<<(" in serialise(result, "ttl")

@@ -107,6 +107,8 @@ def test_answers_that_the_text_does_not_name_are_listed() -> None:
     whole = replace(made, evidence=Evidence([item(0, ends=12)]))
     assert section(whole, "Answers")[-1] == "… 2 more: the query of P1 finds them all"
     page = render(whole, "md")
+    cut = replace(whole, evidence=Evidence([replace(item(0, ends=12), cuts=(Cut("ends", 12),))]))
+    assert section(cut, "Answers")[-1] == "… at least 2 more: the query of P1 finds them all"
     assert "10. Friend 9 \\[P1\\]\n\n… 2 more: the query of P1 finds them all" in page
     assert "11. " not in page
 

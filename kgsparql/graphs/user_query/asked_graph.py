@@ -33,7 +33,7 @@ class GraphQueries:
         self._note = note
         self._kept: QueryWorker | None = None
         if isinstance(graph, OxigraphGraph) and graph.is_as_loaded:
-            self._kept = QueryWorker(graph.directory or graph.store)
+            self._kept = QueryWorker(graph.directory or graph.store, notes=note)
             weakref.finalize(self, self._kept.close)
 
     def run(self, text: str, *, timeout_s: float, max_rows: int, cancel: threading.Event | None = None) -> QueryResult:

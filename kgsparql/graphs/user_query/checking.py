@@ -239,7 +239,8 @@ def _refuse_pattern(token: SparqlToken, text: str, limits: QueryLimits) -> None:
     try:
         found = _expanded_size(pattern)
     except ValueError as error:
-        raise syntax_error(f"the regular expression has {error}", text, token.start) from error
+        hint = r"a bracket that stands for itself is written \\( in SPARQL"
+        raise syntax_error(f"the regular expression has {error}", text, token.start, hint=hint) from error
     if found > limits.regex:
         raise LimitError(
             f"line {place(text, token.start)}: the regular expression stands for {found:,} characters, at most "

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph as ox
 
@@ -18,6 +18,11 @@ from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryErro
 from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.user_query.results import BoundedLines, write_lines
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal
+
+if TYPE_CHECKING:
+    from kgsparql.graphs import OxigraphGraph
 
 
 def main() -> None:
@@ -31,27 +36,32 @@ def main() -> None:
     queries = frames_from_parent(requests)
     target, content = first
     try:
-        store = _store_of(target, content, replies)
+        graph = _graph_of(target, content, replies)
+        is_on_disk, may_repeat = graph.directory is not None, graph.may_repeat_triples
+        if may_repeat and not is_on_disk and (may_repeat := _repeats(graph)):
+            _merge_into_default_graph(graph.store)
     except (KgsparqlError, OSError, SyntaxError, ValueError, RuntimeError, MemoryError) as error:
         ours = error if isinstance(error, KgsparqlError) else GraphLoadError(f"the graph cannot be loaded: {error}")
         write_frame(replies, _error(ours))
         os._exit(0)
     del first, content  # as large as the graph
     _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ()))
-    write_frame(replies, {"ready": True})
+    write_frame(replies, {"ready": True, "may_repeat": may_repeat and is_on_disk})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    is_union = is_on_disk or not may_repeat
     name = ", ".join(target["sources"] or ())
     while True:
-        write_frame(replies, *_reply(store, queries.get()[0], name))
+        write_frame(replies, *_reply(graph.store, queries.get()[0], name, is_union=is_union))
 
 
-def _store_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> ox.Store:
-    """The store that the sources name, or one with their quads; without sources one with the content, N-Quads."""
+def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> OxigraphGraph:
+    """The graph that the sources name, or one with their quads; without sources one with the content, N-Quads."""
+    from kgsparql.graphs import OxigraphGraph, open_embedded
+
     if target["sources"] is None:
         store = ox.Store()
         store.bulk_extend(ox.parse(content, ox.RdfFormat.N_QUADS))  # blank nodes keep their names
-        return store
-    from kgsparql.graphs import open_embedded
+        return OxigraphGraph(store, name="", fingerprint="")
 
     def report(phase: str, done: int, total: int) -> None:
         write_frame(replies, {"progress": [phase, done, total]})
@@ -59,7 +69,19 @@ def _store_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> ox.S
     def note(text: str) -> None:
         write_frame(replies, {"note": text})
 
-    return open_embedded(target["sources"], progress=throttled(report), notes=note, **target["options"]).store
+    return open_embedded(target["sources"], progress=throttled(report), notes=note, **target["options"])
+
+
+def _repeats(graph: OxigraphGraph) -> bool:
+    """Whether a triple is in two graphs: Oxigraph's union of these has it twice, and sums and counts would be wrong."""
+    repeated = graph.select(Query.load("repeated")).solutions[0]["count"] == Literal(1)
+    quads = graph.store.quads_for_pattern(None, None, None, ox.DefaultGraph())
+    return repeated or any(len(graph.sources_of(quad.triple)) > 1 for quad in quads)
+
+
+def _merge_into_default_graph(store: ox.Store) -> None:
+    """Put every triple into the default graph, which queries then see instead of the union; the named graphs stay."""
+    store.bulk_extend(ox.Quad(*quad.triple) for quad in store if not isinstance(quad.graph_name, ox.DefaultGraph))
 
 
 def _confine(memory_bytes: int, *, in_memory: bool) -> None:
@@ -99,11 +121,11 @@ def _error(error: KgsparqlError) -> dict[str, Any]:
     return {"error": error.to_record()}
 
 
-def _reply(store: ox.Store, query: dict[str, Any], name: str) -> tuple[dict[str, Any], bytes]:
+def _reply(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool) -> tuple[dict[str, Any], bytes]:
     """The header and the bytes of a result, or the header of an error."""
     started = time.monotonic()
     try:
-        results = store.query(query["text"], use_default_graph_as_union=True)
+        results = store.query(query["text"], use_default_graph_as_union=is_union)
         if isinstance(results, ox.QueryBoolean):
             rows, complete, content = 1, True, b"true" if results else b"false"
         else:

@@ -193,6 +193,8 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         return _table(result, known).encode()
     if format in _GRAPHS:
         used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
+        if format == "jsonld" and any(isinstance(triple.object, Triple) for triple in result.triples):
+            raise OptionError("JSON-LD cannot write a quoted triple", hint="another format: ttl, nt")
         written = ox.serialize(result.triples, format=_GRAPHS[format], prefixes=used) or b""
         if format == "rdf":
             _refuse_no_xml(written)

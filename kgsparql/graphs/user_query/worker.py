@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import signal
 import subprocess
 import tempfile
@@ -40,6 +41,7 @@ Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 _POLL_S = 0.1
+_NO_MATTER = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 _Frame: TypeAlias = tuple[dict[str, Any], bytes]
 
 
@@ -51,7 +53,7 @@ class QueryWorker:
     :param options: keyword options of ``open_graph`` (``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``).
     :param memory_bytes: what queries may take beside what the graph takes; only Linux enforces it.
     :param progress: called with phase, done and total while the worker loads files; loading is no part of any deadline.
-    :param notes: called with one line for each thing about the loading that the user may want to know.
+    :param notes: called with one line for each thing about the loading or a result that the user may want to know.
     :raises OptionError: for standard input, which the worker cannot read.
 
     The worker makes no connections: :func:`check` stops SERVICE. Over a graph held in memory it could not either, on
@@ -82,6 +84,7 @@ class QueryWorker:
         self._reader = threading.Thread()
         self._complaints: BinaryIO | None = None
         self._busy = threading.Lock()
+        self._may_repeat = False
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +124,9 @@ class QueryWorker:
         max_bytes: int = 2**28,
         cancel: threading.Event | None = None,
     ) -> QueryResult:
-        """Run one query over the union of all graphs. Several threads take turns.
+        """Run one query over all graphs as one. Several threads take turns.
+
+        One that is in several graphs of a store on disk is a solution for each: ``notes`` says so where it matters.
 
         :param timeout_s: from the moment the worker has the query; it is killed then.
         :param max_rows: solutions or triples that are kept; ``complete`` is ``False`` when there were more.
@@ -146,6 +151,13 @@ class QueryWorker:
             if not isinstance(error, QueryTimeoutError):
                 self._check_stores()  # what is read from a damaged one may take any memory
             raise
+        if (
+            self._may_repeat
+            and self._notes is not None
+            and query.form == "SELECT"
+            and not _NO_MATTER.search(query.text)
+        ):
+            self._notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
     def _check_stores(self) -> None:
@@ -171,6 +183,7 @@ class QueryWorker:
         if "error" in header:
             self.close()
             raise _reported(header["error"])
+        self._may_repeat = header["may_repeat"]
 
     def _send(self, header: dict[str, Any], content: bytes = b"") -> None:
         try:
