@@ -90,6 +90,15 @@ def is_word(secret: str) -> bool:
     return secret.isdecimal() or (secret.isalpha() and is_spelt_so and len(secret) <= _LONGEST_WORD)
 
 
+def shown_source(text: str) -> str:
+    """What may be shown of a source that could not be opened: all of a path, less of what is, or was to be, a URL.
+
+    >>> shown_source("data/a.ttl"), shown_source("me:pass@host/sparql"), shown_source("htps:///me:pass@host/")
+    ('data/a.ttl', '***@host/sparql', '***@host/')
+    """
+    return unreadable_url(text) if "://" in text or ":" in text.rpartition("@")[0] else text
+
+
 def unreadable_url(text: str) -> str:
     r"""What may be shown of a text that is not a valid URL: the part between the last ``@`` and the first ``?``.
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import unanswered_json
 from kgsparql.answering.rendering.answer_rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
+from kgsparql.cli._common import as_ours
 from kgsparql.cli._stderr import show_error
 from kgsparql.errors import CancelledError, DataError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable
@@ -132,11 +133,13 @@ class Batch:
 
     :param ask: answers a question.
     :param code_of: the exit code of an answer.
+    :param debug: show where each error came from.
     """
 
     ask: Callable[[str], Answer]
     code_of: Callable[[Answer], int]
     output: BatchOutput
+    debug: bool = False
     codes: set[int] = field(default_factory=set)
     is_empty: bool = True
 
@@ -154,17 +157,18 @@ class Batch:
     def _result(self, line: AskedLine) -> str:
         if not line.question and line.error is None:
             return self.output.unanswered(line, None)
-        try:
-            if line.error is not None:
-                raise line.error
-            answer = self.ask(line.question)
-            self.codes.add(self.code_of(answer))
-            return self.output.answered(line, answer)  # which may have no form as a nanopublication
-        except KgsparqlError as error:
-            if isinstance(error, CancelledError):
+        error = line.error
+        if error is None:
+            try:
+                answer = self.ask(line.question)
+                self.codes.add(self.code_of(answer))
+                return self.output.answered(line, answer)  # which may have no form as a nanopublication
+            except CancelledError:
                 raise
-            self.codes.add(error.exit_code)
-            return self.output.unanswered(line, error)
+            except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
+                error = as_ours(raised, debug=self.debug)
+        self.codes.add(error.exit_code)
+        return self.output.unanswered(line, error)
 
     def exit_code(self, *, all_answered: bool) -> int:
         """The worst of 1, 5 and 6; else 3 if no question was answered, or, if all must be, some was not; else 0."""

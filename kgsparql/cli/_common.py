@@ -23,6 +23,7 @@ from kgsparql.cli._configuration import configuration
 from kgsparql.cli._stderr import Progress, say, show_error
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
+from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
     from kgsparql.rdf.paths import Directions
@@ -131,13 +132,6 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
             sys.stdout.flush()
-        except KgsparqlError as error:
-            if kwargs.get("debug"):
-                traceback.print_exc()
-            show_error(error)
-            if kwargs.get("form") in {"json", "jsonl"}:
-                _write_error(error, question=cast("str | None", kwargs.get("question")))
-            raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             say("interrupted")
             raise typer.Exit(130) from error
@@ -146,12 +140,12 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(0) from error
         except typer.Exit:
             raise
-        except Exception as error:
-            if kwargs.get("debug"):
-                raise
-            kind = type(error).__name__
-            show_error(KgsparqlError(f"{kind}: {error}", hint="a bug in kgsparql; --debug shows where"))
-            raise typer.Exit(KgsparqlError.exit_code) from error
+        except Exception as raised:
+            ours = as_ours(raised, debug=bool(kwargs.get("debug")))
+            show_error(ours)
+            if kwargs.get("form") in {"json", "jsonl"}:
+                _write_error(ours, question=cast("str | None", kwargs.get("question")))
+            raise typer.Exit(ours.exit_code) from raised
 
     return run
 
@@ -159,6 +153,15 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
 def _forget_stdout() -> None:
     """Let Python flush to nowhere at its end what could not be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
+    """The error, or the bug in kgsparql that it is a sign of; ``debug`` shows where it came from."""
+    if debug:
+        say(redacted("".join(traceback.format_exception(error)).rstrip()))
+    if isinstance(error, KgsparqlError):
+        return error
+    return KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql; --debug shows where")
 
 
 def _write_error(error: KgsparqlError, *, question: str | None) -> None:

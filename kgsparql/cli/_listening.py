@@ -35,6 +35,11 @@ def token_for(host: str) -> str:
     return given or ("" if host in _LOOPBACK else secrets.token_urlsafe(24))
 
 
+def shown_token(token: str) -> str:
+    """What is printed for a token: itself if it was made, since nobody knows it; else the variable that holds it."""
+    return f"${TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else token
+
+
 def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
     """The sites that ``--cors`` names, as browsers write them.
 
@@ -86,13 +91,16 @@ def serve_app(app: ASGIApp, listening: socket.socket) -> None:
 
     import uvicorn
 
+    from kgsparql.serving.connections import PunctualConnection
+
     settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, limit_concurrency=_CONNECTIONS,
-        timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=32_768,
+        app, http=PunctualConnection, ws="none", log_level="warning", access_log=False, server_header=False,
+        limit_concurrency=_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=32_768,
     )  # fmt: skip
     sys.setswitchinterval(_SWITCH_S)
     server = uvicorn.Server(settings)
-    # After a second Ctrl-C what is cancelled is no error of anybody's.
-    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.force_exit)
+    # After Ctrl-C what is cancelled is no error of anybody's.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
     with suppress(KeyboardInterrupt):  # how a server is stopped
         server.run(sockets=[listening])

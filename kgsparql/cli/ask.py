@@ -206,7 +206,7 @@ def ask(
             without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
             if question == "-":
                 graph.say(without)
-                _answer_lines(knowledge, asking, how, form, rendered)
+                _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
                 return
             with logged(how.log, question) as log:
                 answer = log(knowledge.answer(question, how.with_meanings(asking, question, knowledge)))
@@ -234,15 +234,16 @@ def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
 
 
 def _answer_lines(
-    knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str]
-) -> None:
+    knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str],
+    *, debug: bool,
+) -> None:  # fmt: skip
     from kgsparql.cli._batch import Batch, BatchOutput, asked_lines
 
     def answered(question: str) -> Answer:
         with logged(how.log, question) as log:
             return log(knowledge.answer(question, asking))
 
-    batch = Batch(answered, _exit_code, BatchOutput(form, rendered))
+    batch = Batch(answered, _exit_code, BatchOutput(form, rendered), debug=debug)
     c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
     if batch.is_empty:
         raise NotFoundError(

@@ -22,8 +22,10 @@ from kgsparql.cli._configuration import (
     user_file,
 )
 from kgsparql.cli._plain_values import PlainCommand
+from kgsparql.errors import InputError
+from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import redacted
+from kgsparql.redaction import redacted, shown_source, unreadable_url
 
 config = typer.Typer(
     no_args_is_help=True,
@@ -131,7 +133,14 @@ def _redacted(key: str, value: Any) -> Any:
         return {name: _redacted(name, own) for name, own in value.items()}
     if isinstance(value, list):
         return [_redacted(key, one) for one in value]
-    return redacted(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if is_address(value):
+        try:
+            Address.parse(value)
+        except InputError:  # it cannot be said where a password ends
+            return unreadable_url(value)
+    return redacted(value if is_address(value) else shown_source(value))
 
 
 def _text(one: ShownSetting) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, serve_app, token_for
+from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, serve_app, shown_token, token_for
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
@@ -89,6 +88,6 @@ def _serve_http(toolbox: Toolbox, listening: socket.socket, host: str, token: st
 
     port = listening.getsockname()[1]
     c.write(f"{address_of(host, port)}/mcp", None)
-    if token and TOKEN_VARIABLE not in os.environ:
-        c.say(f"every request needs: Authorization: Bearer {token}")
+    if token:
+        c.say(f"every request needs: Authorization: Bearer {shown_token(token)}")
     serve_app(http_app(toolbox, host=host, port=port, token=token), listening)

@@ -11,7 +11,15 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, origins_of, serve_app, token_for
+from kgsparql.cli._listening import (
+    TOKEN_VARIABLE,
+    address_of,
+    listening_at,
+    origins_of,
+    serve_app,
+    shown_token,
+    token_for,
+)
 from kgsparql.cli._logging import LogOption
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
@@ -112,7 +120,7 @@ def serve(
         )  # fmt: skip
         graph.say("" if opened_model or model.no_model else HOW_TO_ADD)
         graph.say("" if knowledge else "no graph: only kept runs are shown; name one with -k data.ttl")
-        c.write(address_of(page.host, page.port) + (f"/?token={page.token}" if page.token else "/"), None)
+        c.write(address_of(page.host, page.port) + (f"/?token={shown_token(token)}" if token else "/"), None)
         serve_app(make_app(page), listening)
 
 
@@ -135,7 +143,7 @@ def _serve_sparql(
         guard = Middleware(Guard, host=host, port=bound, token=token, origins=origins)
         c.write(address_of(host, bound) + "/sparql", None)
         if token:
-            c.say(f"clients send the header Authorization: Bearer {token}")
+            c.say(f"clients send the header Authorization: Bearer {shown_token(token)}")
         serve_app(sparql_only_app(queries, middleware=[guard]), listening)
 
 

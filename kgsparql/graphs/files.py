@@ -23,7 +23,7 @@ from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionErr
 from kgsparql.graphs.content_guards import guarded, read_context, with_context
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.redaction import unreadable_url
+from kgsparql.redaction import shown_source, unreadable_url
 
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
 """The URL of an endpoint without its scheme."""
@@ -190,6 +190,7 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     if name == _STDIN:
         return [RdfFile(name, None)]
     path = Path(source)
+    shown = shown_source(name)  # a mistyped URL may hold a password
     try:
         if path.is_dir():
             inside = sorted(e for e in path.iterdir() if has_rdf_suffix(e) and e.is_file() and e.name[0] != ".")
@@ -205,21 +206,21 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
         if not path.exists():
             if name.startswith(("http://", "https://")):
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
-                raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
+                raise InputError(f"{shown}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
             near = [] if separator else _similar_files(path)
             hint = f"did you mean {near[0]}?" if near else f"check the path{more_hint}"
-            if separator:
+            if separator and "@" not in scheme:
                 hint = f"an unknown scheme: {scheme}; an endpoint has http or https"
-            if _HOST.match(name):
-                hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{name}')}"
-            raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
+            if _HOST.match(shown.removeprefix("***@")):
+                hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{shown}')}"
+            raise InputError(f"{shown}: no such file or directory", hint=hint, path=shown)
         if not path.is_file():
             raise InputError(
                 f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name
             )
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
+        raise InputError(f"{shown}: {error.strerror}", hint="check the path", path=shown) from error
     return [RdfFile(name, path)]
 
 

@@ -39,7 +39,7 @@ def write_triples(recording: Recording, path: Path) -> None:
     named = {quad.triple for quad in quads if isinstance(quad.graph_name, IRI)}
     kept = (quad for quad in quads if isinstance(quad.graph_name, IRI) or quad.triple not in named)
     try:
-        replace_text(path, "".join(f"{line} .\n" for line in sorted(map(str, kept))))
+        replace_text(path, "".join(f"{line} .\n" for line in sorted(map(str, kept))), mode=0o600)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}", path=str(path)) from error
 

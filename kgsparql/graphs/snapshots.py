@@ -184,11 +184,11 @@ class Snapshot:
         }
         path = self.directory / _MANIFEST
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.directory.mkdir(0o700, parents=True, exist_ok=True)
             with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
                 self._runs = [*self._read_runs(), run]
                 text = json.dumps(with_digest({"format": _FORMAT, "runs": self._runs}), ensure_ascii=False, indent=1)
-                replace_text(path, f"{text}\n")
+                replace_text(path, f"{text}\n", mode=0o600)
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be written: {error.strerror}", hint="name a directory you may write to", path=str(path)

@@ -17,14 +17,14 @@ from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kgsparql.answering.answer_json import error_json, unanswered_json
 from kgsparql.answering.drawing.drawing import MOST_WHOLE, drawing_of
-from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, NotFoundError
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError
 from kgsparql.rdf.terms import printable
 from kgsparql.serving.graph_facts import graph_facts
 from kgsparql.serving.guards import Guard
@@ -144,7 +144,7 @@ class _Handlers:
             routes=routes,
             middleware=[guard],
             lifespan=self._lifespan,
-            exception_handlers={KgsparqlError: _told, ClientDisconnect: _too_large},
+            exception_handlers={KgsparqlError: _told},
         )
 
     @asynccontextmanager
@@ -326,9 +326,3 @@ async def _told(_: Request, error: Exception) -> Response:
     assert isinstance(error, KgsparqlError)  # noqa: S101 - registered for nothing else
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
     return JSONResponse({"error": error_json(error)}, status_code=status)
-
-
-async def _too_large(_: Request, __: Exception) -> Response:
-    """A body that went on beyond the limit; whoever just left does not read this."""
-    error = LimitError("the request is too large", hint="send less")
-    return JSONResponse({"error": error_json(error)}, status_code=413)

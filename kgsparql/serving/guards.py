@@ -86,7 +86,14 @@ class Guard:
         if self._token and given:
             await _reply_with_cookie(send, scope["path"], self._token)
             return
-        await self._app(scope, _bounded(receive, _most_bytes(scope["path"])), send)
+        if scope["path"] == SPARQL_PATH:  # which bounds what it reads itself
+            await self._app(scope, receive, send)
+            return
+        body = await _whole_body(receive)
+        if body is not None and len(body) <= MOST_BODY_BYTES:
+            await self._app(scope, _first({"type": "http.request", "body": body, "more_body": False}, receive), send)
+        elif body is not None:
+            await _reply(send, *_too_large(MOST_BODY_BYTES))
 
     def _cross_origin_headers(self, path: str, headers: Mapping[str, str]) -> dict[str, str]:
         """What lets a page of another site read the reply; empty where it may not."""
@@ -103,15 +110,12 @@ class Guard:
         changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
         if not is_other_site and origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
             return 403, "a page of another site may not ask here", "open the page of this server"
-        if (
-            not is_other_site
-            and changes
-            and headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
-        ):
+        is_ours = is_other_site or headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+        if not is_ours and (changes or scope["path"] == SPARQL_PATH):  # an image's address may be a query
             return 403, "a page of another site may not ask here", "open the page of this server"
         length, most = headers.get("content-length", "0"), _most_bytes(scope["path"])
         if not length.isdecimal() or int(length) > most:
-            return 413, f"the request is larger than {most:,} bytes", "send less"
+            return _too_large(most)
         is_open = scope["path"] == "/healthz" or (is_other_site and scope["method"] == "OPTIONS")
         if self._token and not is_open and not self._has_token(scope, headers):
             return 401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
@@ -139,17 +143,31 @@ def _most_bytes(path: str) -> int:
     return MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """The same, ended after as many bytes as a body may have: one without a length may be endless."""
-    seen = 0
+def _too_large(most: int) -> tuple[int, str, str]:
+    return 413, f"the request is larger than {most:,} bytes", "send less"
 
-    async def bounded() -> Message:
-        nonlocal seen
+
+async def _whole_body(receive: Receive) -> bytes | None:
+    """The body, or more of it than a body may have; ``None`` if the client went away before its end."""
+    body = b""
+    while len(body) <= MOST_BODY_BYTES:
         message = await receive()
-        seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > most else message
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return body
 
-    return bounded
+
+def _first(message: Message, receive: Receive) -> Receive:
+    """What gives this message, and then what comes."""
+    messages = [message]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
 
 
 def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:

@@ -27,9 +27,13 @@ def partial_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
 
 
-def replace_text(file: Path, text: str) -> None:
-    """Write a file in one step: who reads it sees the old text or the new one, whole."""
+def replace_text(file: Path, text: str, *, mode: int = 0o666) -> None:
+    """Write a file in one step: who reads it sees the old text or the new one, whole.
+
+    :param mode: who may read it; ``0o600`` is its owner.
+    """
     with replaced(file) as partial:
+        partial.touch(mode)
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 

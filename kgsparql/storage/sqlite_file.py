@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -140,6 +140,9 @@ class SqliteFile:
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # of which SQLite will say more
+                # Only its owner reads it: it may hold replies. SQLite gives its log the same mode.
+                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
         address = self.path.absolute().as_uri()
         try:
             return self._checked_connection(f"{address}?mode={'rwc' if create else 'rw'}")

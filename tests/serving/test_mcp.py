@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -20,7 +22,10 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from starlette.testclient import TestClient
 
+import kgsparql
+from kgsparql.serving.mcp import http_app
 from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer, Slow
 
@@ -207,6 +212,38 @@ async def test_over_http(own_cache: Path) -> None:
         assert (host.status_code, origin.status_code) == (421, 403)
 
 
+def test_over_http_the_sessions_of_clients_that_never_end_theirs_are_bounded(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.serving.mcp.MOST_SESSIONS", 2)
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    headers = {"Accept": "application/json, text/event-stream"}
+    served = http_app(kgsparql.tools(kgsparql.open(NOBEL, embedder="none")), host="127.0.0.1", port=8000)
+    with TestClient(served, base_url="http://127.0.0.1:8000", headers=headers) as newcomer:
+        replies = [newcomer.post("/mcp", json=begin) for _ in range(3)]
+        assert [reply.status_code for reply in replies] == [200, 200, 503]
+        newcomer.delete("/mcp", headers={"Mcp-Session-Id": replies[0].headers["mcp-session-id"]})
+        assert newcomer.post("/mcp", json=begin).status_code == 200
+
+
+def test_over_http_a_body_without_an_end_is_no_error_of_the_server(
+    own_cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with http_server(own_cache) as url:
+        where = urlsplit(url)
+        head = f"POST /mcp HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
+        head += "Accept: application/json, text/event-stream\r\n"
+        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
+            sock.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
+        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
+            sock.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + b"10000\r\n" + b"x" * 65_536)
+            for _ in range(5):
+                sock.sendall(b"\r\n10000\r\n" + b"x" * 65_536)
+            assert sock.recv(1000).startswith(b"HTTP/1.1 413")
+    assert "Traceback" not in capfd.readouterr().err
+
+
 async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Path) -> None:
     with (
         ModelServer([Slow(60)] * 5) as server,
@@ -223,9 +260,31 @@ async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Pa
         assert len(server.requests) == 1, "a question that goes on would have asked the model again"
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_over_http_a_client_that_cancels_stops_the_question(tmp_path: Path, mode: Any) -> None:
+    with (
+        ModelServer([Slow(60)] * 5) as server,
+        http_server(tmp_path, "-r", "mindmap", "-m", "any", "--base-url", server.url) as url,
+    ):
+        async with Client(url, mode=mode) as client, anyio.create_task_group() as group:
+            with anyio.CancelScope() as scope:
+
+                async def cancel_later() -> None:
+                    while not server.requests:
+                        await anyio.sleep(0.05)
+                    scope.cancel()
+
+                group.start_soon(cancel_later)
+                await client.call_tool("ask", BORN)
+            with anyio.fail_after(20):
+                while not server.hang_ups:
+                    await anyio.sleep(0.05)
+
+
 async def test_another_address_needs_a_token(own_cache: Path) -> None:
     token = "-".join(["a", "token", "of", "the", "test"])
     with http_server(own_cache, "--host", ANY_ADDRESS, token=token) as shown:
+        assert token not in shown
         url = shown.replace(ANY_ADDRESS, "127.0.0.1")
         async with httpx2.AsyncClient() as nobody:
             for given in ({}, {"Authorization": "Bearer no"}):

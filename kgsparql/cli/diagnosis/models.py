@@ -24,7 +24,7 @@ from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.reply_parsing.cleaning import json_value
 from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.redaction import KEY_VARIABLE, shown_source
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
@@ -177,7 +177,7 @@ def _embedder(spec: str, timeout_s: float, note: Callable[[str], None], *, is_qu
     local = find_model(DEFAULT_MODEL if spec == "auto" else spec)
     if local is None:
         hint = "the first use downloads it from the hub; or name a directory that holds a model"
-        return Check("embedder", "absent", f"{printable(spec, 100)} is not on this machine", hint)
+        return Check("embedder", "absent", f"{printable(shown_source(spec), 100)} is not on this machine", hint)
     return _embedder_found(embedder, f"{local.name} from {local.directory}", note, is_quick=is_quick)
 
 

@@ -9,7 +9,7 @@ from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, fi
 from kgsparql.models.embedders.onnx import OnnxEmbedder, has_onnx
 from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
-from kgsparql.redaction import unreadable_url
+from kgsparql.redaction import shown_source, unreadable_url
 from kgsparql.storage.recording import Recording
 
 
@@ -40,6 +40,8 @@ def open_embedder(
         from kgsparql.models.embedders.openai_server import OpenAIEmbedder
 
         return OpenAIEmbedder(base_url, name, recording=recording)
+    if (shown := shown_source(spec)) != spec:
+        raise OptionError(f"{shown}: no embedder", hint="a URL starts with http:// or https://")
     if not has_sentence_transformers():
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
     return _local_embedder(find_model(spec) or LocalModel(spec, None), note)

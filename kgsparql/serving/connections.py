@@ -1,0 +1,58 @@
+"""Connections to clients: whoever leaves a request unfinished is let go, so that the others are served."""
+
+from __future__ import annotations
+
+from asyncio import TimerHandle, Transport
+from typing import cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S = 20.0
+"""How long a client may take to send a request, head and body."""
+
+
+class PunctualConnection(H11Protocol):
+    """Is closed where a request is not whole in time; or at once, the oldest first, where there are too many.
+
+    So a client that opens connections and never ends its requests cannot keep all places for itself: whoever sends a
+    whole request has a place. It needs no token for that, since the head of a request is where a token would be.
+    """
+
+    late: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Start waiting for a request, in the place of another connection if there is no other place."""
+        super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            waiting = [one for one in cast("set[PunctualConnection]", self.connections) if one.late is not None]
+            if waiting:
+                min(waiting, key=lambda one: one.late.when() if one.late else 0.0).give_up()
+        self._watch()
+
+    def handle_events(self) -> None:
+        """Handle what has come, and wait for the rest of it."""
+        super().handle_events()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _watch(self) -> None:
+        is_whole = self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}
+        if is_whole:
+            self._stop_waiting()
+        elif self.late is None and not self.transport.is_closing():
+            self.late = self.loop.call_later(REQUEST_S, self.give_up)
+
+    def give_up(self) -> None:
+        """Close the connection, whatever is still to be sent."""
+        self._stop_waiting()
+        self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self.late is not None:
+            self.late.cancel()
+            self.late = None
