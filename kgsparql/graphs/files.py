@@ -23,7 +23,7 @@ from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionErr
 from kgsparql.graphs.content_guards import guarded, read_context, with_context
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.redaction import shown_source, unreadable_url
+from kgsparql.redaction import shown_source
 
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
 """The URL of an endpoint without its scheme."""
