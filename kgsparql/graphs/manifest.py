@@ -45,7 +45,8 @@ class StoredSource:
 class Manifest:
     """The sources of a store, in the order they were loaded.
 
-    :param tables: the seals of its tables, which the engine never changes; empty if an earlier version made it.
+    :param tables: the seals of its tables and of their list, which the engine replaces and never changes; empty if an
+        earlier version made it.
 
     >>> Manifest((StoredSource("a.ttl", "00"),)).fingerprint == Manifest((StoredSource("b.ttl", "00"),)).fingerprint
     True
@@ -67,7 +68,7 @@ class Manifest:
 
     def write(self, directory: Path) -> None:
         """Write the manifest into the directory of a store."""
-        tables = seals(directory, sorted(directory.glob("*.sst")))
+        tables = seals(directory, sorted([*directory.glob("*.sst"), *directory.glob("MANIFEST-*")]))
         sources = [asdict(source) for source in self.sources]
         data = with_digest({"version": _VERSION, "sources": sources, "tables": tables})
         (directory / MANIFEST).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
