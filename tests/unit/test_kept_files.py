@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,11 @@ def _paths(directory: Path) -> object:
     revision = _nobel().revision
     assert revision is not None
     found = open_adjacency(revision)
-    return ANEW if found is None else [found.others.tolist(), [*map(bytes, found.names)], found.about.tolist()]
+    return (
+        ANEW
+        if found is None
+        else [found.others.tolist(), [found.names[i] for i in range(len(found.names))], found.about.tolist()]
+    )
 
 
 def _count(directory: Path) -> None:
@@ -191,9 +196,7 @@ def _counts(directory: Path) -> object:
 
 def _profile(directory: Path) -> None:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    probing.remember(
-        ADDRESS, ProbeResult(at=probing.datetime.now(probing.UTC).isoformat(), engine="virtuoso", triples=9)
-    )
+    probing.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso", triples=9))
 
 
 def _profiles(directory: Path) -> object:
@@ -250,12 +253,11 @@ def _files(directory: Path) -> list[Path]:
 
 def _check(name: str, directory: Path, expected: object, *, what: str) -> str:
     """Whether what is read is right; what came of it."""
+    caught: KgsparqlError | None = None
     try:
         found = KINDS[name].read(directory)
     except KgsparqlError as error:
         caught = error
-    else:
-        caught = None
     if caught is not None:
         assert caught.code != "E_INTERNAL", what
         assert caught.hint, f"{what}: no hint: {caught.message}"
