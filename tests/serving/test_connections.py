@@ -27,7 +27,11 @@ from tests.serving.test_guards import TOKEN, send
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 
-UNFINISHED = (b"", b"GET / HTTP/1.1\r\nX: ", b"POST /api/ask HTTP/1.1\r\nHost: e\r\nContent-Length: 99\r\n\r\n{")
+UNFINISHED = (
+    b"",
+    b"GET / HTTP/1.1\r\nX: ",
+    b"POST /api/ask HTTP/1.1\r\nHost: e\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+)
 
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
