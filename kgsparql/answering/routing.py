@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.retriever import Cost, Retriever
@@ -13,9 +13,10 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.running import Computed
-from kgsparql.plans.type_check import terms_in
 from kgsparql.rdf.terms import Literal, normalised
+
+if TYPE_CHECKING:
+    from kgsparql.plans.running import Computed
 
 AUTO = "auto"
 _MOST_LEFT = 0.34
@@ -56,6 +57,8 @@ class Routed(Retriever):
         is_tried = (is_asked or unfound or len(names) > 1) and not is_foreign(session.own_words)
         if not is_tried or session.chooser is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
+        from kgsparql.plans.type_check import terms_in  # with all of the plans
+
         computed = self.computing().retrieve(session)
         values = [name for name in unfound if computed.computed and _is_value(name, computed.computed)]
         is_joined = len(names) > 1 and computed.computed is not None and names <= terms_in(computed.computed.plan)
@@ -78,6 +81,8 @@ class Routed(Retriever):
 
 def _is_value(name: str, computed: Computed) -> bool:
     """Whether a plan that came to something compares with a text that is a name, or has it in it."""
+    from kgsparql.plans.type_check import terms_in
+
     texts = [normalised(term.value) for term in terms_in(computed.plan) if isinstance(term, Literal)]
     return bool(computed.items) and any(f" {normalised(name)} " in f" {text} " for text in texts)
 

@@ -81,7 +81,8 @@ def told(answer: Any, source: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("question", [q["question"] for q in QUESTIONS[::4]])
 def test_a_question_has_the_same_answer_and_evidence(both: tuple[KnowledgeBase, KnowledgeBase], question: str) -> None:
-    embedded, remote = (told(known.ask(question), known.graph.name) for known in both)
+    # What is computed by itself costs queries that an endpoint is not asked: the methods themselves ask the same.
+    embedded, remote = (told(known.ask(question, retriever="path_ranking"), known.graph.name) for known in both)
     assert remote["evidence"] == embedded["evidence"]
     assert remote["answers"] == embedded["answers"]
     assert remote["usage"] == embedded["usage"]

@@ -37,7 +37,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def started(environment: dict[str, str], server: FaultServer, number: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "kgsparql", "query", f"SELECT ?s {{ ?s ?p {number} }}", "-k", URL]
+    command = [sys.executable, "-m", "kgsparql", "query", f"SELECT ?s ?n {{ ?s ?n {number} }}", "-k", URL]
     proxied = {**environment, "http_proxy": f"http://127.0.0.1:{server.port}"}
     return subprocess.Popen(command, env=proxied, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -22,6 +22,7 @@ from kgsparql.linking.label_index.merging import FOLDER, Part
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.shards import Shard
+from kgsparql.storage.integrity import with_digest
 from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.conftest import FIXTURES
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -64,7 +65,7 @@ def assert_same_index(merged: LabelIndex, whole: LabelIndex, *, vectors: bool) -
     for name in ("labels", "words", "keys_table"):
         tables = [search._tables.open(search._manifest[name]).to_arrow() for search in (one, other)]
         assert tables[0].equals(tables[1]), name
-    own = {"labels", "words", "keys_table", "version"}
+    own = {"labels", "words", "keys_table", "version", "files", "sha256"}
     assert {k: v for k, v in one._manifest.items() if k not in own} == {
         k: v for k, v in other._manifest.items() if k not in own
     }
@@ -212,7 +213,7 @@ def test_a_shard_whose_table_is_damaged_is_not_merged(nobel: OxigraphGraph, tmp_
     index_shards(nobel, tmp_path, 2)
     for table in (tmp_path / FOLDER / "1-of-2").glob("labels_*.lance"):
         shutil.rmtree(table)
-    with pytest.raises(StoreError, match=r"damaged"):
+    with pytest.raises(StoreError, match=r"missing or not finished"):
         merge_label_index(nobel, tmp_path, embedder=None)
     assert open_label_index(nobel, tmp_path) is None
 
@@ -227,7 +228,8 @@ def test_shards_of_another_count_are_refused(nobel: OxigraphGraph, tmp_path: Pat
 def test_a_shard_of_another_state_of_the_graph_is_refused(nobel: OxigraphGraph, tmp_path: Path) -> None:
     index_shards(nobel, tmp_path, 2)
     path = tmp_path / FOLDER / "2-of-2" / MANIFEST
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "fingerprint": "x"}), encoding="utf-8")
+    changed = {**json.loads(path.read_text(encoding="utf-8")), "fingerprint": "x"}
+    path.write_text(json.dumps(with_digest(changed)), encoding="utf-8")
     with pytest.raises(IndexStaleError, match=r"shard 2/2 was made from other data"):
         merge_label_index(nobel, tmp_path, embedder=None)
 

@@ -91,7 +91,7 @@ class Builder:
                 rows = read() if rows is None else rows
                 self._embed(tables, manifest, self.embedder, sorted({row.text for row in rows}))
             _sweep(tables, manifest)
-        if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
+        if not self.is_part and isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
             _remove_older(self.directory, sources)
         return opened_index(tables, manifest, self.embedder)
 
