@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
+from tests.kept import replace_in_replies
 
 NOBEL = FIXTURES / "nobel.ttl"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -117,10 +117,7 @@ def test_a_replay_says_when_it_was_recorded(run: Run, tmp_path: Path) -> None:
     recorded = run(*asked, "--record", tmp_path / "S").stdout
     said = re.search(r'prov:endedAtTime "([^"]+)"', recorded)
     assert said is not None
-    file = sqlite3.connect(tmp_path / "S" / "exchanges.sqlite")
-    file.execute("UPDATE exchange SET reply = replace(reply, ?, '2020-01-01T00:00:00+00:00')", (said[1],))
-    file.commit()
-    file.close()
+    replace_in_replies(tmp_path / "S" / "exchanges.sqlite", said[1], "2020-01-01T00:00:00+00:00")
     replayed = run(*asked, "--replay", tmp_path / "S").stdout
     assert replayed == recorded.replace(said[1], "2020-01-01T00:00:00+00:00")
 

@@ -28,6 +28,7 @@ from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.kept import rewrite
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 NAMES = f"""
@@ -197,7 +198,7 @@ def test_a_manifest_that_does_not_say_when_it_was_made(
     with place.up():
         assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
     (file,) = (tmp_path / "cache" / "labels").glob(f"*/{MANIFEST}")
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"read": read}))
+    rewrite(file, json.loads(file.read_text()) | {"read": read})
     found = run("find", "Zora", "-k", place.url, "-k", beside, "--embedder", "none")
     assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
     assert "\x1b" not in found.stderr

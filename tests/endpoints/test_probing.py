@@ -20,6 +20,7 @@ from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, reme
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
+from kgsparql.storage.integrity import checked_text
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -27,6 +28,7 @@ from tests.endpoints import faults
 from tests.endpoints.faults import NOTHING, FaultServer, reply, results
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
+from tests.kept import read_checked, write_checked
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
@@ -249,15 +251,15 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
 def test_what_was_found_out_lasts_for_a_week(elsewhere: FaultServer, cache: Path) -> None:
     first = found_out(EndpointGraph(URL))
     (kept,) = cache.iterdir()
-    assert json.loads(kept.read_text())["url"] == URL
+    assert read_checked(kept)["url"] == URL
     graph = EndpointGraph(URL.replace("//", "//me:secret@"))
     assert found_out(graph) == first
     assert graph.profile.name == "Virtuoso"
     assert len(elsewhere.probes) == 1
     assert "secret" not in kept.read_text()
-    told = json.loads(kept.read_text())
+    told = read_checked(kept)
     for at, probes in ((timedelta(days=6), 1), (timedelta(days=8), 2), (timedelta(days=-1), 3)):
-        kept.write_text(json.dumps({**told, "at": (datetime.now(UTC) - at).isoformat()}))
+        write_checked(kept, {**told, "at": (datetime.now(UTC) - at).isoformat()})
         found_out(EndpointGraph(URL))
         assert len(elsewhere.probes) == probes
 
@@ -266,10 +268,12 @@ def test_what_was_found_out_lasts_for_a_week(elsewhere: FaultServer, cache: Path
 def test_a_file_that_cannot_be_read_is_found_out_again(elsewhere: FaultServer, cache: Path, spoiled: str) -> None:
     found_out(EndpointGraph(URL))
     (kept,) = cache.iterdir()
-    kept.write_text(spoiled.replace("%s", URL))
-    assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
-    assert len(elsewhere.probes) == 2
-    assert json.loads(kept.read_text())["engine"] == "Virtuoso"
+    text = spoiled.replace("%s", URL)
+    for probes, written in enumerate((text, checked_text(text)), 2):
+        kept.write_text(written)
+        assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
+        assert len(elsewhere.probes) == probes
+        assert read_checked(kept)["engine"] == "Virtuoso"
 
 
 def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhere: FaultServer) -> None:
@@ -290,7 +294,7 @@ def test_what_is_kept_has_the_types_that_it_should_have(change: dict[str, object
     remember(address, found)
     assert recalled(address) == found
     (kept,) = (cache_directory() / FOLDER).iterdir()
-    kept.write_text(json.dumps({**json.loads(kept.read_text()), **change}))
+    write_checked(kept, {**read_checked(kept), **change})
     assert recalled(address) is None
 
 

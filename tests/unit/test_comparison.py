@@ -13,6 +13,7 @@ from kgsparql.evaluation.comparison.figures import summary
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
+from tests.kept import rewrite
 from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
 
 FOUR = [
@@ -291,7 +292,7 @@ def test_a_label_leads_nowhere_else(tmp_path: Path, run: Path, label: str) -> No
     made_run(tmp_path / "two", FOUR, {"x": four("x", "rrrr")})
     config = json.loads((run / "run.json").read_text())
     config["methods"][0]["label"] = label
-    (run / "run.json").write_text(json.dumps(config))
+    rewrite(run / "run.json", config)
     with pytest.raises(DataError, match=r"run\.json: .* is no label of a method"):
         opened([run])
     with pytest.raises(DataError, match="no label"):
@@ -351,12 +352,12 @@ def test_what_runs_differ_in_is_told(tmp_path: Path) -> None:
     config = json.loads(file.read_text())
     config |= {"gold_topics": True, "prompts": "b" * 64, "graph": {**config["graph"], "name": "elsewhere/films.ttl"}}
     config["methods"][0]["options"] = {"max_hops": 2}
-    file.write_text(json.dumps(config))
+    rewrite(file, config)
     assert only(compared(tmp_path / "A", tmp_path / "B")).notes[0] == (
         "the runs were not run alike: gold_topics no (A), yes (B); prompts differ; x.max_hops 3 (A), 2 (B)"
     )
     config["graph"]["fingerprint"] = "other"
-    file.write_text(json.dumps(config))
+    rewrite(file, config)
     assert "the graph is not the same" in only(compared(tmp_path / "A", tmp_path / "B")).notes[0]
 
 
@@ -469,7 +470,7 @@ def changed(run: Path, **config: object) -> Path:
     import json
 
     file = run / "run.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **config}))
+    rewrite(file, {**json.loads(file.read_text()), **config})
     return run
 
 

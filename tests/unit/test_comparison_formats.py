@@ -18,6 +18,7 @@ from kgsparql.evaluation.comparison.report import as_html
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import RecordedEvidence, RecordedLink
 from kgsparql.evaluation.scoring import chosen_metrics, opened
+from tests.kept import rewrite
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 
 SKILLS = {"path_ranking": 0.95, "path_ranking+no_model": 0.9, "think_on_graph": 0.8, "mindmap": 0.6, "entity": 0.4}
@@ -285,7 +286,7 @@ def test_html_has_everything(comparison: Comparison) -> None:
 def test_text_and_markdown_of_hostile_texts_have_no_control_characters_and_no_links(tmp_path: Path) -> None:
     other = hostile(tmp_path / "\x1b[31mR")
     config = json.loads((other / "run.json").read_text())
-    (other / "run.json").write_text(json.dumps({**config, "model": "", "gold_topics": "\x1b[31m"}))
+    rewrite(other / "run.json", {**config, "model": "", "gold_topics": "\x1b[31m"})
     found = compare(opened([hostile(tmp_path / "R"), other]))
     questions = disagreements(found)
     assert "\x1b" not in as_text(found) + disagreements_text(questions)

@@ -202,7 +202,9 @@ def _parsed(line: bytes) -> dict[str, Any]:
     found = _CHECKSUM.search(line, max(0, len(line) - 20))
     if found and zlib.crc32(line[: found.start()]) != int(found[1]):
         raise ValueError("damaged, or changed by hand")
-    data: dict[str, Any] = json.loads(line)
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - as of one that is no JSON
     data.pop("crc", None)
     return data
 
@@ -240,7 +242,7 @@ def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
                 return
             try:
                 data = _parsed(line)
-            except (ValueError, AttributeError) as error:
+            except ValueError as error:
                 why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 100)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
             yield data
