@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import cycle
@@ -94,6 +94,8 @@ MODEL_FAULTS: Mapping[str, model.Reply] = {
     "late": model.Slow(0.5),
     "hangs": model.Slow(3600),
 }
+CUTS = model.Reset | model.Cut | model.Slow
+"""Faults of a reply that is right."""
 
 
 @dataclass
@@ -154,7 +156,7 @@ def main() -> int:
             if kind is None:
                 return player(body)
             fault = MODEL_FAULTS[kind]
-            return replace(fault, then=player(body)) if hasattr(fault, "then") else fault
+            return replace(fault, then=player(body)) if isinstance(fault, CUTS) else fault
 
         told = watched(options, place, weather, {"endpoint": proxy.url, "model": server.url})
     print(page(told))
@@ -238,10 +240,10 @@ def page(told: Mapping[str, Any]) -> str:
     outcomes = told["outcomes"]
     asked = sum(sum(of.values()) for of in outcomes.values())
     kinds = ("same", "said", "refused", "wrong")
+    command = f"`python -m benchmarks.soak --minutes {told['minutes']:g} --threads {told['threads']}`"
     lines = [
         "# Hours of questions while servers fail", "",
-        f"`python -m benchmarks.soak --minutes {told['minutes']:g} --threads {told['threads']}`, seed {told['seed']}: "
-        f"{asked:,} questions, {sum(told['faults'].values()):,} faults. {HOW}", "",
+        f"{command}, seed {told['seed']}: {asked:,} questions, {sum(told['faults'].values()):,} faults. {HOW}", "",
         "| asked of | the same answer | another, which says what failed | an error | wrong |", "|---|--:|--:|--:|--:|",
         *(f"| {name} | {' | '.join(f'{of.get(kind, 0):,}' for kind in kinds)} |" for name, of in outcomes.items()), "",
         "| held | first tenth | last tenth | slope an hour, 95 % |", "|---|--:|--:|--:|",
@@ -340,7 +342,7 @@ def outcome(way: Asked, question: str, quiet: Mapping[str, Any]) -> tuple[str, d
     try:
         answer = way.answer(question)
     except KgsparqlError as error:
-        return ("refused", {}) if error.code not in {"E_INTERNAL"} else ("wrong", {"error": str(error)})
+        return ("refused", {}) if error.code != "E_INTERNAL" else ("wrong", {"error": str(error)})
     now = told_by(answer)
     claims = ("status", "text", "answers", "value")
     if all(now[name] == quiet[name] for name in claims):
