@@ -99,7 +99,6 @@ def random_kills(at: Place) -> str:
         "cache": lambda _: ("cache", "--clear", "all", "-q"),
     }
     takes: dict[str, float] = {}
-    begun: list[int] = []
     for name, command in commands.items():
         if name == "load":
             more.write_bytes(triples(20_000, "usual"))
@@ -113,7 +112,11 @@ def random_kills(at: Place) -> str:
             more = at.write(f"more-{n}.nt", triples(adds, f"round {n}"))
         ended = killed(at, chance.uniform(0.1, 1.0) * takes[name], *commands[name](n))
         hit += ended == -signal.SIGKILL
-        begun += [n] * (name == "eval")
+        if name == "eval":
+            there = (at.folder / f"runs/{n}/run.json").exists()
+            at.fine(*commands[name](n), *["--resume"] * there)
+            answers = list((at.folder / f"runs/{n}/answers").iterdir())
+            check({len(file.read_bytes().splitlines()) for file in answers} == {1}, f"run {n} is not whole")
         now = held(store)
         if adds and ended == 0:
             acknowledged += adds
@@ -128,12 +131,6 @@ def random_kills(at: Place) -> str:
             check(beside(store) == ["S"], f"round {n}: {beside(store)}")
             at.ask(f"What is thing {n} of 433?", "S", exit={0, 3}, more=["--log", "log.sqlite"])
             at.fine("log", "list", "--log", "log.sqlite") if (at.folder / "log.sqlite").exists() else None
-            for one in begun:
-                there = (at.folder / f"runs/{one}/run.json").exists()
-                at.fine(*commands["eval"](one), *["--resume"] * there)
-                answers = list((at.folder / f"runs/{one}/answers").iterdir())
-                check({len(file.read_bytes().splitlines()) for file in answers} == {1}, f"run {one} is not whole")
-            begun.clear()
             if acknowledged > 400_000:  # else each load would take longer than the one before
                 shutil.rmtree(store)
                 at.fine("load", first, "--store", "S")
