@@ -17,7 +17,7 @@ from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import BM25Ranker, Ranker
-from kgsparql.linking.roles import asked_way, phrase_around
+from kgsparql.linking.roles import asked_way, owned_chain, phrase_around
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Term
 
@@ -27,6 +27,7 @@ _SAME_WORDS = 0.9
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
 
 _OTHER_WAY = 1.0  # taken off for each of the first two steps that goes along its predicate the other way than is asked
+_TOO_SHORT = 0.3  # taken off for each step that a chain of possessions asks for beyond those of the path
 
 _DATE = "date year"  # the kind of literals that are dates
 _ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects which asks when
@@ -111,6 +112,8 @@ def path_scores(
     starts = [p.path.steps[:2] for p in paths]
     other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
     scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
+    owned = len(owned_chain(question.question, question.about)) if question.about else 0
+    scores -= _TOO_SHORT * np.array([max(0, owned - len(p.path)) for p in paths])
     return scores - _off_for_dates(question, paths)
 
 

@@ -101,9 +101,12 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
         if link.matched in {"given", "same as"} or not link.mention.text:
             continue
         meant = [link, *link.namesakes]
-        if link.matched != "exact":
-            asked = content_words(link.mention.text)
-            meant += [c for c in link.candidates if all(_has_word(words(normalised(c.label)), w) for w in asked)]
+        if link.matched != "exact":  # the words that it has in common with the label are the name
+            own = words(normalised(link.label))
+            asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
+            meant += [
+                c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)
+            ]
         known = max(one.degree for one in meant) / _LITTLE_KNOWN
         near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
         others = [o for o in dict.fromkeys(meant) if o.term in (alike | near) - {start} and o.degree >= known]

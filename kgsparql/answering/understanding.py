@@ -31,8 +31,9 @@ from kgsparql.linking.answer_type import (
     is_foreign,
     operation_asked,
 )
-from kgsparql.linking.roles import owned_chain
+from kgsparql.linking.roles import asked_way, owned_chain
 from kgsparql.linking.words import root, words
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 
@@ -116,7 +117,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
             *kind_gaps(session, best, found, _step_names(best, session)),
         ]
         missing += _word_gaps(found, best, session, said_already=named)
-        missing = missing or [*_other_readings(best, found)]
+        missing = missing or [*_other_readings(best, found, session)]
     return tuple(dict.fromkeys(missing))
 
 
@@ -136,15 +137,22 @@ def _part_gaps(best: EvidenceItem, session: Session) -> Iterator[Gap]:
         yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
 
 
-def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
-    """The first other item about the same thing that fits as well and leads elsewhere, not only less far."""
+def _other_readings(best: EvidenceItem, found: Retrieval, session: Session) -> Iterator[Gap]:
+    """The first other item about the same thing that fits as well and leads elsewhere, not only less far.
+
+    So does one that goes the first step the other way, where no word says which way is meant.
+    """
     path = best.paths[0].property_path
+    about = session.scored_question(best.paths[0].start).about
+    labels = session.labels([path.steps[0].predicate], in_grace=True)
+    says_way = about is None or asked_way(session.own_words, about, labels[path.steps[0].predicate])
+    turned = path if says_way else PropertyPath((path.steps[0].reversed, *path.steps[1:]))
     for item in found.evidence:
         if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
             continue
         other = item.paths[0].property_path
         is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other)]
-        if is_elsewhere and best.score - item.score < _AS_WELL:
+        if is_elsewhere and (best.score - item.score < _AS_WELL or other == turned != path):
             yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
             return
 
@@ -198,20 +206,19 @@ def _word_gaps(
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
     if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
-    if not session.ranker.by_meaning:
-        yield from _last_owned(best, session, said)
+    yield from _chain_gap(best, session)
     light = [word for word in content if word not in telling and root(word) in said]
     yield from _step_gaps(best, [*telling, *light] if telling else [], session)
 
 
-def _last_owned(best: EvidenceItem, session: Session, said: Collection[str]) -> Iterator[Gap]:
-    """What a chain of possessions ends with, where a path goes fewer steps: the nation in `Ann's husband's nation`."""
+def _chain_gap(best: EvidenceItem, session: Session) -> Iterator[Gap]:
+    """Where a path goes fewer steps than a chain of possessions: two of the three of `Ann's mother's man's nation`."""
     about = session.scored_question(best.paths[0].start).about
     owned = owned_chain(session.own_words, about) if about else []
-    while owned and _is_empty(owned[-1].casefold()):  # `the name of`
-        owned.pop()
-    if len(best.paths[0].property_path) < len(owned) and root(owned[-1].casefold()) not in said:
-        yield Gap("word", owned[-1], f"nothing that was found has to do with {printable(owned[-1], 60)!r}")
+    gone = len(best.paths[0].property_path)
+    if gone < len(owned):
+        text = f"the question goes {len(owned)} steps, to {printable(owned[-1], 60)!r}, and what was found goes {gone}"
+        yield Gap("step", owned[-1], text)
 
 
 def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> Iterator[Gap]:

@@ -80,6 +80,7 @@ class LinkedEntity:
 
     @property
     def full_candidates(self) -> list[LinkedEntity]:
-        """The candidates whose mention has all words of this one: what all of it may mean."""
-        own = set(words(normalised(self.mention.text)))
+        """The candidates whose mention has all words of this one that are in the label: what all of it may mean."""
+        mention = set(words(normalised(self.mention.text)))
+        own = mention.intersection(words(normalised(self.label))) or mention
         return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]

@@ -38,6 +38,10 @@ _OF = re.compile(r"\b(\w+) of (?:the |an? )?$", re.IGNORECASE)
 
 _OWNS = re.compile(r"\s?['’]s (\w+)")
 
+_NO_STEP = frozenset(
+    "name names birth death burial marriage origin citizenship residence state government study work art".split()
+)
+
 _SIDES = [tuple(frozenset(map(stem, side.split())) for side in pair) for pair in _PAIRS]
 
 
@@ -92,8 +96,10 @@ def phrase_around(question: str, about: tuple[int, int]) -> tuple[int, int] | No
 def owned_chain(question: str, about: tuple[int, int]) -> list[str]:
     """The words of a chain of possessions from a name on, each owned by the one before: a step is asked for each.
 
+    `place of birth` is one step, and `name of` is none.
+
     >>> owned_chain("What is the place of birth of the mother of Ann's wife?", (44, 47))
-    ['wife', 'mother', 'birth', 'place']
+    ['wife', 'mother', 'place']
     """
     owned = []
     while found := _OWNS.match(question, about[1]):
@@ -102,7 +108,7 @@ def owned_chain(question: str, about: tuple[int, int]) -> list[str]:
     while around := phrase_around(question, about):
         owned.append(question[around[0] : about[0]].split(maxsplit=1)[0])
         about = around
-    return owned
+    return [word for word in owned if word.casefold() not in _NO_STEP]
 
 
 def _owned_nouns(before: str, after: str) -> list[str]:

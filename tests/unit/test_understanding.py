@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
+import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.answer_type import operation_asked
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.rdf.terms import IRI
+from tests.conftest import FIXTURES
 
 FILMS = """
 :directed rdfs:label "directed by" . :starred rdfs:label "starred actors" . :year rdfs:label "release year" .
@@ -96,6 +101,20 @@ STAFF = """
 """
 
 
+def test_a_predicate_that_leads_both_ways_is_no_answer_where_none_is_asked() -> None:
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl")
+    asked = knowledge.ask("Who did a PhD under Paul Langevin?")  # to a model, much like whom he did it under
+    assert (asked.status, [gap.text for gap in asked.gaps]) == ("partial", ["P2 fits the question as well as P1"])
+    assert knowledge.ask("Who was Paul Langevin's doctoral advisor?").status == "answered"
+
+
+def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
+    """To a model, `Ekman die` is like Olof Ekman; what is in the label of it is only Ekman."""
+    link = LinkedEntity(IRI("e:o"), "Olof Ekman", 0.83, "entity", "vector", Mention("Ekman die", 10, 19))
+    other = LinkedEntity(IRI("e:l"), "Lena Ekman", 0.81, "entity", "vector", Mention("Ekman", 10, 15))
+    assert replace(link, candidates=(other,)).likely_alternatives == (other,)
+
+
 def test_the_second_step_goes_the_way_that_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
     answer = KnowledgeBase(graph_of(STAFF), embedder="none").ask("Who is the manager of the members of Data Services?")
     assert (answer.status, [own.label for own in answer.answers[:1]]) == ("answered", ["Elena Herzog"])
@@ -108,6 +127,9 @@ def test_the_end_of_a_chain_that_was_not_found_is_said(graph_of: Callable[..., O
     part = knowledge.ask("What is the nation of Bob Roth's spouse?")
     assert (part.status, part.answers[0].label, [gap.words for gap in part.gaps]) == ("partial", "Eve Roth", ["nation"])
     assert knowledge.ask("What is the name of Bob Roth's spouse?").status == "answered"
+    longer = knowledge.ask("Who is the spouse of the spouse of Bob Roth's spouse?")
+    text = "the question goes 3 steps, to 'spouse', and what was found goes 1"
+    assert (longer.status, text in [gap.text for gap in longer.gaps]) == ("partial", True)
 
 
 EXPERTS = """
