@@ -107,14 +107,31 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             meant += [
                 c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)
             ]
-        known = max(one.degree for one in meant) / _LITTLE_KNOWN
         near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
-        others = [o for o in dict.fromkeys(meant) if o.term in (alike | near) - {start} and o.degree >= known]
+        others = [one for one in _known(meant) if one.term in (alike | near) - {start}]
         if others and start in {one.term for one in meant}:
-            told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
-            left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
-            named = " or ".join([*told[:_MEANINGS], *left])
-            yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
+            yield _ambiguous(link, meant)
+
+
+def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
+    """The doubt where something else has the name of what a mention is taken for, and no word says which is meant."""
+    said = {word for word in content_words(question) if word not in content_words(link.mention.text)}
+    meant = [link, *link.likely_alternatives]
+    if link.matched == "exact" and len(_known(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
+        yield _ambiguous(link, meant)
+
+
+def _known(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
+    """The different things that are not so little known that nobody means them without saying so."""
+    known = max(one.degree for one in meant) / _LITTLE_KNOWN
+    return list({one.term: one for one in meant if one.degree >= known}.values())
+
+
+def _ambiguous(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
+    told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
+    left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
+    named = " or ".join([*told[:_MEANINGS], *left])
+    return Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
 
 
 def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kgsparql.linking.label_index.rows import Kind
+from kgsparql.linking.label_index.rows import Kind, short_key
 from kgsparql.linking.label_matching import Matched
 from kgsparql.linking.words import place_of, words
 from kgsparql.rdf.terms import IRI, normalised
@@ -71,11 +71,13 @@ class LinkedEntity:
     def likely_alternatives(self) -> tuple[LinkedEntity, ...]:
         """The candidates that may just as well be meant: the namesakes; where no label is the mention, also close ones.
 
-        Candidates for a part of the mention do not count: Joseph is not what Joseph Beuys means.
+        Candidates for a part of the mention do not count: Joseph is not what Joseph Beuys means. Of labels that only
+        differ in a parenthesis, those of the same score do: Queen is a band and an album.
         """
+        same, short = set(self.namesakes), short_key(self.label)
         if self.matched == "exact":
-            return self.namesakes
-        same = set(self.namesakes)
+            same |= {c for c in self.full_candidates if c.score == self.score and short_key(c.label) == short}
+            return tuple(c for c in self.candidates if c in same)
         return tuple(c for c in self.full_candidates if c in same or c.score >= _CLOSE * self.score)
 
     @property

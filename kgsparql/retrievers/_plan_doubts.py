@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from kgsparql.answering.answer import Gap
 from kgsparql.answering.kinds_of_answers import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
+from kgsparql.answering.unclear_names import equally_named
 from kgsparql.answering.value_types import type_of_terms
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
@@ -126,7 +127,7 @@ def _doubtful_units(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
 
 
 def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
-    """Names of which the plan takes a meaning that is not the likeliest."""
+    """Names of which the plan takes a meaning that is not the likeliest, or not the only one."""
     used = terms_in(plan)
     for link in asked.session.links:
         said = link.mention.text.casefold()
@@ -136,6 +137,8 @@ def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
             yield Gap(
                 "ambiguous", link.mention.text, f"{name!r} may be another than {printable(others[0].term.value, 120)}"
             )
+        elif link.kind == "entity" and link.term in used:
+            yield from () if others else equally_named(link, asked.session.question)
 
 
 def _are_others(computed: Computed, asked: PlanQuestion) -> bool:

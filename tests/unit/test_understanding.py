@@ -115,6 +115,23 @@ def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
     assert replace(link, candidates=(other,)).likely_alternatives == (other,)
 
 
+SONGS = """
+:track rdfs:label "track" . :length rdfs:label "length" . :artist rdfs:label "artist" . :song rdfs:label "Song" .
+:band rdfs:label "Sirens (band)" . :album rdfs:label "Sirens (album)" ; :artist :band ; :track :a, :b .
+:a a :song ; rdfs:label "Tidal" ; :length 200 . :b a :song ; rdfs:label "Ebb" ; :length 300 .
+:other rdfs:label "Shoals" ; :artist :band ; :track :c . :c a :song ; rdfs:label "Reef" ; :length 900 .
+"""
+
+
+def test_what_was_computed_of_one_of_two_of_a_name_is_no_answer(graph_of: Callable[..., OxigraphGraph]) -> None:
+    knowledge = KnowledgeBase(graph_of(SONGS), embedder="none")
+    answer = knowledge.ask("Which is the longest song by Sirens?")
+    assert (answer.status, codes(answer)) == ("partial", {"ambiguous"})
+    assert "Sirens (album)" in answer.gaps[0].text
+    assert "Sirens (band)" in answer.gaps[0].text
+    assert knowledge.ask("Which is the longest song by Sirens (album)?").status == "answered"
+
+
 def test_the_second_step_goes_the_way_that_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
     answer = KnowledgeBase(graph_of(STAFF), embedder="none").ask("Who is the manager of the members of Data Services?")
     assert (answer.status, [own.label for own in answer.answers[:1]]) == ("answered", ["Elena Herzog"])

@@ -68,6 +68,12 @@ def label_row(
     return LabelRow(iri, name, key, role, language, kind, min(MAX_DEGREE, degree))
 
 
+def short_key(text: str) -> str:
+    """The key of a name without the parenthesis that it ends in: that of all of it where it is nothing else."""
+    found = _PARENTHESIS.match(text) if text.endswith(")") else None
+    return normalised(found[1] if found else text)
+
+
 def with_short(row: LabelRow) -> Iterator[LabelRow]:
     """A row, and if its text ends in a parenthesis, a second one whose key is without it.
 
@@ -75,7 +81,6 @@ def with_short(row: LabelRow) -> Iterator[LabelRow]:
     [('thriller song', 'label'), ('thriller', 'alternative')]
     """
     yield row
-    found = _PARENTHESIS.match(row.text) if row.text.endswith(")") else None
-    key = normalised(found[1]) if found else ""
-    if key:
+    key = short_key(row.text)
+    if key and key != row.key:
         yield row._replace(key=key, role="derived" if row.role == "derived" else "alternative")
