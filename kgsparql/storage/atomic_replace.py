@@ -56,9 +56,10 @@ def restore_store(target: Path) -> None:
 
 
 def remove_leftovers(target: Path) -> None:
-    """As :func:`restore_store`; then remove what else a killed load left beside a store."""
+    """As :func:`restore_store`; then remove what else a killed writer left beside a store, or in a label index."""
     restore_store(target)
-    for leftover in [*previous_stores(target), *_beside(target, "partial")]:
+    of_lance = target.glob("*.lance/**/.tmp*")  # where it was making an index of a column
+    for leftover in [*previous_stores(target), *_beside(target, "partial"), *of_lance]:
         if leftover.is_file():
             leftover.unlink(missing_ok=True)
         else:

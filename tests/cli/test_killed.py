@@ -159,3 +159,17 @@ def test_check_finds_each_kind_of_damage(run: Run, cache: Path) -> None:
     assert found == {**damaged, "labels": "outdated"}
     assert run("cache", "--clear", "all").exit_code == 0
     assert run("cache", "--check").exit_code == 0
+
+
+def test_S01_what_lancedb_was_making_goes_with_the_next_index(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    arguments = ("index", "-k", NOBEL, "--embedder", "none", "-q")
+    assert run(*arguments).exit_code == 0
+    (table,) = (tmp_path / "cache" / "labels").glob("*/labels_*.lance")
+    half_made = table / "_indices" / "0123" / ".tmpqWDQjB"
+    half_made.parent.mkdir(parents=True)
+    half_made.write_bytes(b"half")
+    assert run(*arguments).exit_code == 0
+    assert not half_made.exists()

@@ -18,6 +18,7 @@ from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
+from kgsparql.storage.atomic_replace import remove_leftovers
 from kgsparql.storage.disk_usage import remove
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables, table_tag
@@ -83,6 +84,8 @@ class Builder:
         tables = Tables(self.directory)
         rows: Rows | None = None
         with tables.lock(wait_s=wait_s):
+            if isinstance(self.directory, Path):
+                remove_leftovers(self.directory)
             manifest = self._usable_manifest(tables)
             if manifest is None:
                 rows = read()
