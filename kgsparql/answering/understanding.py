@@ -60,6 +60,9 @@ _STEP_NEAR = 0.36
 _AS_WELL = 0.02
 """How much lower an item scores at most, so that it fits the question as well."""
 
+_ALIKE = 0.25
+"""As :data:`_AS_WELL`, where the question says nothing of the step, only of the kind that both lead to."""
+
 _IS_NAMED = 0.75
 """How alike a word and the name of a predicate are at least, so that the question asks for that predicate."""
 
@@ -140,19 +143,25 @@ def _part_gaps(best: EvidenceItem, session: Session) -> Iterator[Gap]:
 def _other_readings(best: EvidenceItem, found: Retrieval, session: Session) -> Iterator[Gap]:
     """The first other item about the same thing that fits as well and leads elsewhere, not only less far.
 
-    So does one that goes the first step the other way, where no word says which way is meant.
+    So does one that goes the first step the other way, where no word says which way is meant; and where words only
+    say the kind of what was found, one to the same kind fits as well unless it is much less alike.
     """
     path = best.paths[0].property_path
     about = session.scored_question(best.paths[0].start).about
     labels = session.labels([path.steps[0].predicate], in_grace=True)
     says_way = about is None or asked_way(session.own_words, about, labels[path.steps[0].predicate])
     turned = path if says_way else PropertyPath((path.steps[0].reversed, *path.steps[1:]))
+    kinds = _kind_names(best, session)
+    telling = [session.scored_question().tokens[i].text for i in session.scored_question().content]
+    unsaid = {root(word) for word in telling if not _is_empty(word)} <= _roots(kinds[-1:])
     for item in found.evidence:
         if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
             continue
         other = item.paths[0].property_path
         is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other)]
-        if is_elsewhere and (best.score - item.score < _AS_WELL or other == turned != path):
+        is_alike = unsaid and len(other) == len(path) and _kind_names(item, session)[-1:] == kinds[-1:]
+        margin = _ALIKE if is_alike else _AS_WELL
+        if is_elsewhere and (best.score - item.score < margin or other == turned != path):
             yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
             return
 

@@ -108,6 +108,20 @@ def test_a_predicate_that_leads_both_ways_is_no_answer_where_none_is_asked() -> 
     assert knowledge.ask("Who was Paul Langevin's doctoral advisor?").status == "answered"
 
 
+def test_two_steps_to_one_kind_are_no_answer_where_only_the_kind_is_said(
+    graph_of: Callable[..., OxigraphGraph],
+) -> None:
+    knowledge = KnowledgeBase(
+        graph_of("""
+            :takes rdfs:label "rangeIncludes" . :has rdfs:label "domainIncludes" . :property rdfs:label "Property" .
+            :person rdfs:label "Person" . :actor a :property ; rdfs:label "actor" ; :takes :person .
+            :name a :property ; rdfs:label "givenName" ; :has :person .
+        """)
+    )
+    answer = knowledge.ask("What are the properties of Person?")
+    assert (answer.status, [gap.text for gap in answer.gaps]) == ("partial", ["P2 fits the question as well as P1"])
+
+
 def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
     """To a model, `Ekman die` is like Olof Ekman; what is in the label of it is only Ekman."""
     link = LinkedEntity(IRI("e:o"), "Olof Ekman", 0.83, "entity", "vector", Mention("Ekman die", 10, 19))
