@@ -23,7 +23,12 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     from kgsparql.cli import app
 
-    app()
+    try:
+        app()
+    except OSError as error:  # of --help and --version: each command says its own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stderr.write(f"error: cannot write to stdout: {error.strerror} [E_INPUT]\n")
+        sys.exit(2)
 
 
 if __name__ == "__main__":

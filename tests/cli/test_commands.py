@@ -542,6 +542,16 @@ def test_a_stream_that_is_closed_or_full(command: str, closing: str, exit_code: 
     assert bool(done.stdout) == (exit_code == 0)
 
 
+@pytest.mark.parametrize("command", ["--version", "--help", "ask --help"])
+@pytest.mark.parametrize("closing", [">&-", ">/dev/full"])
+def test_a_text_of_ours_that_cannot_be_written(command: str, closing: str) -> None:
+    bash = shutil.which("bash") or "/bin/bash"
+    line = f"{sys.executable} -m kgsparql {command} {closing}"
+    done = subprocess.run([bash, "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("error: cannot write to stdout: ")
+
+
 def test_an_error_says_what_is_wrong_after_a_long_name(run: Run) -> None:
     done = run("info", "-k", "x" * 5_000 + ".nt")
     assert "name too long [E_INPUT]" in done.stderr
