@@ -1,6 +1,7 @@
 """Where files are: the queries and ontologies shipped with kgsparql, and the cache directory; files of options."""
 
 import os
+from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -43,9 +44,16 @@ def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
 
 
 def cache_directory() -> Path:
-    """The directory for files that can be made again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory."""
+    """The directory for files that can be made again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory.
+
+    Only its owner may look into the latter: it has what endpoints replied. Who names another decides that there.
+    """
     if given := os.environ.get("KGSPARQL_CACHE_DIR"):
         return Path(given)
     from platformdirs import user_cache_dir
 
-    return Path(user_cache_dir("kgsparql", appauthor=False))
+    directory = Path(user_cache_dir("kgsparql", appauthor=False))
+    with suppress(OSError):  # not there yet, or not ours
+        if directory.stat().st_mode & 0o077:
+            directory.chmod(0o700)
+    return directory

@@ -41,6 +41,7 @@ from kgsparql.linking.label_index.index import build_label_index, index_director
 from kgsparql.models.embedding_cache import VectorStore
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import PrefixMap
+from kgsparql.resources import cache_directory
 from kgsparql.serving.kept_runs import KeptRuns
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.recording import Recording
@@ -411,3 +412,19 @@ def test_a_flipped_bit_in_the_engines_list_of_tables_is_damage(tmp_path: Path) -
 def _stored(directory: Path) -> Path:
     load_store(NOBEL, directory / "whole")
     return directory / "whole"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_only_its_owner_may_look_into_the_cache_of_an_earlier_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KGSPARQL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "kgsparql" / "labels").mkdir(0o755, parents=True)
+    assert cache_directory() == tmp_path / "kgsparql"
+    assert (tmp_path / "kgsparql").stat().st_mode & 0o777 == 0o700
+    shared = tmp_path / "shared"
+    shared.mkdir(0o755)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(shared))
+    assert cache_directory() == shared
+    assert shared.stat().st_mode & 0o777 == 0o755
