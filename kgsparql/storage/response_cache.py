@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import operator
+import re
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
@@ -171,6 +173,7 @@ class ResponseCache:
 
 
 _SEAL = '"kgsparql crc":'
+_LAST_NUMBER = re.compile(rf".{{{len(_SEAL)}}}(?=\d+}}$)", re.DOTALL)
 
 
 def _sealed(key: bytes, reply: str) -> str:
@@ -179,9 +182,14 @@ def _sealed(key: bytes, reply: str) -> str:
     return f"{reply[:-1]}{comma}{_SEAL}{zlib.crc32(key + reply.encode())}}}"
 
 
-def unsealed(key: bytes, text: str) -> dict[str, Any] | None:
-    """The reply; ``None`` if it is damaged. One of an earlier version has no checksum."""
+def unsealed(key: bytes, text: object) -> dict[str, Any] | None:
+    """The reply; ``None`` if it is damaged. One of an earlier version has no checksum, nor anything like its name."""
+    if not isinstance(text, str):  # to SQLite, any column may hold a number
+        return None
     reply, mark, crc = text.rpartition(_SEAL)
+    last = _LAST_NUMBER.search(text)
+    if not mark and last and sum(map(operator.ne, last[0], _SEAL)) == 1:
+        return None
     whole = f"{reply.removesuffix(',')}}}" if mark else text
     try:
         is_whole = not mark or int(crc[:-1]) == zlib.crc32(key + whole.encode())

@@ -7,6 +7,7 @@ read is what was read before, or nothing, so that it is made anew, or the error 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import random
@@ -45,7 +46,7 @@ from kgsparql.resources import cache_directory
 from kgsparql.serving.kept_runs import KeptRuns
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache
+from kgsparql.storage.response_cache import ResponseCache, _sealed, unsealed
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -428,3 +429,15 @@ def test_only_its_owner_may_look_into_the_cache_of_an_earlier_version(
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(shared))
     assert cache_directory() == shared
     assert shared.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("reply", [{}, {"answer": "yes", "total_tokens": 19}])
+def test_no_flipped_bit_changes_a_kept_reply(reply: dict[str, Any]) -> None:
+    sealed = _sealed(b"key", json.dumps(reply, separators=(",", ":"))).encode()
+    for at, bit in itertools.product(range(len(sealed)), range(8)):
+        flipped = bytearray(sealed)
+        flipped[at] ^= 1 << bit
+        assert unsealed(b"key", flipped.decode("utf-8", "replace")) in (None, reply)
+    assert unsealed(b"key", sealed.decode()) == reply
+    assert unsealed(b"key", json.dumps(reply)) == reply  # of an earlier version
+    assert unsealed(b"key", 7) is None
