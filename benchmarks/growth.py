@@ -81,7 +81,7 @@ def run(arguments: tuple[str, ...], cache: Path) -> tuple[float, float]:
         if child.returncode not in {0, 3}:
             output.seek(0)
             raise SystemExit(f"{' '.join(arguments)}: {output.read().decode()}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def main() -> None:

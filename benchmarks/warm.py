@@ -12,6 +12,7 @@ import argparse
 import os
 import resource
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -48,7 +49,7 @@ def measure(folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_
 
 
 def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def main() -> None:

@@ -116,7 +116,8 @@ def _holds(place: Path, output: Path) -> bool:
 
     try:
         if place.is_dir():
-            if is_store(place) and output.resolve().is_relative_to(place.resolve()):
+            above = [parent for parent in output.resolve().parents if parent.exists()]
+            if is_store(place) and any(map(place.samefile, above)):  # not by names, which may differ in case
                 return True
             return output.is_file() and any(entry.exists() and output.samefile(entry) for entry in place.iterdir())
         return place.is_file() and output.is_file() and output.samefile(place)
@@ -234,7 +235,7 @@ def write_bytes(data: bytes, output: Path | None) -> None:
 @contextmanager
 def _opened(output: Path) -> Iterator[BinaryIO]:
     """What to write to. A file that is there stays as it was until the new one is whole; a pipe is written as it is."""
-    from kgsparql.storage.atomic_replace import replaced
+    from kgsparql.storage.atomic_replace import partial_path, put_in_place
 
     target = output.resolve()
     is_special = output.absolute().parts[1:2] in {("dev",), ("proc",)} or (target.exists() and not target.is_file())
@@ -242,11 +243,20 @@ def _opened(output: Path) -> Iterator[BinaryIO]:
         with output.open("wb") as file:
             yield file
         return
-    with replaced(target) as partial, partial.open("xb") as file:
-        if target.exists():
-            shutil.copymode(target, partial)
-        yield file
-        file.flush()
+    partial = partial_path(target)
+    try:
+        with partial.open("xb") as file:
+            if target.exists():
+                shutil.copymode(target, partial)
+            yield file
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    try:
+        put_in_place(partial, target)
+    except OSError as error:  # on Windows, while another program has the file open
+        hint = "close the program that has it open"
+        raise InputError(f"cannot write {output}: {error.strerror}; the result is in {partial}", hint=hint) from error
 
 
 def _check_output(output: Path | None) -> None:

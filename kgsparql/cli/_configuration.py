@@ -194,7 +194,7 @@ def configuration_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
 def _project_file() -> Path | None:
     """The nearest file from the current directory upwards, not above the home directory."""
     try:
-        here, home = Path.cwd(), Path.home()
+        here, home = Path.cwd(), Path.home().resolve()  # the current directory is without links, too
     except (OSError, RuntimeError):  # a directory that was deleted, a user without a home
         return None
     for folder in (here, *here.parents):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,6 +103,7 @@ def query(
 def _query_text(text: str, sources: Sequence[str]) -> str:
     """The query itself, from a file or stdin where the argument names one."""
     from kgsparql.graphs import groups_of
+    from kgsparql.graphs.files import standard_input
 
     if len(groups_of(sources)) > 1:
         raise InputError(
@@ -111,11 +111,10 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
         )
     if text == "-" and "-" in sources:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
-    if text == "-":
-        return sys.stdin.read()
-    if text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text:
+    is_named = text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text
+    if text == "-" or is_named:
         try:
-            return option_file(text).decode()
+            return (option_file(text) if is_named else standard_input().read()).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not UTF-8"
             raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error

@@ -111,9 +111,10 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     import numpy as np
 
     predicates = tuple(map(IRI, about["predicates"]))
+    starts = arrays["name_starts"].astype(np.uint64, copy=False)  # a copy if the file is of the other byte order
     return Adjacency(
         predicates,
-        SortedNames(arrays["names"].data, arrays["name_starts"].data, len(arrays["about"])),
+        SortedNames(arrays["names"].data, starts.data, len(arrays["about"])),
         about["iris"],
         arrays["starts"],
         arrays["others"],

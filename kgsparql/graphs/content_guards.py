@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
@@ -134,7 +134,17 @@ def _xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[byt
 
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
     first = _DECLARED.sub(rb"\1UTF-8", next(chunks, b""), count=1)
-    yield from _checked_xml(parser, chain([first], chunks), name)
+    yield from _checked_xml(parser, _with_line_feeds(chain([first], chunks)), name)
+
+
+def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """XML with the line ends that a reader of XML makes of any others; Oxigraph kept those in literals."""
+    held = b""
+    for chunk in chunks:
+        text = held + chunk
+        held = b"\r" if text.endswith(b"\r") else b""
+        yield text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    yield held.replace(b"\r", b"\n")
 
 
 def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, sta
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.rdf.terms import IRI, iri
-from kgsparql.storage.atomic_replace import is_store, remove_leftovers
+from kgsparql.storage.atomic_replace import is_store, partial_path, remove_leftovers
 from kgsparql.storage.file_lock import writer_lock
 
 
@@ -98,12 +97,11 @@ def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> J
     if file.path is not None:
         path = str(file.path.resolve())
         return Job(file.name, path, path, graph)
-    spool = spools.enter_context(
-        tempfile.NamedTemporaryFile(prefix=f"{target.name}.stdin-", dir=target.parent)  # noqa: SIM115 - the stack closes it
-    )
-    shutil.copyfileobj(standard_input(), spool)
-    spool.flush()
-    return Job(file.name, spool.name, file.name, graph)
+    spool = partial_path(target)  # no temporary file of Python: on Windows no other process could open it
+    spools.callback(spool.unlink, missing_ok=True)
+    with spool.open("xb") as copy:
+        shutil.copyfileobj(standard_input(), copy)
+    return Job(file.name, str(spool), file.name, graph)
 
 
 def _refuse_foreign_directory(target: Path) -> None:
@@ -139,9 +137,17 @@ def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target:
         for source in manifest.sources:
             if job.graph is not None and source.graph == job.graph and not source.graphs:
                 drop.add(job.graph)
-            elif source.source == job.source != "-" or job.graph in {source.graph or "", *source.graphs}:
+            elif _is_same_file(source.source, job.source) or job.graph in {source.graph or "", *source.graphs}:
                 raise _cannot_replace(job, manifest, target)
     return _Plan(tuple(to_read), tuple(unchanged), frozenset(drop))
+
+
+def _is_same_file(loaded: str, job: str) -> bool:
+    """Whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
+    try:
+        return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
+    except OSError:  # what was loaded is gone
+        return False
 
 
 def _cannot_replace(job: Job, manifest: Manifest, target: Path) -> StoreError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
+from kgsparql.storage.atomic_replace import replace_text
 from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
 
 MANIFEST = "kgsparql.json"
@@ -71,7 +72,7 @@ class Manifest:
         tables = seals(directory, sorted([*directory.glob("*.sst"), *directory.glob("MANIFEST-*")]))
         sources = [asdict(source) for source in self.sources]
         data = with_digest({"version": _VERSION, "sources": sources, "tables": tables})
-        (directory / MANIFEST).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        replace_text(directory / MANIFEST, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
 def stored_source(entry: Mapping[str, Any]) -> StoredSource:

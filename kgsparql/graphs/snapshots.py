@@ -26,7 +26,7 @@ from typing import Any, Literal
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.graphs.protocols import OpenedGraph, members_of
-from kgsparql.storage.atomic_replace import partial_path, replace_text
+from kgsparql.storage.atomic_replace import partial_path, put_in_place, replace_text
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.integrity import is_as_written, with_digest
 from kgsparql.storage.recording import Recording
@@ -136,7 +136,7 @@ class Snapshot:
             with writer_lock(kept, wait_s=_WAIT_S), writer_lock(own, wait_s=_WAIT_S):
                 if not own.exists():
                     shutil.copytree(kept, made)
-                    made.rename(own)
+                    put_in_place(made, own)
         except OSError as error:
             shutil.rmtree(made, ignore_errors=True)
             raise StoreError(f"{kept}: cannot be copied to {own}: {error.strerror}", path=str(kept)) from error

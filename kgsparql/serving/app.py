@@ -98,7 +98,11 @@ class ServedPage:
             "files": {suffix: made for suffix, render in self.renderers.items() if (made := render(answer))},
             **(self.log.add(answered, run=run.id) if self.log else {}),
         }
-        self.kept.put(run.id, frozen)
+        try:
+            self.kept.put(run.id, frozen)
+        except OSError as error:
+            why = f"not kept: {error.strerror or error}; its address opens it until the server ends"
+            answered["notes"].append({"code": "not_kept", "text": why})
         return frozen
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.atomic_replace import replace_text
 from kgsparql.storage.integrity import checked_text, read_checked_text
 
 FOLDER = "runs"
@@ -35,15 +35,7 @@ class KeptRuns:
     def put(self, name: str, run: Mapping[str, Any]) -> None:
         """Keep a run."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = self._file(name)
-        partial = partial_path(file)
-        try:
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as opened:
-                opened.write(checked_text(json.dumps(run, ensure_ascii=False)))
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        replace_text(self._file(name), checked_text(json.dumps(run, ensure_ascii=False)), mode=0o600)
 
     def get(self, name: str) -> dict[str, Any] | None:
         """A run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
@@ -64,7 +56,8 @@ class KeptRuns:
             return
         files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]
         for _, entry in sorted(files, reverse=True)[self._most :]:
-            entry.unlink(missing_ok=True)
+            with suppress(OSError):  # it is being read on Windows, or is removed by another process
+                entry.unlink()
 
     def _file(self, name: str) -> Path:
         return self._directory / f"{name}.json"

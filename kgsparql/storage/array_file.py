@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.atomic_replace import partial_path, put_in_place
 from kgsparql.storage.integrity import digest_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ArrayWriter:
         os.fsync(self._file.fileno())
         self._file.close()
         os.utime(self._partial, ns=(stamp, stamp))
-        self._partial.replace(self._path)
+        put_in_place(self._partial, self._path)
 
 
 def read_arrays(path: Path, *, thoroughly: bool = False) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:

@@ -6,8 +6,8 @@ import ctypes
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +15,9 @@ from kgsparql.errors import StoreError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_HELD = {5, 32}
+"""What Windows says of a file that a program has open: access denied, sharing violation."""
+_HELD_S = 1.0
 
 
 def is_store(path: Path) -> bool:
@@ -32,27 +35,40 @@ def replace_text(file: Path, text: str, *, mode: int = 0o666) -> None:
 
     :param mode: who may read it; ``0o600`` is its owner.
     """
-    with replaced(file) as partial:
-        partial.touch(mode)
-        partial.write_text(text, encoding="utf-8", newline="\n")
-
-
-@contextmanager
-def replaced(file: Path) -> Iterator[Path]:
-    """A path to write to; the file there replaces ``file`` at the end, and is removed after an error."""
     partial = partial_path(file)
     try:
-        yield partial
-        partial.replace(file)
+        partial.touch(mode)
+        partial.write_bytes(text.encode("utf-8", "replace"))
+        put_in_place(partial, file)
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(PermissionError):  # of Windows, where it is open: it is a leftover then
+            partial.unlink(missing_ok=True)
+
+
+def put_in_place(partial: Path, target: Path) -> None:
+    """Rename a file or directory; a file there is replaced.
+
+    Windows refuses it while a program has one of the two open: a search index or a virus scanner, for a moment.
+
+    :raises OSError: if it stays refused; both are as they were.
+    """
+    until = time.monotonic() + _HELD_S
+    while True:
+        try:
+            partial.replace(target)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _HELD or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def restore_store(target: Path) -> None:
     """Restore a store whose load was killed between two renames. The caller holds the writer's lock."""
     previous = previous_stores(target)
     if previous and not target.exists():
-        previous[0].rename(target)
+        put_in_place(previous[0], target)
 
 
 def remove_leftovers(target: Path) -> None:
@@ -61,11 +77,10 @@ def remove_leftovers(target: Path) -> None:
     of_lance = target.glob("*.lance/**/.tmp*")  # where it was making an index of a column
     for leftover in [*previous_stores(target), *_beside(target, "partial"), *of_lance]:
         if leftover.is_file():
-            leftover.unlink(missing_ok=True)
+            with suppress(PermissionError):  # of Windows, where it is open: the next command removes it
+                leftover.unlink(missing_ok=True)
         else:
             shutil.rmtree(leftover, ignore_errors=True)
-    for spool in _beside(target, "stdin"):
-        spool.unlink(missing_ok=True)
 
 
 def previous_stores(target: Path) -> list[Path]:
@@ -89,13 +104,15 @@ def replace_store(partial: Path, target: Path) -> None:
         if not is_store(target):
             if target.is_dir():
                 target.rmdir()  # empty, as the caller has checked
-            partial.rename(target)
+            put_in_place(partial, target)
         elif not _exchange_names(partial, target):
             previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
-            target.rename(previous)
-            partial.rename(target)
+            put_in_place(target, previous)
+            put_in_place(partial, target)
             shutil.rmtree(previous, ignore_errors=True)
     except OSError as error:
+        with suppress(OSError):
+            restore_store(target)
         raise StoreError(
             f"{target}: the new store cannot be put in place: {error.strerror}",
             hint="close the programs that use the store", path=str(target),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgsparql.errors import StoreError
-from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.atomic_replace import partial_path, put_in_place
 
 
 def size_text(size: int) -> str:
@@ -80,7 +80,9 @@ def remove(entry: Path, target: Path) -> None:
         if entry.is_symlink() or not entry.is_dir():
             entry.unlink(missing_ok=True)
             return
-        doomed = entry.rename(partial_path(target)) if entry == target else entry
+        doomed = partial_path(target) if entry == target else entry
+        if doomed != entry:
+            put_in_place(entry, doomed)
         shutil.rmtree(doomed)
 
 

@@ -43,9 +43,10 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        with suppress(OSError):
-            path.unlink()  # while it is held: a process that waits for the old file will notice
+        is_removed = _removed(path)  # while it is held: a process that waits for the old file will notice
         os.close(descriptor)
+        if not is_removed:  # Windows removes no open file: here it is nobody's
+            _removed(path)
 
 
 def is_abandoned(directory: Path) -> bool:
@@ -76,7 +77,8 @@ def _locked_descriptor(path: Path, directory: Path) -> int:
         try:
             _lock(descriptor)
         except OSError as error:
-            pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            pid = os.read(descriptor, 32).decode("ascii", "replace").strip()
             os.close(descriptor)
             if error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
                 with suppress(OSError):  # nobody can hold it here
@@ -92,6 +94,17 @@ def _locked_descriptor(path: Path, directory: Path) -> int:
                 os.write(descriptor, f"{os.getpid()}\n".encode())
             return descriptor
         os.close(descriptor)
+
+
+def _removed(path: Path) -> bool:
+    """Remove a lock file; ``False`` where the system refuses."""
+    try:
+        path.unlink()
+    except PermissionError:
+        return False
+    except OSError:  # it is gone
+        return True
+    return True
 
 
 def _is_same_file(path: Path, descriptor: int) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.atomic_replace import put_in_place
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
 from kgsparql.storage.location import Location, ObjectPrefix
@@ -123,12 +124,12 @@ class Tables:
             Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [data]})
             return
         partial = self.directory / f"{MANIFEST}.partial"
-        with errors_translated(self.directory), partial.open("w", encoding="utf-8") as stream:
+        with errors_translated(self.directory), partial.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(data + "\n")
             stream.flush()
             os.fsync(stream.fileno())
         with errors_translated(self.directory):
-            partial.replace(self.directory / MANIFEST)
+            put_in_place(partial, self.directory / MANIFEST)
 
     def _seals(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Those of the files of the tables that a manifest names; LanceDB does not find damage in all of them."""

@@ -175,6 +175,19 @@ def test_path_shows_the_files_even_where_they_cannot_be_read(project: Path, run:
         assert "Traceback" not in done.stderr
 
 
+def test_a_file_above_the_home_directory_is_not_read_though_a_link_leads_home(
+    project: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS, where ``/tmp`` and ``/var`` are links: the current directory has other names than ``HOME`` says."""
+    home = tmp_path / "home"
+    (project / "deeper").mkdir()
+    home.symlink_to(project / "deeper")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    assert Path.cwd() == project.resolve() / "deeper"
+    assert run("config", "path").stdout.splitlines() == [f"{user_file()} (not made yet)"]
+
+
 def test_other_commands_know_the_graphs(project: Path, run: Run) -> None:
     assert run("find", "Marie Curie", "-k", "prizes", "-q").exit_code == 0
     assert run("query", "ASK { ?s ?p ?o }", "-q").exit_code == 0

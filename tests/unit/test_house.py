@@ -38,3 +38,38 @@ def test_a_wing_says_what_it_is_for_what_it_may_use_and_which_file_to_open_first
     named = re.findall(r"``([\w/]+\.py)``", rest.partition("Open first:")[2])
     assert named, "Open first: ``file.py``"
     assert [name for name in named if not (wing / name).is_file()] == []
+
+
+_MODE = re.compile(r"[rwaxt+]+")
+
+
+def _text_without(call: ast.Call) -> list[str]:
+    """What a call that opens a text does not say: its encoding, and, where it is written, its line ends."""
+    given = {keyword.arg for keyword in call.keywords}
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    modes = [a.value for a in call.args[:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    mode = next((m for m in modes if _MODE.fullmatch(m)), "")
+    if name not in {"read_text", "write_text", "TextIOWrapper"} and not (name in {"open", "fdopen"} and mode):
+        return []
+    is_written = name == "write_text" or set(mode) & set("wax")
+    return [word for word in ("encoding", *["newline"] * bool(is_written)) if word not in given]
+
+
+def test_a_text_has_the_same_encoding_and_line_ends_on_every_system() -> None:
+    sample = ast.parse('p.open("w"); open(p, "r"); p.read_text(); p.write_text("", encoding="x"); p.open("wb")')
+    assert [_text_without(node.value) for node in sample.body] == [  # type: ignore[attr-defined]
+        ["encoding", "newline"], ["encoding"], ["encoding"], ["newline"], [],
+    ]  # fmt: skip
+    calls = [
+        (file.relative_to(PACKAGE).as_posix(), node.lineno, missing)
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and (missing := _text_without(node))
+    ]
+    assert calls == []
+
+
+def test_no_temporary_file_has_a_name() -> None:
+    """On Windows no other process, nor this one, could open it by that name."""
+    texts = [file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")]
+    assert [text for text in texts if "NamedTemporaryFile" in text] == []

@@ -14,6 +14,8 @@ import random
 import re
 import shutil
 import sqlite3
+import struct
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -44,11 +46,13 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import PrefixMap
 from kgsparql.resources import cache_directory
 from kgsparql.serving.kept_runs import KeptRuns
+from kgsparql.storage.array_file import read_arrays
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache, _sealed, unsealed
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
+from tests.kept import in_other_byte_order
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_run_directory import CONFIG, QUESTION, RECORD
 
@@ -441,3 +445,60 @@ def test_no_flipped_bit_changes_a_kept_reply(reply: dict[str, Any]) -> None:
     assert unsealed(b"key", sealed.decode()) == reply
     assert unsealed(b"key", json.dumps(reply)) == reply  # of an earlier version
     assert unsealed(b"key", 7) is None
+
+
+def test_arrays_say_their_byte_order_and_are_read_on_a_machine_of_the_other(tmp_path: Path) -> None:
+    _adjacency(tmp_path)
+    expected = _paths(tmp_path)
+    (file,) = (tmp_path / "adjacency").iterdir()
+    in_other_byte_order(file)
+    swapped = read_arrays(file, thoroughly=True)
+    assert swapped is not None
+    assert {array.dtype.byteorder for array in swapped[1].values()} == {"|", ">" if sys.byteorder == "little" else "<"}
+    assert _paths(tmp_path) == expected
+
+
+def test_arrays_in_the_other_byte_order_that_do_not_say_so_are_made_anew(tmp_path: Path) -> None:
+    _adjacency(tmp_path)
+    (file,) = (tmp_path / "adjacency").iterdir()
+    written = read_arrays(file)
+    assert written is not None
+    others = written[1]["others"].tobytes()
+    data = file.read_bytes()
+    assert data.count(others) == 1
+    file.write_bytes(data.replace(others, written[1]["others"].byteswap().tobytes()))
+    assert _paths(tmp_path) == ANEW
+
+
+def test_vectors_are_kept_with_the_least_byte_first(tmp_path: Path) -> None:
+    _vectors(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as connection:
+        kept = dict(connection.execute("SELECT key, numbers FROM vector"))
+    assert struct.unpack("<64f", kept[bytes([3]) * 20][:256]) == tuple(_vector(3).tolist())
+
+
+def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path) -> None:
+    """By git with ``core.autocrlf``, or an editor of Windows: nothing is lost, so nothing is damaged."""
+    changed = set()
+    for name, kind in KINDS.items():
+        place = tmp_path / name
+        place.mkdir()
+        kind.make(place)
+        expected = kind.read(place)
+        for file in _files(place):
+            data = file.read_bytes()
+            if b"\0" in data or b"\n" not in data or ".lance" in str(file) or file.name == "CURRENT":
+                continue
+            file.write_bytes(data.replace(b"\n", b"\r\n"))
+            changed.add(name)
+        assert kind.read(place) == expected, name
+    assert changed >= {"store", "label index", "snapshot", "run", "page run", "counts", "endpoint"}
+
+
+def test_a_line_of_a_run_is_still_checked_where_its_line_ends_were_changed(tmp_path: Path) -> None:
+    _run(tmp_path)
+    (file,) = tmp_path.glob("answers/*.jsonl")
+    text = file.read_text(encoding="utf-8")
+    file.write_bytes(text.replace(RECORD.question, "other", 1).replace("\n", "\r\n").encode())
+    with pytest.raises(KgsparqlError, match="damaged, or changed by hand"):
+        _records(tmp_path)

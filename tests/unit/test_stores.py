@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -204,6 +205,26 @@ def test_errors_of_the_child_keep_their_class_and_code(tmp_path: Path, store: Pa
         assert getattr(caught.value, "code", "") == code
     with pytest.raises(InputError, match="no such file"):
         load_store(tmp_path / "missing.nt", store)
+
+
+@pytest.mark.parametrize("other", ["composed", "by a link"])
+def test_a_changed_file_of_two_names_is_not_loaded_beside_itself(other: str, tmp_path: Path, store: Path) -> None:
+    """macOS finds a name however its accents are written, in any case, and ``/tmp`` is a link."""
+    (tmp_path / "real").mkdir()
+    path = nt(tmp_path / "real", unicodedata.normalize("NFC", "café.nt"), 5)
+    load_store(path, store)
+    if other == "composed":
+        second = path.with_name(unicodedata.normalize("NFD", "café.nt"))
+        second.hardlink_to(path)
+    else:
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        second = tmp_path / "link" / path.name
+    assert load_store(second, store).unchanged == (str(second),)
+    with path.open("ab") as file:
+        file.write(triples(1, "more"))
+    with pytest.raises(StoreError, match="changed since it was loaded") as caught:
+        load_store(second, store)
+    assert caught.value.code == "E_STORE_CHANGED"
 
 
 def test_other_directories_are_not_replaced(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple, normalised, printable
 from kgsparql.resources import cache_directory
+from kgsparql.storage.atomic_replace import put_in_place
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import errors_translated
 
@@ -174,10 +175,10 @@ def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
         partial.write_bytes(b"")
     while some := list(islice(triples, _WRITTEN)):
         lines = (json.dumps([str(t.subject), str(t.predicate), str(t.object)], ensure_ascii=False) for t in some)
-        with errors_translated(file.parent), partial.open("a", encoding="utf-8") as stream:
+        with errors_translated(file.parent), partial.open("a", encoding="utf-8", newline="\n") as stream:
             stream.writelines(f"{line}\n" for line in lines)
     with errors_translated(file.parent):
-        partial.replace(file)
+        put_in_place(partial, file)
 
 
 def _begins(file: Path) -> NDArray[np.int64]:

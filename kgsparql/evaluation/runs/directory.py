@@ -28,6 +28,7 @@ from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.atomic_replace import put_in_place
 from kgsparql.storage.integrity import is_as_written, with_digest
 
 FORMAT = 1
@@ -189,7 +190,7 @@ def check_room(directory: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
-_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\n')
+_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 
 
 def _line(data: Mapping[str, Any]) -> str:
@@ -226,7 +227,7 @@ def replace_text(file: Path, text: str) -> None:
     """Write a file in one step, so that it is never half written."""
     partial = file.with_name(f"{file.name}.partial")
     partial.write_bytes(text.encode("utf-8", "replace"))
-    partial.replace(file)
+    put_in_place(partial, file)
 
 
 def whole_lines(file: Path) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def _signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    classes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32) % _CLASSES
+    classes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4") % _CLASSES
     places = np.repeat(np.arange(len(texts)) * _CLASSES, lengths) + classes
     counts = np.bincount(places, minlength=len(texts) * _CLASSES).reshape(-1, _CLASSES)
     bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1, bitorder="little")

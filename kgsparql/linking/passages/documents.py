@@ -145,7 +145,7 @@ def _text_page(data: bytes) -> list[Page] | str:
         return f"not UTF-8 (byte {error.start:,}); convert it: iconv -f … -t UTF-8"
     if "\0" in text:
         return "not a text: it has bytes of zero"
-    return [Page(None, text)]
+    return [Page(None, text.replace("\r\n", "\n"))]
 
 
 def _pdf_pages(data: bytes) -> list[Page] | str:

@@ -23,7 +23,7 @@ from kgsparql.models.embedders.local_models import LocalModel
 from kgsparql.models.embedders.onnx_model import GRAPH_FILE, INPUTS, OUTPUT, WEIGHTS_FILE, OnnxModel, write_optimised
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import partial_path, replace_text
+from kgsparql.storage.atomic_replace import partial_path, put_in_place, replace_text
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.integrity import checked_text, damaged, read_checked_text, seals
 
@@ -97,7 +97,7 @@ def _export(directory: Path, export: Path) -> None:
         _run_export(directory, partial)
         _write_checked(partial)
         shutil.rmtree(export, ignore_errors=True)  # a damaged one
-        partial.rename(export)
+        put_in_place(partial, export)
     except EmbeddingError:
         raise
     except OSError as error:
