@@ -10,16 +10,54 @@ queries and seconds are means of all questions of a run.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from math import isnan
 from pathlib import Path
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.question_kinds import KINDS, question_kind
 from kgsparql.evaluation.scoring import method_scores, opened
 
 COSTS = ("model_calls", "tokens", "queries", "seconds")
 METRICS = ("exact", "wrong_yes_no", *COSTS)
+
+KINDS = ("lookup", "count", "number", "yes/no", "extreme", "filter", "negation", "combination", "table")
+"""All but ``lookup`` must be computed."""
+
+_SHAPES = (
+    ("yes/no", re.compile(r"\bASK\b")),
+    ("count", re.compile(r"^[^{]*\bSELECT\b[^{]*\bCOUNT\s*\(")),
+    ("number", re.compile(r"^[^{]*\bSELECT\b[^{]*\b(SUM|AVG|MIN|MAX)\s*\(")),
+    ("negation", re.compile(r"\bNOT\s+EXISTS\b|\bMINUS\b")),
+    ("extreme", re.compile(r"\bORDER\s+BY\b.*\bLIMIT\b|\b(MAX|MIN)\s*\(")),
+    ("filter", re.compile(r"\bFILTER\b.*[<>]|\bHAVING\b")),
+)
+"""What a query looks like that answers a question of a kind; the first that fits."""
+
+_NOT_SHAPE = re.compile(r"<[^<>\s]*>|\"(?:[^\"\\]|\\.)*\"|#[^\n]*")
+
+
+def question_kind(question: Question) -> str:
+    """The kind of a question: the dataset's own word where it is one of ours, else by the shape of its query."""
+    own = question.type.split(",")[0]
+    if own in KINDS:
+        return own
+    shape = _NOT_SHAPE.sub(" ", question.sparql)
+    n_columns = columns(shape.partition("{")[0])
+    if question.rows or (n_columns > 1 and not re.search(r"\bASK\b", shape)):
+        return "table"
+    flat = " ".join(shape.upper().split())
+    return next((kind for kind, pattern in _SHAPES if pattern.search(flat)), "lookup")
+
+
+def columns(head: str) -> int:
+    """How many columns the head of a query names; an expression in brackets is one."""
+    depth, found = 0, 0
+    for letter in head:
+        if depth == 0 and letter in "?$(":
+            found += 1
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+    return found
 
 
 def kinds_of(question: Question) -> Iterable[str]:

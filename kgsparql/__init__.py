@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
-    from kgsparql.answering.ask_options import Asking, AskOptions
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.answering.retriever import Retriever
     from kgsparql.answering.session import Session
     from kgsparql.budget import Budget, Prices, Usage
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
-    "answering.ask_options": ("AskOptions", "Asking"),
+    "answering.ask_options": ("AskOptions",),
     "answering.retriever": ("Retriever",),
     "answering.session": ("Session",),
     "budget": ("Budget", "Prices", "Usage"),
@@ -73,60 +73,13 @@ _MODULES = {
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "IRI",
-    "UNKNOWN",
-    "Answer",
-    "AnswerTerm",
-    "AskOptions",
-    "Asking",
-    "BlankNode",
-    "Budget",
-    "CitedTriple",
-    "Claim",
-    "Cut",
-    "Draft",
-    "EndpointGraph",
-    "EndpointProfile",
-    "Entity",
-    "Evidence",
-    "EvidenceItem",
-    "FederatedGraph",
-    "Hop",
-    "InferenceStep",
-    "KgsparqlError",
-    "KnowledgeBase",
-    "KnowledgeGraph",
-    "LanguageModel",
-    "LinkedEntity",
-    "Literal",
-    "Mention",
-    "MindMap",
-    "OxigraphGraph",
-    "Path",
-    "PathRanking",
-    "PrefixMap",
-    "Prices",
-    "PropertyPath",
-    "Query",
-    "QueryPlan",
-    "QueryResult",
-    "Retrieval",
-    "Retriever",
-    "Session",
-    "Snapshot",
-    "Solutions",
-    "Source",
-    "StructGPT",
-    "Term",
-    "ThinkOnGraph",
-    "Toolbox",
-    "Triple",
-    "Usage",
-    "open",
-    "open_graph",
-    "open_model",
-    "tools",
-]
+    "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim",
+    "Cut", "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
+    "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
+    "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
+    "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Snapshot", "Solutions", "Source", "StructGPT",
+    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "open", "open_graph", "open_model", "tools",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

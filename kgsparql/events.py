@@ -150,17 +150,9 @@ class Finished(Event):
 
 
 KINDS: tuple[type[Event], ...] = (
-    EntitiesLinked,
-    QueryRun,
-    PathsSearched,
-    ModelCalled,
-    CandidatesChosen,
-    LimitReached,
-    FallbackUsed,
-    EvidenceFound,
-    Verified,
-    Finished,
-)
+    EntitiesLinked, QueryRun, PathsSearched, ModelCalled, CandidatesChosen, LimitReached, FallbackUsed, EvidenceFound,
+    Verified, Finished,
+)  # fmt: skip
 """Every kind there is."""
 
 Emit: TypeAlias = Callable[[Event], None]

@@ -13,7 +13,7 @@ from pyoxigraph import DefaultGraph, Quad, RdfFormat
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
 from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.plans.running import Computed
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 
 if TYPE_CHECKING:
     import rdflib
@@ -32,6 +32,7 @@ _TEXT_PREFIXES = {
     "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
     "itsrdf": "http://www.w3.org/2005/11/its/rdf#",
 }
+_iri = PrefixMap({**_PREFIXES, **_TEXT_PREFIXES}).expand
 
 _ITEM_CLASSES: Mapping[ItemKind, str] = {
     "path": "EvidencePath",
@@ -68,11 +69,6 @@ def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
 def _prefixes(answer: Answer) -> dict[str, str]:
     has_texts = any(item.excerpt is not None for item in answer.evidence)
     return {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
-
-
-def _iri(name: str) -> IRI:
-    prefix, _, local = name.partition(":")
-    return IRI({**_PREFIXES, **_TEXT_PREFIXES}[prefix] + local)
 
 
 def _about(node: IRI, *said: tuple[str, Term | str]) -> Iterator[Quad]:

@@ -110,10 +110,6 @@ class AskOptions:
         }  # fmt: skip
 
 
-Asking = AskOptions
-"""As Python code of users calls it that was written for earlier versions."""
-
-
 def asked_with(
     options: Callable[P, AskOptions],
 ) -> Callable[[Callable[[Asked, str, AskOptions], Result]], Callable[Concatenate[Asked, str, P], Result]]:

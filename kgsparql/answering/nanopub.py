@@ -11,7 +11,7 @@ from pyoxigraph import Quad, RdfFormat
 
 from kgsparql.answering.answer import Answer
 from kgsparql.errors import NotFoundError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
 
 _PREFIXES = {
     "np": "http://www.nanopub.org/nschema#",
@@ -24,6 +24,7 @@ _PREFIXES = {
     "kgs": "https://w3id.org/kgsparql#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+_iri = PrefixMap(_PREFIXES).expand
 
 
 def answer_to_nanopub(answer: Answer, *, at: str = "") -> str:
@@ -61,11 +62,6 @@ def _values(answer: Answer) -> list[Term]:
         return []
     found = computed.items if computed.value is None else (computed.value,)
     return [value for value in found if not isinstance(value, BlankNode)]
-
-
-def _iri(name: str) -> IRI:
-    prefix, _, local = name.partition(":")
-    return IRI(_PREFIXES[prefix] + local)
 
 
 class _Nanopub:

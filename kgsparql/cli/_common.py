@@ -50,6 +50,9 @@ VerboseOption = Annotated[
 EmbedderOption = Annotated[
     str, typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask.")
 ]
+CompleteOption = Annotated[
+    bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
+]
 ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 

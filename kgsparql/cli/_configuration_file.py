@@ -29,12 +29,8 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _namespace(value: str) -> str:
-    return iri(value).value
-
-
 _Prefix = Annotated[str, Field(pattern=r"^([A-Za-z]([A-Za-z0-9._-]*[A-Za-z0-9_-])?)?$")]
-_Namespace = Annotated[str, AfterValidator(_namespace)]
+_Namespace = Annotated[str, AfterValidator(lambda value: iri(value).value)]
 _Texts = Annotated[list[_Text], BeforeValidator(_listed), Field(min_length=1)]
 
 

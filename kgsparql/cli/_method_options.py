@@ -21,6 +21,11 @@ PresetOption = Annotated[
 ]
 
 
+MethodOption = Annotated[
+    list[str] | None, typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable.")
+]
+
+
 def options_of(option: list[str] | None) -> dict[str, str]:
     """Names and values of options from texts such as ``name=value``."""
     options = {}

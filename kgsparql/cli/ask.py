@@ -15,7 +15,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._logging import LogOption, logged
-from kgsparql.cli._method_options import PresetOption, method_with, options_of
+from kgsparql.cli._method_options import MethodOption, PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._no_question import no_question
 from kgsparql.cli._snapshot_options import SnapshotOptions
@@ -55,17 +55,12 @@ class AnswerOptions:
         ),
     ] = None
     preset: PresetOption = None
-    option: Annotated[
-        list[str] | None,
-        typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None
+    option: MethodOption = None
     allow_model_knowledge: Annotated[
         bool,
         typer.Option("--allow-model-knowledge", help="Where the graph has no answer, show the model's own, labelled."),
     ] = False
-    complete: Annotated[
-        bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
-    ] = True
+    complete: c.CompleteOption = True
     qualifiers: Annotated[
         bool, typer.Option("--qualifiers", help="Walk the statements of Wikidata too: since when, with whom.")
     ] = False

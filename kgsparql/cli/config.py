@@ -69,7 +69,7 @@ def show(
     if form == "json":
         c.write_json([asdict(one) for one in shown], output)
         return
-    rows = [(one.key, printable(_text(one), 60), _origin(one.origin)) for one in shown]
+    rows = [(one.key, printable(_text(one), 60), _short(one.origin)) for one in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     c.write("\n".join(f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows), output)
 
@@ -162,7 +162,3 @@ def _joined(value: Any) -> str:
 def _short(place: str) -> str:
     """A path as seen from here, if that is shorter."""
     return min(place, os.path.relpath(place), key=len) if Path(place).is_absolute() else place
-
-
-def _origin(origin: str) -> str:
-    return _short(origin)

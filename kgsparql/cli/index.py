@@ -68,8 +68,10 @@ def index(
     --shard, and when all are done, --merge makes the index that one run would have made. With --text the shards are of
     the documents, and the labels must have been indexed before.
     """
+    from kgsparql.linking.label_index.shards import Shard
+
     _check_together(class_, text, shard, merge=merge)
-    part = None if shard is None else _parsed(shard)
+    part = None if shard is None else Shard.parse(shard)
     if text is not None:
         from kgsparql.linking.passages.documents import files_of
         from kgsparql.linking.passages.indexing import checked_tokens
@@ -99,12 +101,6 @@ def _way(built: LabelIndex, part: Shard | None) -> str:
     if part is not None:
         return f" of shard {part}"
     return f", searched by spelling and by meaning ({built.embedder})" if built.embedder else ", searched by spelling"
-
-
-def _parsed(shard: str) -> Shard:
-    from kgsparql.linking.label_index.shards import Shard
-
-    return Shard.parse(shard)
 
 
 def _check_together(class_: list[str] | None, text: Path | None, shard: str | None, *, merge: bool) -> None:

@@ -85,16 +85,13 @@ def list_(
 
 
 def _line(one: LoggedQuestion) -> str:
-    answer = "; ".join(_labels(one)[:4]) or one.text.strip().partition("\n")[0]
+    labels = [term["term"]["label"] for term in one.answer.get("answers", ()) if term["is_best"]]
+    answer = "; ".join(labels[:4]) or one.text.strip().partition("\n")[0]
     cost = "" if one.cost is None else f"{one.cost:.4g}"
     return (
         f"{one.id:>5} {_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {one.status:<12} {cost:>8}  "
         f"{printable(one.question, 80)}  → {printable(answer, 100)}"
     ).rstrip()
-
-
-def _labels(one: LoggedQuestion) -> list[str]:
-    return [term["term"]["label"] for term in one.answer.get("answers", ()) if term["is_best"]]
 
 
 @log.command(cls=PlainCommand)

@@ -10,7 +10,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._listening import TOKEN_VARIABLE, address_of, listening_at, serve_app, shown_token, token_for
-from kgsparql.cli._method_options import options_of
+from kgsparql.cli._method_options import MethodOption, options_of
 from kgsparql.cli._model_options import LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
 
@@ -38,10 +38,7 @@ def mcp(
         int, typer.Option("--port", min=0, max=65535, help="With --http: 0 takes one that is free.")
     ] = 8000,
     retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method of ask.")] = "auto",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    option: MethodOption = None,
     embedder: c.EmbedderOption = "auto",
     lang: c.LangOption = "en",
 ) -> None:

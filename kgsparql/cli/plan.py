@@ -12,6 +12,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.errors import InputError, NotFoundError
+from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.resources import option_file
 
@@ -61,13 +62,14 @@ def _run_file(
 ) -> None:
     """Compute the plan in a file."""
     from kgsparql.plans.reading import read_plan_file
+    from kgsparql.plans.type_check import terms_in
     from kgsparql.plans.wording import in_words
     from kgsparql.plans.writing import written_plan
 
     asked = read_plan_file(_content(file))
     with graph.opened(languages=languages, embedder="none") as knowledge:
         found = knowledge.run(asked)
-        labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *_terms_of(asked)])
+        labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *terms_in(asked)])
     words = in_words(asked, lambda term: labels[term])
     if form == "json":
         c.write_json({**written_plan(asked), **_json_of(found, words, labels)}, output)
@@ -153,12 +155,6 @@ def _content(file: Path) -> Any:
         raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
 
 
-def _terms_of(asked: Any) -> set[Term]:
-    from kgsparql.plans.type_check import terms_in
-
-    return terms_in(asked)
-
-
 def _lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]:
     from kgsparql.plans.wording import none_in_words
 
@@ -183,7 +179,7 @@ def _lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]
 
 
 def _confirmation(found: Computed) -> str:
-    facts = f"{len(found.facts):,} {'fact' if len(found.facts) == 1 else 'facts'}"
+    facts = counted(len(found.facts), "fact")
     if found.is_confirmed is None:
         why = "there is an absence among its reasons" if found.all_facts else "there are more"
         return f"rests on {facts}; not computed again from these: {why}"

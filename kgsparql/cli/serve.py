@@ -21,7 +21,7 @@ from kgsparql.cli._listening import (
     token_for,
 )
 from kgsparql.cli._logging import LogOption
-from kgsparql.cli._method_options import options_of
+from kgsparql.cli._method_options import MethodOption, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.errors import InputError, OptionError
 
@@ -51,10 +51,7 @@ def serve(
     retriever: Annotated[
         str, typer.Option("-r", "--retriever", metavar="NAME", help="The method, unless the page says otherwise.")
     ] = "auto",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    option: MethodOption = None,
     embedder: c.EmbedderOption = "auto",
     lang: c.LangOption = "en",
     workers: Annotated[

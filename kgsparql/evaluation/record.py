@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
@@ -12,6 +13,9 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Record:
     :param rows: of a computed table, each cell as ``(term, label)``.
     """
 
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
     question: str
     method: str
     status: str
@@ -178,24 +184,14 @@ class Record:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         """What :meth:`to_json` gave; fields that an earlier version did not write have their defaults."""
-        own = {name: _with_tuples(value) for name, value in data.items()}
-        linked = own.get("linked", ())
-        return cls(**{
-            **own,
-            "answers": tuple(RecordedAnswer(**one) for one in own.get("answers", ())),
-            "evidence": tuple(RecordedEvidence(**one) for one in own.get("evidence", ())),
-            "linked": None if linked is None else tuple(RecordedLink(**one) for one in linked),
-            "claims": tuple((text, tuple(markers)) for text, markers in own.get("claims", ())),
-            "notes": tuple(own.get("notes", ())),
-            "fallbacks": tuple((purpose, reason) for purpose, reason in own.get("fallbacks", ())),
-            "measured": RecordedCost(**own.get("measured", {})),
-        })  # fmt: skip
+        return _reader().validate_python(data)
 
 
-def _with_tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(map(_with_tuples, value))
-    return {name: _with_tuples(one) for name, one in value.items()} if isinstance(value, dict) else value
+@cache
+def _reader() -> TypeAdapter[Record]:
+    from pydantic import TypeAdapter  # a tenth of a second that writing records does without
+
+    return TypeAdapter(Record)
 
 
 def is_lost(error: KgsparqlError) -> bool:

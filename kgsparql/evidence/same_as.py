@@ -246,14 +246,7 @@ def _item_text(same: Same, labels: Mapping[Term, str]) -> str:
 def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
     """The markers, and those of the items that say why an equivalent is the same as what was asked about."""
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
-    of = {marker: _terms_of(evidence[marker]) for marker in markers if marker in evidence}
-    more = [
-        marker
-        for same in pairs
-        if (marker := said.get(frozenset(same.triples))) and any(same.other in terms for terms in of.values())
-    ]
+    cited = [c.triple for marker in markers if marker in evidence for c in evidence[marker].triples]
+    terms = {term for triple in cited for term in (triple.subject, triple.object)}
+    more = [m for same in pairs if (m := said.get(frozenset(same.triples))) and same.other in terms]
     return tuple(dict.fromkeys((*markers, *more)))
-
-
-def _terms_of(item: EvidenceItem) -> set[Term]:
-    return {term for cited in item.triples for term in (cited.triple.subject, cited.triple.object)}

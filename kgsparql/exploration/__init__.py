@@ -13,27 +13,7 @@ from kgsparql.exploration.shortest_paths import shortest_paths
 from kgsparql.exploration.walks import walk_ends, walk_ways
 
 __all__ = [
-    "Description",
-    "Found",
-    "Label",
-    "NeighbourGroup",
-    "PredicateCount",
-    "PredicatePath",
-    "StatementSide",
-    "Text",
-    "by_label",
-    "descriptions",
-    "labels",
-    "mediated_paths",
-    "missing_sides",
-    "neighbours",
-    "predicate_counts",
-    "predicate_paths",
-    "predicates",
-    "shortest_paths",
-    "statement_sides",
-    "texts",
-    "types",
-    "walk_ends",
-    "walk_ways",
-]
+    "Description", "Found", "Label", "NeighbourGroup", "PredicateCount", "PredicatePath", "StatementSide", "Text",
+    "by_label", "descriptions", "labels", "mediated_paths", "missing_sides", "neighbours", "predicate_counts",
+    "predicate_paths", "predicates", "shortest_paths", "statement_sides", "texts", "types", "walk_ends", "walk_ways",
+]  # fmt: skip

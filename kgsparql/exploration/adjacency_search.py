@@ -122,7 +122,8 @@ class _Search:
                 break
             met = self._expand(side)
             if len(met):
-                return [*reversed(list(self._back(near, met))), *(_reversed(arcs) for arcs in self._back(far, met))]
+                after = (_Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._back(far, met))
+                return [*reversed(list(self._back(near, met))), *after]
             self._view.check()
         return []
 
@@ -184,10 +185,6 @@ def _distinct(numbers: _Numbers) -> _Numbers:
     if len(numbers) < _FEW:
         return np.array(sorted(set(numbers.tolist())), np.int64)
     return np.unique(numbers).astype(np.int64)
-
-
-def _reversed(arcs: _Arcs) -> _Arcs:
-    return _Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1)
 
 
 def _ordered(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], limit: int) -> Found[Path]:

@@ -57,9 +57,9 @@ def batched_select(
     :param bound: of the solutions of a query; or a function from the number of its keys to that.
     :param weight: how much of the bound a solution uses up: where solutions are counts, the count; 1 without.
     """
-    size = max(1, chunk_size or graph.chunk_size)
+    chunk_size = max(1, chunk_size or graph.chunk_size)
     distinct = list(dict.fromkeys(keys))
-    todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
+    todo = deque(distinct[i : i + chunk_size] for i in range(0, len(distinct), chunk_size))
     batched: BatchedSolutions[K] = BatchedSolutions()
     halving = Halving()
     while todo:
@@ -67,7 +67,8 @@ def batched_select(
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
         gives_up = halving.should_give_up(found)
-        if not found.cut and _size(found, weight) + found.left_out <= at_most:
+        size = len(found) if weight is None else sum(map(weight, found))
+        if not found.cut and size + found.left_out <= at_most:
             batched.solutions.extend(found)
             continue
         if gives_up:
@@ -94,10 +95,6 @@ def select_about(
         key_of=lambda solution: solution[parameter],
         bound=bound,
     )
-
-
-def _size(found: Solutions, weight: Callable[[Solution], int] | None) -> int:
-    return len(found) if weight is None else sum(map(weight, found))
 
 
 def _parts(

@@ -113,7 +113,9 @@ class QueryLevel:
         """The paths one step longer, without their ends."""
         walking = self.walking
         counted = predicates(walking.graph, self._entities(), direction=walking.direction, skip=walking.skipped)
-        last = _last_steps(self.ends, counted.items, _far_ends(walking.graph, self.ends, counted.items))
+        longer = _longer(self.ends, counted.items)
+        back = (count for path, _, before, count in longer if len(before) == 1 and path.is_back(count.step))
+        last = _last_steps(self.ends, counted.items, far_ends(walking.graph, back))
         return Found(tuple(_ordered({**{path: {} for path in last}, **self.behind}, walking.shown)), counted.cuts)
 
     def _entities(self) -> list[IRI]:
@@ -126,16 +128,12 @@ def _ordered(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
     return [PredicatePath(path, tuple(sorted(level[path], key=order_key)[:shown])) for path in paths]
 
 
-def _goes_back(path: PropertyPath, step: Step) -> bool:
-    return len(path) > 0 and step.inverts(path.steps[-1])
-
-
 def _last_steps(level: EndsOfPaths, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
     """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
     return {
         PropertyPath((*path, count.step))
         for path, _, before, count in _longer(level, counts)
-        if not _goes_back(path, count.step)
+        if not path.is_back(count.step)
         or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
     }
 
@@ -151,18 +149,18 @@ def _longer(level: EndsOfPaths, onward: Iterable[_Onward]) -> Iterator[tuple[Pro
                 yield path, end, before, one
 
 
-def _far_ends(graph: KnowledgeGraph, level: EndsOfPaths, counts: Iterable[PredicateCount]) -> FarEnds:
+def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> FarEnds:
     """Where steps back lead, if their count does not tell whether that is more than the term just left.
 
     In a federation, a triple that several members hold counts several times.
     """
     most = len(members_of(graph))
-    doubtful: dict[IRI, list[Step]] = {}
-    for path, _, before, count in _longer(level, counts):
-        if 1 < count.count <= most and len(before) == 1 and _goes_back(path, count.step):
-            doubtful.setdefault(count.entity, []).append(count.step)
-    if not doubtful:
+    if most == 1:
         return {}
+    doubtful: dict[IRI, list[Step]] = {}
+    for count in dict.fromkeys(steps_back):
+        if 1 < count.count <= most:
+            doubtful.setdefault(count.entity, []).append(count.step)
     near = neighbours(graph, sorted(doubtful, key=str), steps=doubtful, limit=most)
     return {(group.entity, group.step): set(group.neighbours) for group in near.items}
 
@@ -172,7 +170,7 @@ def _grown(level: EndsOfPaths, groups: Iterable[NeighbourGroup]) -> tuple[EndsOf
     grown: EndsOfPaths = {}
     behind: EndsOfPaths = {}
     for path, end, before, group in _longer(level, groups):
-        back = before if _goes_back(path, group.step) else set[Term]()
+        back = before if path.is_back(group.step) else set[Term]()
         for far in group.neighbours:
             if back != {far}:
                 _add(grown, PropertyPath((*path, group.step)), far, end)

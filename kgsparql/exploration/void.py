@@ -31,6 +31,7 @@ _PREFIXES = {
     "void": "http://rdfs.org/ns/void#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+_iri = PrefixMap(_PREFIXES).expand
 _RESULT_FORMATS = (
     "SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
     "Turtle", "TriG", "N-Triples", "JSON-LD", "RDF_XML",
@@ -135,11 +136,6 @@ def _service(url: str, facts: Mapping[str, Any], *, has_union: bool) -> Iterator
 def _about(node: IRI, *said: tuple[str, Term]) -> Iterator[Triple]:
     for name, value in said:
         yield Triple(node, _iri(name), value)
-
-
-def _iri(name: str) -> IRI:
-    prefix, _, local = name.partition(":")
-    return IRI(_PREFIXES[prefix] + local)
 
 
 def _integer(number: int) -> Literal:

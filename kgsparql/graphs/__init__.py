@@ -21,17 +21,6 @@ from kgsparql.graphs.sources import (
 from kgsparql.graphs.stores import describe_store, open_store
 
 __all__ = [
-    "EndpointGraph",
-    "FederatedGraph",
-    "OxigraphGraph",
-    "describe_store",
-    "groups_of",
-    "is_graph_by_itself",
-    "known_aliases",
-    "load_store",
-    "names_endpoint",
-    "open_embedded",
-    "open_graph",
-    "open_store",
-    "prefixes_in",
-]
+    "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",
+    "known_aliases", "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store", "prefixes_in",
+]  # fmt: skip

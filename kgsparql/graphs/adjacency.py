@@ -126,18 +126,6 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     )
 
 
-def _walks_all(_: IRI) -> bool:
-    return False
-
-
-def _nothing() -> None:
-    pass
-
-
-def _unreported(_: PathsSearched) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class AdjacencyView:
     """An adjacency as one question may use it.
@@ -148,9 +136,9 @@ class AdjacencyView:
     """
 
     adjacency: Adjacency
-    drops: Callable[[IRI], bool] = _walks_all
-    check: Callable[[], None] = _nothing
-    report: Callable[[PathsSearched], None] = _unreported
+    drops: Callable[[IRI], bool] = lambda _: False
+    check: Callable[[], None] = lambda: None
+    report: Callable[[PathsSearched], None] = lambda _: None
 
 
 @runtime_checkable

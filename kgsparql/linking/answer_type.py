@@ -123,17 +123,8 @@ _SUPERLATIVES = (
     "slowest closest nearest farthest deepest widest"
 ).split()
 _TOTALS = [
-    "average",
-    "the mean",
-    "median",
-    "sum",
-    "in total",
-    "total",
-    "altogether",
-    "percentage",
-    "proportion",
-    "how old",
-]
+    "average", "the mean", "median", "sum", "in total", "total", "altogether", "percentage", "proportion", "how old",
+]  # fmt: skip
 YES_NO = (
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)"
     r"\b(?! you\b)(?!.*\ban? \w+ or an? \w+\W*$)"

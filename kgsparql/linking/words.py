@@ -192,13 +192,13 @@ def consecutive(numbers: Iterable[int]) -> list[list[int]]:
     return [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where it must be.
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, in the plural where it must be; without a plural, the noun gets an ``s``.
 
-    >>> counted(1, "question"), counted(2000, "question")
-    ('1 question', '2,000 questions')
+    >>> counted(1, "question"), counted(2000, "question"), counted(0, "query", "queries")
+    ('1 question', '2,000 questions', '0 queries')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def comma_separated(text: str) -> tuple[str, ...]:

@@ -31,12 +31,34 @@ def plan_schema() -> dict[str, Any]:
             "plan": {"anyOf": plans},
         },
         "$defs": {
-            "name": _name(),
+            "name": {
+                "description": "A term in N-Triples syntax; of a predicate, the kind of what it leads to, and a unit.",
+                "type": "object",
+                "required": ["term"],
+                "properties": {"term": _TEXT, "kind": {"enum": list(get_args(Kind))}, "unit": _TEXT},
+            },
             "path": {"description": "R5> to what a predicate leads to, R5< back.", **_any_of(_TEXT, _several(_TEXT))},
             "set": _sets(),
-            "measure": _measures(),
-            "number": _numbers(),
-            "condition": _conditions(),
+            "measure": _by_word(
+                [{"type": "number"}, _PATH],
+                _form("n", _PATH, _SET, least=2),
+                _form({"enum": ["year", *get_args(Summary)]}, _PATH),
+                _form(_ARITHMETIC, _MEASURE, _MEASURE),
+            ),
+            "number": _by_word(
+                [{"type": "number"}],
+                _form("count", _SET),
+                _form(_SUMMARY, _SET, _MEASURE),
+                _form(_ARITHMETIC, _NUMBER, _NUMBER),
+            ),
+            "condition": _by_word(
+                [],
+                _form("exists", _SET),
+                _form("compare", _NUMBER, _COMPARISON, _NUMBER),
+                _form("same", _SET, _SET),
+                _form("not", _CONDITION),
+                _form({"enum": ["all", "any"]}, _CONDITION, more=_CONDITION),
+            ),
             "table": _tables(),
         },
     }
@@ -68,15 +90,6 @@ def _form(*parts: dict[str, Any] | str, least: int | None = None, more: Any = Fa
     return {"type": "array", "prefixItems": own, "items": more, "minItems": len(own) if least is None else least}
 
 
-def _name() -> dict[str, Any]:
-    return {
-        "description": "A term in N-Triples syntax; of a predicate, the kind of what it leads to, and a unit.",
-        "type": "object",
-        "required": ["term"],
-        "properties": {"term": _TEXT, "kind": {"enum": list(get_args(Kind))}, "unit": _TEXT},
-    }
-
-
 def _sets() -> dict[str, Any]:
     compared = _any_of({"type": "number"}, _TEXT, _MEASURE)
     return {"description": "A name that begins with C is all items of a class, another the item itself."} | _by_word(
@@ -89,35 +102,6 @@ def _sets() -> dict[str, Any]:
         _form({"enum": ["and", "or"]}, _SET, more=_SET),
         _form("minus", _SET, _SET),
         _form("top", _SET, _MEASURE, {"type": "integer"}, {"enum": ["desc", "asc"]}),
-    )
-
-
-def _measures() -> dict[str, Any]:
-    return _by_word(
-        [{"type": "number"}, _PATH],
-        _form("n", _PATH, _SET, least=2),
-        _form({"enum": ["year", *get_args(Summary)]}, _PATH),
-        _form(_ARITHMETIC, _MEASURE, _MEASURE),
-    )
-
-
-def _numbers() -> dict[str, Any]:
-    return _by_word(
-        [{"type": "number"}],
-        _form("count", _SET),
-        _form(_SUMMARY, _SET, _MEASURE),
-        _form(_ARITHMETIC, _NUMBER, _NUMBER),
-    )
-
-
-def _conditions() -> dict[str, Any]:
-    return _by_word(
-        [],
-        _form("exists", _SET),
-        _form("compare", _NUMBER, _COMPARISON, _NUMBER),
-        _form("same", _SET, _SET),
-        _form("not", _CONDITION),
-        _form({"enum": ["all", "any"]}, _CONDITION, more=_CONDITION),
     )
 
 

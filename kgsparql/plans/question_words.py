@@ -21,7 +21,6 @@ _LIGHT = frozenset(
     "thing things kind kinds type types return ones one".split()
 )
 """Words that ask for nothing by themselves."""
-_PERSON = frozenset({"who", "whom", "whose"})
 
 _ROWS = 100
 

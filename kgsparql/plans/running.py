@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -219,16 +218,11 @@ def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
 
 def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.ItemSet | None:
     """The innermost part of a plan that has no items: where the plan ran dry."""
-    for part in _inner_first(plan):
+    for part in reversed([part for part in parts(plan) if isinstance(part, _SETS)]):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
         if not found or _text(next(iter(found)).get(VALUE.name)) == "false":
             return part
     return None
-
-
-def _inner_first(plan: a.Plan) -> Iterator[a.ItemSet]:
-    sets = [part for part in parts(plan) if isinstance(part, _SETS) and not isinstance(part, a.Items)]
-    yield from reversed(sets)
 
 
 _SETS = (a.Instances, a.Ends, a.Where, a.Named, a.Has, a.Lacks, a.Both, a.Either, a.Minus, a.Top)

@@ -161,6 +161,10 @@ class PropertyPath:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
         return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
 
+    def is_back(self, step: Step) -> bool:
+        """Whether a further step would invert the last one."""
+        return bool(self.steps) and step.inverts(self.steps[-1])
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:

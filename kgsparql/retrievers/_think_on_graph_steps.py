@@ -113,14 +113,11 @@ def offers(
         chain = beam[place]
         for step, count, exact in counts.get(path.end, ()):
             needless = path != chain.path and (chain.trail, step) in known
-            if not needless and not (count <= 1 and _goes_back(path, step)):
+            goes_back = bool(path.hops) and step.inverts(path.hops[-1].step)
+            if not needless and not (count <= 1 and goes_back):
                 known.add((chain.trail, step))
                 offered.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
     return _without_identifiers(sorted(offered, key=lambda offer: offer.place), session)
-
-
-def _goes_back(path: Path, step: Step) -> bool:
-    return bool(path.hops) and step.inverts(path.hops[-1].step)
 
 
 def _without_identifiers(offered: Sequence[Offer], session: Session) -> list[Offer]:

@@ -113,7 +113,8 @@ class Guard:
         is_ours = is_other_site or headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
         if not is_ours and (changes or scope["path"] == SPARQL_PATH):  # an image's address may be a query
             return 403, "a page of another site may not ask here", "open the page of this server"
-        length, most = headers.get("content-length", "0"), _most_bytes(scope["path"])
+        length = headers.get("content-length", "0")
+        most = MOST_QUERY_BYTES if scope["path"] == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:
             return _too_large(most)
         is_open = scope["path"] == "/healthz" or (is_other_site and scope["method"] == "OPTIONS")
@@ -137,10 +138,6 @@ class Guard:
 
 def _with_port(names: Iterable[str], port: int) -> list[str]:
     return [f"{name}:{port}" for name in names] + ([*names] if port in {80, 443} else [])
-
-
-def _most_bytes(path: str) -> int:
-    return MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
 
 
 def _too_large(most: int) -> tuple[int, str, str]:

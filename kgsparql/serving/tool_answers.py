@@ -60,8 +60,8 @@ def ask_result(
         status=answer.status, text=_text(answer, gaps), is_ranked=answer.is_ranked,
         grounding=answer.grounding,
         answers=[
-            r.ToolAnswer(
-                **r.LabelledTerm.of(one.term, {one.term: one.label}).model_dump(),
+            r.ToolAnswer.of(
+                one.term, {one.term: one.label},
                 markers=[marker for marker in one.markers if marker in markers], is_best=one in best,
                 description=printable(one.description, r.MOST_CHARACTERS),
             )
@@ -153,13 +153,8 @@ def _evidence(item: EvidenceItem, labels: Mapping[Term, str], given: p.AskParame
 
 def _link(link: LinkedEntity) -> r.ToolLink:
     others = [
-        r.ToolMeaning(
-            **r.LabelledTerm.of(one.term, {one.term: one.label}).model_dump(),
-            description=printable(one.description, r.MOST_CHARACTERS),
-        )
-        for one in link.likely_alternatives
+        r.ToolMeaning.of(one.term, {one.term: one.label}, description=printable(one.description, r.MOST_CHARACTERS))
+        for one in link.likely_alternatives[:_ALTERNATIVES]
     ]
-    named = r.LabelledTerm.of(link.term, {link.term: link.label})
-    return r.ToolLink(
-        **named.model_dump(), words=printable(link.mention.text, 200), alternatives=others[:_ALTERNATIVES]
-    )
+    words = printable(link.mention.text, 200)
+    return r.ToolLink.of(link.term, {link.term: link.label}, words=words, alternatives=others)

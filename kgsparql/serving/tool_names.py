@@ -71,9 +71,9 @@ class ToolNames:
         examples = [entity for use in uses for entity in use.entities[:_EXAMPLES]]
         labels = lookups.labels([*(use.predicate for use in uses), *(use.value for use in uses), *examples])
         return [
-            r.ValueFound(
-                **r.LabelledTerm.of(use.value, labels).model_dump(),
-                predicate=r.LabelledTerm.of(use.predicate, labels), count=len(use.entities), is_exact=use.is_exact,
+            r.ValueFound.of(
+                use.value, labels, predicate=r.LabelledTerm.of(use.predicate, labels), count=len(use.entities),
+                is_exact=use.is_exact,
                 examples=[r.LabelledTerm.of(entity, labels) for entity in use.entities[:_EXAMPLES]],
             )
             for use in uses

@@ -6,7 +6,7 @@ Text of the graph is made safe to show here: on one line, without control charac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Self
 from typing import Literal as OneOf
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -36,12 +36,13 @@ class LabelledTerm(ToolResult):
     label: Annotated[str, Field(description="What it is called, for readers.")]
 
     @classmethod
-    def of(cls, term: Term, labels: Mapping[Term, str]) -> LabelledTerm:
-        """A term by the labels of terms; one without a label is called by its own text."""
+    def of(cls, term: Term, labels: Mapping[Term, str], **more: Any) -> Self:
+        """A term by the labels of terms, with what else is said of it; without a label it is called by its own text."""
         if isinstance(term, Literal):
-            return cls(term=_written(term), label=printable(value_text(term), MOST_CHARACTERS))
-        own = term.value if isinstance(term, IRI | BlankNode) else str(term)
-        return cls(term=_written(term), label=printable(labels.get(term) or own, MOST_CHARACTERS))
+            name = value_text(term)
+        else:
+            name = labels.get(term) or (term.value if isinstance(term, IRI | BlankNode) else str(term))
+        return cls(term=_written(term), label=printable(name, MOST_CHARACTERS), **more)
 
 
 class FoundEntity(LabelledTerm):

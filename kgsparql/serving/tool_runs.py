@@ -186,9 +186,9 @@ class ToolRuns:
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
         return r.PlanResult(
             words=printable(chosen.words, 600), is_sure=not doubts, doubts=doubts,
-            columns=list(found.columns), rows=_rows(found, labels, given.limit), facts=len(found.facts),
-            linked=_named(planned.named), sparql=query_text(found.query, given), other_plans=words,
-            notes=[*notes, *self._ties(found)],
+            columns=list(found.columns), rows=[_row(row, labels) for row in found.rows[: given.limit]],
+            facts=len(found.facts), linked=_named(planned.named), sparql=query_text(found.query, given),
+            other_plans=words, notes=[*notes, *self._ties(found)],
             more=joined(
                 _more("rows", len(found.rows), given.limit, has_more=found.is_cut),
                 long_query_note([found.query], given),
@@ -271,28 +271,23 @@ def _row(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[r.Label
     return [None if term is None else r.LabelledTerm.of(term, labels) for term in row]
 
 
-def _rows(found: Computed, labels: Mapping[Term, str], limit: int) -> list[list[r.LabelledTerm | None]]:
-    return [_row(row, labels) for row in found.rows[:limit]]
-
-
 def _named(terms: Iterable[QuestionTerm]) -> list[r.ToolLink]:
     """What a question names, in its words; what else they may mean stands behind the first."""
-    links: dict[str, list[r.LabelledTerm]] = {}
+    links: dict[str, list[QuestionTerm]] = {}
     for own in terms:
-        links.setdefault(own.words, []).append(r.LabelledTerm.of(own.term, {own.term: own.label}))
+        links.setdefault(own.words, []).append(own)
     return [
-        r.ToolLink(
-            **first.model_dump(), words=printable(words, 200),
-            alternatives=[r.ToolMeaning(**one.model_dump()) for one in others[:_MEANINGS]],
+        r.ToolLink.of(
+            first.term, {first.term: first.label}, words=printable(words, 200),
+            alternatives=[r.ToolMeaning.of(one.term, {one.term: one.label}) for one in others[:_MEANINGS]],
         )
         for words, (first, *others) in links.items()
     ]  # fmt: skip
 
 
 def _found(one: LinkedEntity, description: str) -> r.FoundEntity:
-    named = r.LabelledTerm.of(one.term, {one.term: one.label})
-    return r.FoundEntity(
-        term=named.term, label=named.label, kind=one.kind, score=round(one.score, 3),
+    return r.FoundEntity.of(
+        one.term, {one.term: one.label}, kind=one.kind, score=round(one.score, 3),
         description=printable(description, r.MOST_CHARACTERS),
     )  # fmt: skip
 

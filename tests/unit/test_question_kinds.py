@@ -7,7 +7,6 @@ from types import ModuleType
 import pytest
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.question_kinds import question_kind
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,16 +32,26 @@ def benchmark() -> ModuleType:
         ("SELECT ?x { ?x <http://e.org/p> ?y FILTER(?y > 5) }", "filter"),
         ('SELECT ?x { ?x <http://e.org/p> ?y FILTER(CONTAINS(?y, "a > b")) }', "lookup"),
         ("SELECT ?x { ?x <http://e.org/p> ?y MINUS { ?x <http://e.org/q> ?z } }", "negation"),
+        ("SELECT (COUNT(?x) AS ?n) { ?x a <http://e.org/C> }", "count"),
+        ("SELECT ?x ?n { ?x a <http://e.org/C> ; <http://e.org/n> ?n }", "table"),
         ("SELECT ?x (COUNT(?y) AS ?n) { ?x <http://e.org/p> ?y } GROUP BY ?x", "table"),
     ],
 )
-def test_a_kind_by_the_shape_of_a_query(sparql: str, kind: str) -> None:
-    assert question_kind(Question(id="1", text="?", type="SELECT", sparql=sparql)) == kind
+def test_a_kind_by_the_shape_of_a_query(benchmark: ModuleType, sparql: str, kind: str) -> None:
+    assert benchmark.question_kind(Question(id="1", text="?", type="SELECT", sparql=sparql)) == kind
 
 
-def test_the_word_of_the_dataset_comes_first() -> None:
+def test_the_word_of_the_dataset_comes_first(benchmark: ModuleType) -> None:
     question = Question(id="1", text="?", type="table,RESULT_ORDER_MATTERS", sparql="ASK { ?x ?p 1 }")
-    assert question_kind(question) == "table"
+    assert benchmark.question_kind(question) == "table"
+
+
+def test_without_a_query_a_question_is_looked_up(benchmark: ModuleType) -> None:
+    assert benchmark.question_kind(Question(id="1", text="?", path=("author",))) == "lookup"
+
+
+def test_an_expression_in_brackets_is_one_column(benchmark: ModuleType) -> None:
+    assert benchmark.columns("SELECT ?x (ROUND(AVG(?y) * 100) / 100 AS ?n)") == 2
 
 
 def test_yes_and_no_stand_apart_and_always_no_is_a_baseline(benchmark: ModuleType) -> None:

@@ -91,7 +91,6 @@ def test_the_public_surface_is_what_it_says() -> None:
     assert {name for names in kgsparql._MODULES.values() for name in names} == set(kgsparql.__all__)
     for name in kgsparql.__all__:
         assert getattr(kgsparql, name) is not None
-    assert kgsparql.Asking is kgsparql.AskOptions, "its name in earlier versions"
     with pytest.raises(AttributeError):
         _ = kgsparql.nothing_of_the_kind
 

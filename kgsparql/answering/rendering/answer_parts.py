@@ -9,6 +9,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer, AnswerTerm, InferenceStep
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import counted
 from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import Literal, printable
 
@@ -111,8 +112,8 @@ def cost_line(answer: Answer) -> str:
     usage = answer.usage
     seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
-    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')}{before} · {_model_cost(usage)}"
-    return " · ".join([answer.status, *_verified_counts(answer), counted, *seconds])
+    spent = f"{counted(usage.get('queries', 0), 'query', 'queries')}{before} · {_model_cost(usage)}"
+    return " · ".join([answer.status, *_verified_counts(answer), spent, *seconds])
 
 
 def _verified_counts(answer: Answer) -> Iterator[str]:
@@ -121,26 +122,22 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
     cited = [item for item in rests_on if item.triples]
     checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
     if cited:
-        count = _count(len(cited), "citation", "citations")
+        count = counted(len(cited), "citation")
         yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
     if texts := sum(1 for item in rests_on if item.kind == "passage" and not item.triples):
-        yield f"{_count(texts, 'passage', 'passages')} cited"
+        yield f"{counted(texts, 'passage')} cited"
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
-        yield f"{len(verified):,} of {_count(len(triples), 'triple', 'triples')} found again"
+        yield f"{len(verified):,} of {counted(len(triples), 'triple')} found again"
 
 
 def _model_cost(usage: Mapping[str, Any]) -> str:
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     if not calls:
         return "0 model calls"
-    kept = f" ({_count(cached, 'kept reply', 'kept replies')})" if cached else ""
+    kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached else ""
     money = "" if usage.get("cost") is None else f" · cost {_money(usage['cost'])}"
-    return f"{_count(calls, 'model call', 'model calls')}{kept} · {usage.get('tokens', 0):,} tokens{money}"
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
+    return f"{counted(calls, 'model call')}{kept} · {usage.get('tokens', 0):,} tokens{money}"
 
 
 def _money(cost: float) -> str:

@@ -69,9 +69,7 @@ class QuestionOptions:
             help="Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes.",
         ),
     ] = None
-    complete: Annotated[
-        bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
-    ] = True
+    complete: c.CompleteOption = True
     qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
     augment: Annotated[bool, typer.Option("--augment", help="As for ask.")] = False
     rerank: Annotated[int | None, typer.Option("--rerank", metavar="N", help="As for ask.")] = None

@@ -16,8 +16,8 @@ from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, Path, PropertyPath
-from kgsparql.rdf.terms import Literal, Term, Triple, as_iri
+from kgsparql.rdf.paths import Path, PropertyPath
+from kgsparql.rdf.terms import Term, as_iri
 from kgsparql.rdf.vocabulary import is_mediator
 
 Nearest = Callable[[str, int], Sequence[LinkedEntity]]
@@ -78,18 +78,9 @@ class LabelNeighbours(Retriever):
 
 def _line(group: NeighbourGroup) -> Line | None:
     """The neighbours that are no mediators, as a line; ``None`` if there are none."""
-    ends = [end for end in group.neighbours if not is_mediator(end)]
-    ways = tuple(Path(group.entity, (_hop(group, end),)) for end in ends)
-    count = group.count - len(group.neighbours) + len(ends)
+    ways = tuple(Path(group.entity, (hop,)) for hop in group.hops if not is_mediator(hop.end))
+    count = group.count - len(group.neighbours) + len(ways)
     return Line(PropertyPath((group.step,)), ways, count, group.exact) if ways else None
-
-
-def _hop(group: NeighbourGroup, end: Term) -> Hop:
-    if group.step.direction == "forward":
-        return Hop(Triple(group.entity, group.step.predicate, end))
-    if isinstance(end, Literal | Triple):
-        raise TypeError(f"{end} is no subject")
-    return Hop(Triple(end, group.step.predicate, group.entity), "inverse")
 
 
 def _item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:

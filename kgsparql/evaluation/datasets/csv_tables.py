@@ -11,7 +11,8 @@ from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets._fields import an_id, hops_of, term_of, text_to_ask
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile, check_encoding
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.evidence.term_labels import name_by_itself
+from kgsparql.rdf.terms import IRI, printable
 
 TITLE = "CSV or TSV, with the columns named: question, answers, topics …"
 
@@ -136,13 +137,7 @@ def _answers(cells: Mapping[str, str], sparql: str) -> tuple[GoldAnswer, ...] | 
             return None
         raise InputError("no answers, and no SPARQL that finds them")
     terms = dict.fromkeys((term_of(part), part) for part in parts)
-    return tuple(GoldAnswer(term, _label(term, part)) for term, part in terms)
-
-
-def _label(term: Term | None, part: str) -> str:
-    if isinstance(term, IRI):
-        return local_name(term)
-    return term.value if isinstance(term, Literal) else part
+    return tuple(GoldAnswer(term, part if term is None else name_by_itself(term, part)) for term, part in terms)
 
 
 def _topic(text: str) -> Topic:

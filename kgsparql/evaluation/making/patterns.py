@@ -11,7 +11,8 @@ from typing import TypeVar
 from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.datasets.sampling import drawn
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
-from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.exploration.query_levels import far_ends
+from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
@@ -184,7 +185,7 @@ def patterns_of(
         for start, path, end, before in level:
             ways: list[_Way] = []
             for step, far, count in groups.get(end, ()):
-                is_back = _is_back(path, step)
+                is_back = path.is_back(step)
                 onward = [term for term in far if not (is_back and term == before) and term != start]
                 if not onward or (is_back and count < 2):
                     continue
@@ -204,36 +205,13 @@ def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends:
     for count in predicates(graph, ends, skip=starts.skip).items:
         if count.step in starts.near:
             steps[count.entity].append(count)
-    far_ends = _far_ends(graph, level, steps)
+    back = (count for _, path, end, _ in level for count in steps.get(end, ()) if path.is_back(count.step))
+    beyond = far_ends(graph, back)
     for start, path, end, before in level:
         for count in steps.get(end, ()):
-            leads_on = count.count > 1 and far_ends.get((end, count.step)) != {before}
-            if leads_on or not _is_back(path, count.step):
+            leads_on = count.count > 1 and beyond.get((count.entity, count.step)) != {before}
+            if leads_on or not path.is_back(count.step):
                 _add(patterns, PropertyPath((*path.steps, count.step)), start)
-
-
-def _far_ends(
-    graph: KnowledgeGraph, level: Iterable[_Way], steps: Mapping[Term, Iterable[PredicateCount]]
-) -> dict[tuple[Term, Step], set[Term]]:
-    """The ends of steps back, where the count does not say whether there are others than the term just left.
-
-    In a federation, a triple that several graphs have counts several times.
-    """
-    most = len(members_of(graph))
-    doubtful: dict[IRI, set[Step]] = defaultdict(set)
-    for _, path, end, _ in level:
-        for count in steps.get(end, ()):
-            if 1 < count.count <= most and _is_back(path, count.step):
-                doubtful[count.entity].add(count.step)
-    if not doubtful:
-        return {}
-    wanted = {entity: sorted(own) for entity, own in doubtful.items()}
-    near = neighbours(graph, sorted(wanted, key=str), steps=wanted, limit=most)
-    return {(group.entity, group.step): set(group.neighbours) for group in near.items}
-
-
-def _is_back(path: PropertyPath, step: Step) -> bool:
-    return bool(path.steps) and step.inverts(path.steps[-1])
 
 
 def _way_key(way: _Way) -> str:

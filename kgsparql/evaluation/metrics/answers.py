@@ -55,10 +55,6 @@ def _recall(found: Judgement) -> float:
     return found.gold_found(found.predicted) / found.gold
 
 
-def _f1(found: Judgement) -> float:
-    return f1(_precision(found), _recall(found))
-
-
 def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         found = judgement(question, record)
@@ -116,7 +112,8 @@ METRICS = (
     _metric("precision", "Precision", _precision, f"Right answers of the set / answers of the set. {_SET}"),
     _metric("recall", "Recall", _recall, f"Right answers that are in the set / right answers. {_SET}"),
     _metric(
-        "f1", "F1", _f1, f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
+        "f1", "F1", lambda found: f1(_precision(found), _recall(found)),
+        f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
     ),
     defined("lenient_em", "answer", "EM (lenient)", "higher", _lenient_em),
 )  # fmt: skip

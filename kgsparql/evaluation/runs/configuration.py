@@ -33,7 +33,7 @@ _PROMPTS = {
     "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",
     "retrievers._mindmap_calls": "retrievers._mindmap_parts:MENTIONS REPLY RULES SENTENCES",
     "retrievers._order": "retrievers._walking:INSTALL_HINT",
-    "retrievers._plan_calls": "retrievers._plan_calls:RULES",
+    "retrievers._plan_calls": "retrievers._written_plans:RULES",
     "retrievers._struct_gpt_mediators": "retrievers._struct_gpt_mediators:CONSTRAINTS",
 }
 """Every prompt: the name it is hashed under, which never changes, so that earlier runs go on; its module and constants.

@@ -11,6 +11,7 @@ from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.validation.gold_queries import Progress, Result, gold_results, says_nothing
+from kgsparql.exploration.triples import lookup
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
@@ -172,16 +173,12 @@ def _mentioned(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
 
 
 def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
-    rows = [
-        (t.subject, t.predicate, t.object)
-        for t in dict.fromkeys(triples)
-        if isinstance(t.subject, IRI) and isinstance(t.object, IRI | Literal)
-    ]
-    query, size = Query.load("verify"), max(1, graph.chunk_size // 5)
+    plain = [t for t in dict.fromkeys(triples) if isinstance(t.subject, IRI) and isinstance(t.object, IRI | Literal)]
+    size = max(1, graph.chunk_size // 5)
     held: set[tuple[Term, ...]] = set()
-    for at in range(0, len(rows), size):
-        bound = query.bind_rows(("subject", "predicate", "object"), rows[at : at + size])
-        held.update((s["subject"], s["predicate"], s["object"]) for s in graph.select(bound))
+    for at in range(0, len(plain), size):
+        found = graph.select(lookup(plain[at : at + size]))
+        held.update((s["subject"], s["predicate"], s["object"]) for s in found)
     return held
 
 

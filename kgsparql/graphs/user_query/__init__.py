@@ -12,15 +12,6 @@ from kgsparql.graphs.user_query.tokens import QueryLimits
 from kgsparql.graphs.user_query.worker import QueryWorker, Target, run_on_endpoint
 
 __all__ = [
-    "FORMATS",
-    "CheckedQuery",
-    "Form",
-    "GraphQueries",
-    "QueryLimits",
-    "QueryResult",
-    "QueryWorker",
-    "Target",
-    "check",
-    "run_on_endpoint",
-    "serialise",
-]
+    "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryLimits", "QueryResult", "QueryWorker", "Target", "check",
+    "run_on_endpoint", "serialise",
+]  # fmt: skip
