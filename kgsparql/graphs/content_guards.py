@@ -92,7 +92,9 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
     markup = head[:_SNIFFED_BYTES].strip()
     while markup.startswith(b"<!--"):
         markup = markup.partition(b"-->")[2].lstrip()
-    if _HTML.match(markup):
+    if head.startswith(b"version https://git-lfs.github.com/"):
+        looks_like, hint = "a pointer of Git LFS", "fetch the file itself: git lfs pull"
+    elif _HTML.match(markup):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"

@@ -168,7 +168,7 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
     if options.format is not None:
         return format_named(options.format)
     suffixes = [suffix.lower().lstrip(".") for suffix in Path(file.name).suffixes]
-    if suffixes and suffixes[-1] in {"gz", "gzip"}:
+    while suffixes and suffixes[-1] in {"gz", "gzip"}:  # what is packed twice is refused when it is read
         suffixes.pop()
     found = FORMATS.get(suffixes[-1]) if suffixes else None
     if found is None:

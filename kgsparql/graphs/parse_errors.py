@@ -40,8 +40,8 @@ def disk_full(name: object) -> DiskFullError:
     return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
 
 
-def load_error(error: Exception, name: str, lines: int) -> KgsparqlError:
-    """Our error for an error that pyoxigraph raised after it was given so many lines of a file."""
+def load_error(error: Exception, name: str, lines: int, *, in_lines: bool) -> KgsparqlError:
+    """Our error for one of pyoxigraph after so many lines of a file; N-Triples (``in_lines``) has no base, no prefix."""
     if isinstance(error, MemoryError):
         message, hint = f"a term over 16 MiB, line {lines + 1:,}", "shorten the literal, or leave it out"
         return error_at(LimitError, name, lines + 1, 1, message, hint=hint)
@@ -54,7 +54,8 @@ def load_error(error: Exception, name: str, lines: int) -> KgsparqlError:
     cause = printable(_PLACE.sub("", str(error.msg)))
     if "No LoadDocumentCallback" in cause:
         cause = "a JSON-LD context outside the file"
-    code, hint = next((code, hint) for part, code, hint in _KINDS if part in cause)
+    kinds = (kind for kind in _KINDS if not (in_lines and kind[0] in {"No scheme found", "prefix"}))
+    code, hint = next((code, hint) for part, code, hint in kinds if part in cause)
     if error.lineno is None:
         return GraphLoadError(f"{name}: {cause}", code=code, hint=hint, path=name, line=None, column=error.offset or 1)
     return error_at(GraphLoadError, name, error.lineno, error.offset or 1, cause, code=code, hint=hint)

@@ -62,7 +62,8 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
                 raise cause from error
             if isinstance(cause, SyntaxError) and cause.lineno is None:
                 _locate(cause, file, options)
-            raise load_error(cause, file.name, file.tally.lines) from error
+            in_lines = format_of(file, options).name in LINE_FORMATS
+            raise load_error(cause, file.name, file.tally.lines, in_lines=in_lines) from error
 
 
 def quads(
@@ -185,7 +186,7 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
 def _skip(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
     if not file.first_skipped:
-        file.first_skipped = load_error(error, file.name, file.tally.lines).message
+        file.first_skipped = load_error(error, file.name, file.tally.lines, in_lines=False).message
 
 
 def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +29,10 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, restore_store
 from kgsparql.storage.disk_usage import remove
 from kgsparql.storage.file_lock import is_abandoned, writer_lock
-from kgsparql.storage.leftovers import sweep
+from kgsparql.storage.leftovers import keep_newest, sweep
 
 _CACHE_WAIT_S = 600.0
+_IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
 
 
 def describe_store(directory: str | Path) -> Manifest:
@@ -174,7 +179,9 @@ def graph_in_cache(
     def opened() -> OxigraphGraph:
         found = zip(files, describe_store(target).sources, strict=True)
         stored = [
-            replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
+            replace(
+                old, source=file.name, first_skipped=_IN_FILE.sub(file.name.replace("\\", r"\\"), old.first_skipped, 1)
+            )
             for file, old in found
         ]
         met = {source.source: source.graphs for source in stored}
@@ -192,9 +199,20 @@ def graph_in_cache(
         if notes is not None:
             notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
         named = zip(files, graphs, strict=True)
-        jobs = [Job(file.name, str(file.path), str(file.path), graph) for file, graph in named]
+        jobs = [Job(file.name, str(file.path), os.path.realpath(str(file.path)), graph) for file, graph in named]
         with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
             remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited
-                fill(target, jobs, options, progress=progress, lock=lock, manifest=Manifest())
+                _remove_older(target, fill(target, jobs, options, progress=progress, lock=lock, manifest=Manifest()))
     return opened()
+
+
+def _remove_older(target: Path, made: Sequence[StoredSource]) -> None:
+    """Keep the newest two stores of files that change."""
+    older, read_as = [], attrgetter("source", "graph", "recipe")
+    for file in target.parent.glob(f"*/{MANIFEST}"):
+        with suppress(StoreError):
+            sources = read_manifest(file.parent).sources
+            if file.parent != target and [*map(read_as, sources)] == [*map(read_as, made)]:
+                older.append(file)
+    keep_newest(older)

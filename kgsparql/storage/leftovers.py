@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kgsparql.errors import StoreError
 from kgsparql.storage.atomic_replace import remove_leftovers
+from kgsparql.storage.disk_usage import remove
 from kgsparql.storage.file_lock import is_abandoned, lock_path, writer_lock
 
 _OURS = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
@@ -22,6 +23,14 @@ def sweep(targets: Iterable[Path]) -> None:
     for target in targets:
         with suppress(StoreError), writer_lock(target):
             remove_leftovers(target)
+
+
+def keep_newest(manifests: Iterable[Path]) -> None:
+    """Remove the stores or indexes of these manifests, all but the newest: their files have changed since."""
+    with suppress(OSError):  # one that another process removes
+        for file in sorted(manifests, key=lambda file: file.stat().st_mtime_ns, reverse=True)[1:]:
+            with suppress(StoreError), writer_lock(file.parent):
+                remove(file.parent, file.parent)
 
 
 def leftovers(cache: Path) -> Iterator[tuple[Path, Path]]:

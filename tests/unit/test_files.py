@@ -212,6 +212,8 @@ def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
     error = refused("E_PARSE", load, "rel.ttl", b"<a> <b> <c> .")
     assert "rel.ttl:1:1" in error.message
     assert "--base" in error.hint
+    assert refused("E_IRI", load, "rel.nt", b"<a> <b> <c> .").hint.endswith("--skip-bad")  # where a base is not heeded
+    assert "top of the file" not in refused("E_PARSE", load, "ff.nt", b"<http://e.org/a> \f <http://e.org/p> 1 .").hint
     xml = RDF + ABOUT_A + b'<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description></rdf:RDF>'
     assert "rel.rdf:3:29" in refused("E_PARSE", load, "rel.rdf", xml).message
     graph = load("rel.ttl", b"<a> <b> <c> .", base="http://e.org/")
@@ -426,7 +428,8 @@ def test_L23_a_context_given_as_a_file(tmp_path: Path) -> None:
 def test_L25_gzip_that_is_not_what_it_should_be(load: Load, tmp_path: Path) -> None:
     bomb = gzip.compress(TRIPLE * 1_000_000, 9)
     assert "times its size" in refused("E_LIMIT", load, "bomb.nt.gz", bomb).message
-    assert "inside gzip" in refused("E_FORMAT", load, "nested.nt.gz", gzip.compress(gzip.compress(TRIPLE))).message
+    for name in ("nested.nt.gz", "nested.nt.gz.gz"):
+        assert "inside gzip" in refused("E_FORMAT", load, name, gzip.compress(gzip.compress(TRIPLE))).message
     whole = gzip.compress(b"".join(b'<http://e.org/%d> <http://e.org/p> "v" .\n' % n for n in range(5000)))
     for kept in (len(whole) // 2, len(whole) - 4, 3):
         assert "cut off" in refused("E_PARSE", load, "cut.nt.gz", whole[:kept]).message
@@ -451,6 +454,8 @@ def test_L26_gzip_is_known_by_its_bytes(load: Load) -> None:
 )
 @pytest.mark.parametrize("suffix", ["ttl", "nt", "rdf", "trig"])
 def test_L27_web_page_saved_as_rdf(load: Load, suffix: str, page: bytes) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
+    assert "git lfs pull" in refused("E_FORMAT", load, f"page.{suffix}", pointer).hint
     assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
 
 

@@ -441,6 +441,30 @@ def test_big_files_are_kept_in_the_cache(tmp_path: Path, own_cache: Path) -> Non
 
 
 @pytest.mark.usefixtures("cached_from_1000_bytes")
+def test_the_newest_two_stores_of_a_file_that_changes_are_kept(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kept() -> set[str]:
+        return {entry.name for entry in (own_cache / "graphs").iterdir()}
+
+    monkeypatch.chdir(tmp_path)
+    opened(nt(tmp_path, "other.nt", 300))
+    others = kept()
+    made = []
+    for number in range(200, 205):
+        nt(tmp_path, "a.nt", number)
+        before = kept()
+        opened(Path("a.nt") if number % 2 else tmp_path / "a.nt")
+        made += kept() - before
+    assert len(made) == 5
+    assert kept() == others | set(made[-2:])
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    opened(nt(tmp_path / "below", "a.nt", 206).relative_to(tmp_path / "below"))
+    assert kept() > others | set(made[-2:])  # another file of that name
+
+
+@pytest.mark.usefixtures("cached_from_1000_bytes")
 def test_cached_files_are_cited_as_those_in_memory(tmp_path: Path) -> None:
     files = [nt(tmp_path, "a.nt", 20, "a"), tmp_path / "b.trig"]
     files[1].write_bytes(triples(20, "b") + b'GRAPH <http://e.org/g> { <http://e.org/a> <http://e.org/p> "in g" }')

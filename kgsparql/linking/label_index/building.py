@@ -19,9 +19,8 @@ from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.atomic_replace import remove_leftovers
-from kgsparql.storage.disk_usage import remove
-from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables, table_tag
+from kgsparql.storage.leftovers import keep_newest
 from kgsparql.storage.location import Location
 
 EMBED_AT_ONCE = 2_000
@@ -129,10 +128,8 @@ def _remove_older(directory: Path, sources: object) -> None:
         with suppress(OSError, ValueError, StoreError):
             manifest = Tables(file.parent).manifest() or {}
             if manifest.get("made_of") == sources and file.parent != directory and manifest["texts"] <= EMBED_AT_ONCE:
-                older.append((file.stat().st_mtime_ns, file.parent))
-    for _, old in sorted(older, reverse=True)[1:]:
-        with suppress(StoreError), writer_lock(old):
-            remove(old, old)
+                older.append(file)
+    keep_newest(older)
 
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
