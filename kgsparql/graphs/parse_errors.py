@@ -41,7 +41,7 @@ def disk_full(name: object) -> DiskFullError:
 
 
 def load_error(error: Exception, name: str, lines: int, *, in_lines: bool) -> KgsparqlError:
-    """Our error for one of pyoxigraph after so many lines of a file; N-Triples (``in_lines``) has no base, no prefix."""
+    """Our error for one of pyoxigraph after so many lines; N-Triples (``in_lines``) has neither base nor prefixes."""
     if isinstance(error, MemoryError):
         message, hint = f"a term over 16 MiB, line {lines + 1:,}", "shorten the literal, or leave it out"
         return error_at(LimitError, name, lines + 1, 1, message, hint=hint)
