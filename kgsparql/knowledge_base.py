@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
 from kgsparql.answering.pipeline import answer, retrieve
@@ -22,8 +22,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, StoreError
 from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned
-from kgsparql.graphs import open_graph
-from kgsparql.graphs.protocols import OpenedGraph, naming_of, within
+from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.protocols import OpenedGraph, members_of, naming_of, within
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.rdf.terms import IRI, printable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBase(GraphLookups):
-    """A graph with its labels, ready to be asked.
+    """A graph with its labels, ready to be asked; as a context manager it is closed at the end.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param languages: language tags of labels, the preferred first.
@@ -57,6 +57,10 @@ class KnowledgeBase(GraphLookups):
     :ivar opened_with: arguments of :func:`open` with which another process opens the same, its sources as a list;
         ``None`` where there are none: for an object in memory, standard input, a snapshot.
     :raises SnapshotError: if the graph is not the one of the snapshot.
+
+    >>> with open("fixtures/nobel.ttl", embedder="none") as knowledge:
+    ...     print(knowledge.ask("Where was Marie Curie born?").answers[0].label)
+    Warsaw
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class KnowledgeBase(GraphLookups):
         self.snapshot = snapshot
         self.opened_with: Mapping[str, Any] | None = None
         self._note = note
+        self._running: list[threading.Event] = []
         self.indexes = LabelIndexes(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
@@ -84,6 +89,34 @@ class KnowledgeBase(GraphLookups):
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {printable(self.graph.name, 200)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop what runs, end the process of queries, close connections and files; what is asked later opens them.
+
+        A question that runs in another thread ends with a ``CancelledError``. The triples of files stay in memory.
+        """
+        for cancel in tuple(self._running):
+            cancel.set()
+        if "_queries" in vars(self):
+            self._queries.close()
+        self.indexes.close()
+        for member in members_of(self.graph):
+            if isinstance(member, EndpointGraph):
+                member.close()
+
+    @contextmanager
+    def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
+        self._running.append(cancel)
+        try:
+            yield
+        finally:
+            self._running.remove(cancel)
 
     @asked_with(AskOptions)
     def ask(self, question: str, asking: AskOptions) -> Answer:
@@ -130,7 +163,8 @@ class KnowledgeBase(GraphLookups):
         usage = Usage(asking.budget, cancel=asking.cancel, stop=asking.stop, replayed=replayed)
         reported: dict[str, Any] = {}
         try:
-            yield self.session(question, asking, usage=usage), load(asking.retriever, asking.options), reported
+            with self._stopped_by_close(asking.cancel):
+                yield self.session(question, asking, usage=usage), load(asking.retriever, asking.options), reported
         finally:
             if self.snapshot is not None:
                 self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())
@@ -219,7 +253,9 @@ class KnowledgeBase(GraphLookups):
         >>> bool(knowledge.query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
         True
         """
-        return self._queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
+        cancel = cancel or threading.Event()
+        with self._stopped_by_close(cancel):
+            return self._queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     @cached_property
     def _queries(self) -> GraphQueries:

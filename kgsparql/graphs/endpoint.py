@@ -101,6 +101,10 @@ class EndpointGraph:
         view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
         return view
 
+    def close(self) -> None:
+        """Close the connections; the next query opens others."""
+        self._channel.close()
+
     @property
     def profile(self) -> EndpointProfile:
         """What is known of the endpoint; where it is probed, more after its first query."""

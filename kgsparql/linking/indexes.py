@@ -103,6 +103,11 @@ class LabelIndexes:
         cache = cache_directory() if self._snapshot is None else self._snapshot.cache
         return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
 
+    def close(self) -> None:
+        """Close the embedder that was opened here, and its file of vectors; the next text opens them again."""
+        if isinstance(opened := vars(self).get("_cached_embedder"), CachedEmbedder):
+            opened.close()
+
     @property
     def is_made(self) -> bool:
         """Whether the index is there, so that a question need not make it."""

@@ -153,9 +153,10 @@ class CachedEmbedder:
         return found
 
     def close(self) -> None:
-        """Close the file; the next text opens it again."""
-        if self._store is not None:
-            self._store.close()
+        """Close the file, and the connections of an embedder that has some; the next text opens them again."""
+        for used in (self._store, self.embedder):
+            if (close := getattr(used, "close", None)) is not None:
+                close()
 
     def _kept_vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         try:

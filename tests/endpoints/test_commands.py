@@ -390,6 +390,20 @@ def test_U15_the_time_of_a_question_ends_whatever_it_asks(
     assert caught.value.detail["limit"] == "seconds"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the open sockets in /proc")
+def test_a_graph_that_is_closed_has_no_connection_left(nobel_url: str) -> None:
+    def sockets() -> list[str]:
+        links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+        return [target for link in links if os.path.lexists(link) and "socket" in (target := os.readlink(link))]
+
+    before = sockets()
+    with kgsparql.open(nobel_url, embedder="none") as knowledge:
+        assert knowledge.query("ASK { ?s ?p ?o }")
+        assert len(sockets()) == len(before) + 1
+    assert sorted(sockets()) == sorted(before)
+    assert knowledge.query("ASK { ?s ?p ?o }")
+
+
 def test_a_stream_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     before, cancel, ends = set(threading.enumerate()), threading.Event(), list[type[BaseException]]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pyoxigraph
@@ -97,6 +98,39 @@ def test_a_stopped_question_raises(nobel: kgsparql.KnowledgeBase) -> None:
         nobel.ask(ASKED, cancel=cancel)
     with pytest.raises(CancelledError):
         list(nobel.stream(ASKED, cancel=cancel))
+
+
+def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
+    with kgsparql.open(NOBEL, embedder="none") as knowledge:
+        assert knowledge.query("ASK { ?s ?p ?o }")
+        worker = knowledge._queries._kept
+        assert worker is not None
+        process = worker._process
+        assert process is not None
+        assert process.poll() is None
+        steps = knowledge.stream(ASKED)
+        next(steps)
+        endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+        ends: list[BaseException] = []
+
+        def query() -> None:
+            try:
+                knowledge.query(endless, timeout_s=60)
+            except BaseException as error:  # noqa: BLE001
+                ends.append(error)
+
+        querying = threading.Thread(target=query)
+        querying.start()
+        time.sleep(0.3)
+    querying.join(20)
+    assert [type(error) for error in ends] == [CancelledError]
+    assert process.poll() is not None
+    assert worker.pid is None
+    with pytest.raises(CancelledError):
+        list(steps)
+    with knowledge:
+        assert knowledge.query("ASK { ?s ?p ?o }")  # opened again
+    assert worker.pid is None
 
 
 def test_names_resolve_to_iris(nobel: kgsparql.KnowledgeBase) -> None:

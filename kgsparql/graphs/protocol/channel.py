@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kgsparql.graphs.protocol.named_graphs import GraphView, NamedGraphs
 from kgsparql.graphs.protocol.probing import Probe
@@ -15,6 +16,9 @@ from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
+
+if TYPE_CHECKING:
+    from kgsparql.graphs.protocol.client import Client
 
 
 @dataclass(slots=True)
@@ -36,12 +40,20 @@ class Channel:
     _asker: int = field(default=0, init=False)
     _named_graphs: NamedGraphs = field(init=False)
     _sender: Sender | None = field(default=None, init=False)
+    _clients: list[Client] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._named_graphs = NamedGraphs(self.name, self.address.url, self.note)
         if isinstance(self.response_cache, Recording):
             who = (self.address.target, self.address.user, self.address.password)
             self._asker = self.response_cache.asker_number(self.address.url, *who)
+
+    def close(self) -> None:
+        """Close the connections and the file of replies; the next query opens others."""
+        for client in self._clients:
+            client.close()
+        if self.response_cache is not None:
+            self.response_cache.close()
 
     def send(self, query: Query, form: Form, limits: RequestLimits) -> tuple[Reply, SparqlRequest]:
         """The reply of the endpoint, whatever its status, and the request; with the errors of :meth:`Sender.send`."""
@@ -96,4 +108,5 @@ class Channel:
     def _rate_limited(self) -> Sender:
         from kgsparql.graphs.protocol.client import Client, RateLimitedClient
 
-        return RateLimitedClient(Client(self.address, max_bytes=self.max_bytes), note=self.note)
+        self._clients.append(Client(self.address, max_bytes=self.max_bytes))
+        return RateLimitedClient(self._clients[-1], note=self.note)

@@ -60,6 +60,11 @@ class Client:
         self._refused: set[str] = set()
         self._longest = MAX_URL
 
+    def close(self) -> None:
+        """Close the connections; the next request opens others."""
+        closed, self._pool = self._pool, connections(self._address)
+        closed.close()
+
     def send(self, request: SparqlRequest) -> Reply:
         """The reply to a request, whatever its status. Redirects within the server are followed.
 

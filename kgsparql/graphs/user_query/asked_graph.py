@@ -36,6 +36,11 @@ class GraphQueries:
             self._kept = QueryWorker(graph.directory or graph.store, notes=note)
             weakref.finalize(self, self._kept.close)
 
+    def close(self) -> None:
+        """End the process; the next query starts another."""
+        if self._kept is not None:
+            self._kept.close()
+
     def run(self, text: str, *, timeout_s: float, max_rows: int, cancel: threading.Event | None = None) -> QueryResult:
         """The result of a query; errors as of :func:`check` and :meth:`QueryWorker.run`."""
         query, graph = check(text, prefixes=self._prefixes), self._graph

@@ -98,7 +98,7 @@ class QueryWorker:
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
-        """End the process; a later query would start another."""
+        """End the process, and with it a query that another thread runs; a later one would start another."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -228,6 +228,8 @@ class QueryWorker:
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
     def _crashed(self) -> KgsparqlError:
+        if self._process is None:
+            return CancelledError("the query was stopped")  # closed by another thread
         process, complaints = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._complaints)
         code = process.wait()
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
