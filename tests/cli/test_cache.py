@@ -249,6 +249,20 @@ def test_the_lock_is_free_again_afterwards(filled: Path) -> None:
         assert not store.exists()
 
 
+def test_a_thousand_indexes_are_cleared_by_one_look_at_their_folder(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1000):
+        (cache / "labels" / f"{number:032x}").mkdir(parents=True)
+    looks = []
+    own = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda place: looks.append(place) or own(place))
+    (cleared,) = CacheContents().clear(["labels"])
+    assert (cleared.count, cleared.failures) == (1000, ())
+    assert looks.count(cache / "labels") < 3  # one for each index took minutes
+    assert not list((cache / "labels").iterdir())
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a directory that cannot be written")
 def test_a_cache_that_may_not_be_written_is_an_error_of_ours(run: Run, filled: Path) -> None:
     (filled / "labels").chmod(0o555)
