@@ -22,6 +22,7 @@ CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the project's, and trusted; ``none`` reads no file at all."""
 
 PROJECT_FILE = "kgsparql.toml"
+_NO_FILE = "is not read: it is no regular file"
 
 OPTIONS = {
     "languages": ("lang", ""), "embedder": ("embedder", "KGSPARQL_EMBEDDER"), "index": ("index", "KGSPARQL_INDEX"),
@@ -180,12 +181,16 @@ def configuration_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
         return
     if (own := user_file()).is_file():
         yield own, True
+    elif own.exists():
+        notes.append(f"{own} {_NO_FILE}")
     if named:
         if not Path(named).is_file():
             raise OptionError(f"{CONFIG_VARIABLE}: no file {named}", hint="name a file, or unset it")
         yield Path(named).absolute(), True
     elif (project := _project_file()) is not None:
-        if reason := _foreign(project):
+        if not project.is_file():
+            notes.append(f"{project} {_NO_FILE}")
+        elif reason := _foreign(project):
             notes.append(f"{project} is not read: {reason}; {CONFIG_VARIABLE}={project} reads it all the same")
         else:
             yield project, False
@@ -198,7 +203,7 @@ def _project_file() -> Path | None:
     except (OSError, RuntimeError):  # a directory that was deleted, a user without a home
         return None
     for folder in (here, *here.parents):
-        if (folder / PROJECT_FILE).is_file():
+        if (folder / PROJECT_FILE).exists():
             return folder / PROJECT_FILE
         if folder == home:
             break

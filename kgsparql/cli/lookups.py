@@ -13,7 +13,7 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted, words
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.graphs.cut import Cut
@@ -118,7 +118,7 @@ def show(
         name = printable(labels[group.step.predicate], 80)
         arrow = f"—{name}→" if group.step.direction == "forward" else f"←{name}—"
         total = f"{group.count:,}" if group.exact else f"{group.count:,}+"
-        ends = "; ".join(_label_with_language(t, labels) for t in group.neighbours)
+        ends = "; ".join(_end(knowledge, t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         lines.append(f"  {arrow} {ends}{more}")
     c.write("\n".join(lines), to.output)
@@ -203,7 +203,10 @@ def info(
     c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
 
 
-def _label_with_language(term: Term, labels: Mapping[Term, str]) -> str:
+def _end(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:
+    """The label of a term with its language; a triple as Turtle has it."""
+    if isinstance(term, Triple):
+        return printable(_curie(knowledge, term), 200)
     language = term.language if isinstance(term, Literal) else None
     return printable(labels[term], 80) + (f"@{language}" if language else "")
 
@@ -214,6 +217,8 @@ def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions) -> None:
 
 
 def _curie(knowledge: KnowledgeBase, term: Term) -> str:
+    if isinstance(term, Triple):
+        return f"<<( {' '.join(_curie(knowledge, part) for part in term)} )>>"
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
 
 

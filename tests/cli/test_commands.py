@@ -33,6 +33,12 @@ def small(tmp_path: Path) -> Path:
     return file
 
 
+def test_show_writes_a_quoted_triple_as_turtle_does(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "claims.ttl"
+    file.write_text('@prefix e: <http://e/> . e:bob e:claims <<( e:a e:p "x"@en )>> .')
+    assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", file).stdout
+
+
 def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, small: Path) -> None:
     shown = [run("show", name, "-k", small).stdout for name in ("Ann", "ex:a", "http://ex.org/a", "<http://ex.org/a>")]
     assert shown == ["ex:a ! Ann\n  —knows→ Ben\n  —label→ Ann@en\n"] * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -186,6 +187,15 @@ def test_a_file_above_the_home_directory_is_not_read_though_a_link_leads_home(
     monkeypatch.chdir(home)
     assert Path.cwd() == project.resolve() / "deeper"
     assert run("config", "path").stdout.splitlines() == [f"{user_file()} (not made yet)"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_settings_that_are_a_pipe_are_said_not_to_be_read(project: Path, run: Run) -> None:
+    (project / "kgsparql.toml").unlink()
+    os.mkfifo(project / "kgsparql.toml")
+    done = run("query", "ASK { ?s ?p ?o }", "-k", project / "nobel.ttl")
+    assert done.exit_code == 0
+    assert f"{project / 'kgsparql.toml'} is not read: it is no regular file" in done.stderr
 
 
 def test_other_commands_know_the_graphs(project: Path, run: Run) -> None:
