@@ -393,8 +393,8 @@ def test_U15_the_time_of_a_question_ends_whatever_it_asks(
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the open sockets in /proc")
 def test_a_graph_that_is_closed_has_no_connection_left(nobel_url: str) -> None:
     def sockets() -> list[str]:
-        links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
-        return [target for link in links if os.path.lexists(link) and "socket" in (target := os.readlink(link))]
+        links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        return [str(target) for link in links if "socket" in str(target := link.readlink())]
 
     before = sockets()
     with kgsparql.open(nobel_url, embedder="none") as knowledge:

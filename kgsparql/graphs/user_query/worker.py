@@ -230,7 +230,7 @@ class QueryWorker:
     def _crashed(self) -> KgsparqlError:
         if self._process is None:
             return CancelledError("the query was stopped")  # closed by another thread
-        process, complaints = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._complaints)
+        process, complaints = self._process, cast("BinaryIO", self._complaints)
         code = process.wait()
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
         last = complaints.read().decode(errors="replace")
