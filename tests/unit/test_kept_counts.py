@@ -105,15 +105,15 @@ def test_that_nothing_can_be_kept_is_said_once(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_full_disk_leaves_the_slow_way_and_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, write = graph(tmp_path), Path.write_text
+    opened, write = graph(tmp_path), Path.write_bytes
 
-    def half(path: Path, text: str, **options: Any) -> int:
-        write(path, text[: len(text) // 2], **options)
+    def half(path: Path, data: bytes) -> int:
+        write(path, data[: len(data) // 2])
         raise OSError(errno.ENOSPC, "No space left on device")
 
     notes: list[str] = []
     with monkeypatch.context() as full:
-        full.setattr(Path, "write_text", half)
+        full.setattr(Path, "write_bytes", half)
         assert [s["count"].value for s in counted(opened, CLASSES, note=notes.append)] == ["2"]  # type: ignore[union-attr]
     assert "No space left" in notes[0]
     assert files() == []
