@@ -6,7 +6,6 @@ import errno
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pyoxigraph
 import pytest
