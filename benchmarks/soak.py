@@ -246,13 +246,15 @@ def page(told: Mapping[str, Any]) -> str:
         f"{command}, seed {told['seed']}: {asked:,} questions, {sum(told['faults'].values()):,} faults. {HOW}", "",
         "| asked of | the same answer | another, which says what failed | an error | wrong |", "|---|--:|--:|--:|--:|",
         *(f"| {name} | {' | '.join(f'{of.get(kind, 0):,}' for kind in kinds)} |" for name, of in outcomes.items()), "",
-        "| held | first tenth | last tenth | slope an hour, 95 % |", "|---|--:|--:|--:|",
+        "| held | first tenth | last tenth | slope an hour, 95 % | in the second half |", "|---|--:|--:|--:|--:|",
     ]  # fmt: skip
     looks = told["looks"]
     tenth = max(1, len(looks) // 10)
     for name, (rise, half) in told["slopes"].items():
         first, last = (math.fsum(look[name] for look in of) / tenth for of in (looks[:tenth], looks[-tenth:]))
-        lines.append(f"| {name.replace('_', ' ')} | {first:.1f} | {last:.1f} | {rise:+.2f} ± {half:.2f} |")
+        later = slope(looks[len(looks) // 2 :], name)
+        slopes = f"{rise:+.2f} ± {half:.2f} | {later[0]:+.2f} ± {later[1]:.2f}"
+        lines.append(f"| {name.replace('_', ' ')} | {first:.1f} | {last:.1f} | {slopes} |")
     lines += ["", "| fault | times |", "|---|--:|", *(f"| {kind} | {n:,} |" for kind, n in told["faults"].items())]
     for one in told["wrong"][:20]:
         lines += ["", f"Wrong: {json.dumps(one, ensure_ascii=False)}"]
