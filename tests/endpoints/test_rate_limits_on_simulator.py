@@ -280,7 +280,7 @@ def test_a_question_that_ends_while_it_waits_leaves_at_once(nobel_url: str) -> N
 @pytest.mark.parametrize("ends", ["timeout", "stop"])
 def test_a_query_that_nobody_waits_for_any_more_still_runs_there(nobel_url: str, ends: str) -> None:
     """The service lets a query run for a second; nobody asks it anything until it may be done with the first."""
-    with WikidataSimulator(nobel_url, speed=60, charge=charged(0), faults=faults.first(late(0.9))) as simulator:
+    with WikidataSimulator(nobel_url, speed=60, charge=charged(0), faults=faults.first(late(0.6))) as simulator:
         graph, cancel = graph_of(simulator), threading.Event()
         timer = threading.Timer(0.3, cancel.set)
         timer.start()
