@@ -41,6 +41,7 @@ _OWNS = re.compile(r"\s?['’]s (\w+)")
 _NO_STEP = frozenset(
     "name names birth death burial marriage origin citizenship residence state government study work art".split()
 )
+"""Words of a chain that are no step of their own: `place of birth`, `head of state` and `field of study` are one."""
 
 _SIDES = [tuple(frozenset(map(stem, side.split())) for side in pair) for pair in _PAIRS]
 

@@ -70,6 +70,22 @@ def test_more_steps_than_words_are_out_of_order_and_too_long() -> None:
     assert feature("words", asked, path("parents"), path("parents", "gender", "award")) == [0.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("question", "lacking"),
+    [
+        ("the gender of Anna 's parents ?", [1, 0, 0]),
+        ("the place of birth of Anna ?", [0, 0, 0]),
+        ("the name of the children of the parents of Anna ?", [1, 0, 0]),
+        ("who directed Anna ?", [0, 0, 0]),
+    ],
+)
+def test_a_path_with_fewer_steps_than_things_that_are_owned_fits_less(question: str, lacking: list[int]) -> None:
+    paths = [path("parents"), path("parents", "gender"), path("parents", "children", "gender")]
+    nothing = Weights(**dict.fromkeys(COLUMNS, 0.0))
+    scores = path_scores(about(question, "Anna"), paths, LABELS, BM25Ranker(), nothing)
+    assert scores.round(3).tolist() == [-0.3 * steps for steps in lacking]
+
+
 def test_words_of_one_root_are_alike_whatever_the_ranker_says() -> None:
     asked = about("who directed it, Anna", "Anna")
     features = path_features(asked, [path("director")], LABELS, _Unlike())
