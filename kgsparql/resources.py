@@ -46,7 +46,8 @@ def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
 def cache_directory() -> Path:
     """The directory for files that can be made again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory.
 
-    Only its owner may look into the latter: it has what endpoints replied. Who names another decides that there.
+    Only its owner may look into the latter: it has what endpoints replied. Who names another, or has a link there,
+    decides for that.
     """
     if given := os.environ.get("KGSPARQL_CACHE_DIR"):
         return Path(given)
@@ -54,6 +55,6 @@ def cache_directory() -> Path:
 
     directory = Path(user_cache_dir("kgsparql", appauthor=False))
     with suppress(OSError):  # not there yet, or not ours
-        if directory.stat().st_mode & 0o077:
+        if directory.stat().st_mode & 0o077 and not directory.is_symlink():
             directory.chmod(0o700)
     return directory

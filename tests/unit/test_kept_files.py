@@ -430,6 +430,10 @@ def test_only_its_owner_may_look_into_the_cache_of_an_earlier_version(
     assert (tmp_path / "kgsparql").stat().st_mode & 0o777 == 0o700
     shared = tmp_path / "shared"
     shared.mkdir(0o755)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "kgsparql").symlink_to(shared)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert cache_directory().resolve() == shared
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(shared))
     assert cache_directory() == shared
     assert shared.stat().st_mode & 0o777 == 0o755
