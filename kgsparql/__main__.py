@@ -26,6 +26,8 @@ def main() -> None:
     try:
         app()
     except OSError as error:  # of --help and --version: each command says its own
+        if error.filename is not None:  # of a file, not of stdout
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stderr.write(f"error: cannot write to stdout: {error.strerror} [E_INPUT]\n")
         sys.exit(2)

@@ -99,7 +99,8 @@ class KnowledgeBase(GraphLookups):
     def close(self) -> None:
         """Stop what runs, end the process of queries, close connections and files; what is asked later opens them.
 
-        A question that runs in another thread ends with a ``CancelledError``. The triples of files stay in memory.
+        A question that runs in another thread ends with a ``CancelledError``: its ``cancel`` is set. The triples of
+        files stay in memory.
         """
         for cancel in tuple(self._running):
             cancel.set()
