@@ -68,6 +68,15 @@ def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, a
     assert page.locator(".card button >> text=more of").is_hidden()
 
 
+def test_a_drawing_that_moved_down_is_clicked_where_it_is(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask(SPOUSE)
+    page.wait_for_selector(".canvas canvas")
+    page.evaluate("document.querySelector('header').style.paddingBottom = '60px'")
+    click_node(page, "Marie Curie")
+    page.wait_for_selector("text=Its neighbours (32)")
+
+
 def test_the_evidence_alone_lights_up_with_its_markers(page: Page, address: str, ask: Ask) -> None:
     page.goto(address)
     ask(SPOUSE)

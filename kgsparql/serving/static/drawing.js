@@ -10,7 +10,8 @@ export class Drawing {
   constructor(run, table, light, open) {
     Object.assign(this, { run, shown: run.drawing, graphs: run.answer.graphs, light_: light, open, added: [] });
     this.card = new NodeCard(this, table);
-    this.canvas = el("div", { class: "canvas", role: "img" });
+    const placed = () => this.cy?.resize(); // cytoscape keeps where it is, and is not told when what is above it grows
+    this.canvas = el("div", { class: "canvas", role: "img", onpointerenter: placed, onpointerdown: placed });
     this.about = el("p", { class: "about quiet" }, legend());
     this.more = button("", () => this.redraw(true));
     this.nodes = el("select", { class: "small", "aria-label": "A thing in the drawing" });
