@@ -178,9 +178,12 @@ class MindMap(Retriever):
         """The lines that fit the question best; one of the two-hop lines with the same ends."""
         lines = telling_lines(lines, session)
         chosen = session.ranked.choose(session.masked_question, line_candidates(lines, session), purpose, at_most)
-        best = [(lines[choice.candidate.number], choice.score) for choice in chosen]
-        read_statements([way for line, _ in best for way in line.ways[: self.ends_per_line]], session.labels)
-        return [replace(self._line_item(line, session), score=score) for line, score in best]
+        best = [lines[choice.candidate.number] for choice in chosen]
+        shown = [replace(line, ways=line.ways[: self.ends_per_line]) for line in best]
+        read_statements([way for line in shown for way in line.ways], session.labels)
+        labels = session.labels(line_terms(shown), in_grace=True)
+        items = [line_item(line, labels, session, most=self.ends_per_line) for line in shown]
+        return [replace(item, score=choice.score) for item, choice in zip(items, chosen, strict=True)]
 
     def _completed(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
         """The lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
@@ -194,10 +197,6 @@ class MindMap(Retriever):
                 full = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
                 completed[i] = replace(full, kind=item.kind, score=item.score)
         return completed
-
-    def _line_item(self, line: Line, session: Session) -> EvidenceItem:
-        shown = replace(line, ways=line.ways[: self.ends_per_line])
-        return line_item(shown, session.labels(line_terms([shown]), in_grace=True), session, most=self.ends_per_line)
 
 
 def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
