@@ -9,6 +9,7 @@ first fault; what the process holds is looked at from outside.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import math
@@ -51,8 +52,10 @@ HOW = """A process asks the questions of `fixtures/` about `nobel.ttl` through t
 disk, and of an Oxigraph server behind a proxy, with and without a scripted model. Each kind of fault has a minute in
 which it befalls that share of the requests, and in the last minute of each round all kinds do. Every answer is compared
 with that of the same question before the first fault. The process is looked at from outside: its memory (it collects
-its garbage every five seconds), open files, threads, and the files in its temporary and cache directories. A slope is
-that of a straight line through all that was seen after the first tenth, with its 95 % interval."""
+its garbage every five seconds), open files, threads, and the files in its temporary and cache directories. What is in
+use is told by the process itself: what the C library has given out and not got back, and the blocks of Python's
+objects. The rest of the memory are gaps between, which a leak would not fill. A slope is that of a straight line
+through all that was seen after the first tenth, with its 95 % interval."""
 _BROKEN = b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": '
 _PAGE = b"<!DOCTYPE html><title>Sign in</title><h1>Welcome</h1>"
 
@@ -205,11 +208,12 @@ def watched(options: argparse.Namespace, place: Path, weather: Weather, urls: Ma
 
 
 def held(process: int, place: Path) -> dict[str, float]:
-    """What a process holds now: MiB of memory, open files, threads, and files it made."""
+    """What a process holds now: MiB of memory, thousands of Python's blocks, open files, threads, and files it made."""
     own = Path(f"/proc/{process}")
     pages = int((own / "statm").read_text().split()[1])
     return {
         "memory_mib": pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
+        **json.loads((place / "in_use.json").read_text()),
         "open_files": len(list((own / "fd").iterdir())),
         "threads": len(list((own / "task").iterdir())),
         "temporary_files": sum(1 for _ in (place / "tmp").rglob("*")),
@@ -293,6 +297,7 @@ def ask(file: Path) -> int:
     }.items():
         ways += [Asked(name, knowledge), Asked(f"{name}, with a model", knowledge, asked_model)]
     quiet = {(way.name, question): told_by(way.answer(question)) for way in ways for question in questions}
+    tell_in_use(place)
     (place / "quiet").touch()
     outcomes: dict[str, Counter[str]] = {way.name: Counter() for way in ways}
     wrong: list[dict[str, Any]] = []
@@ -321,10 +326,31 @@ def ask(file: Path) -> int:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         gc.collect()
+        tell_in_use(place)
         time.sleep(5)
     came = {"outcomes": outcomes, "wrong": wrong, "crashed": crashed}
     (place / "came.json").write_text(json.dumps(came, ensure_ascii=False))
     return 0
+
+
+class MallInfo(ctypes.Structure):
+    """What glibc's ``mallinfo2`` returns, in bytes."""
+
+    _names = "arena ordblks smblks hblks mapped usmblks fsmblks used free top"
+    _fields_ = tuple((name, ctypes.c_size_t) for name in _names.split())
+
+
+def tell_in_use(place: Path) -> None:
+    """Write down what of this process's memory is in use."""
+    libc = ctypes.CDLL("libc.so.6")
+    libc.mallinfo2.restype = MallInfo
+    told = libc.mallinfo2()
+    in_use = {
+        "in_use_mib": (told.used + told.mapped) / 2**20,
+        "python_thousand_blocks": sys.getallocatedblocks() / 1000,
+    }
+    (place / "in_use.new").write_text(json.dumps(in_use))
+    (place / "in_use.new").replace(place / "in_use.json")
 
 
 def told_by(answer: Answer) -> dict[str, Any]:

@@ -25,6 +25,8 @@ RARE = 0.05
 """What a predicate costs that next to none of the items have."""
 _KIND_FIT = 0.9
 """How well the class of what a predicate leads to accounts for a word, beside the predicate itself."""
+_KINDS = 3
+"""Classes of what a predicate leads to that are looked at."""
 CHAINS = 12
 """Sets that are kept for each thing that is named."""
 _EXPANDED = 5
@@ -114,6 +116,7 @@ class Reader:
                 return ()
             self._looked.add(whole)
         found = self.profiler(whole).uses
+        self.profiler.with_broader(kind for use in found for kind in use.classes[:_KINDS])  # all with one query
         kinds = {use: self._kinds(use) for use in found}
         names = self.labels([t for use in found for t in (use.step.predicate, *kinds[use])], in_grace=True)
         own = self.words.fits([names[use.step.predicate] for use in found])
@@ -121,7 +124,7 @@ class Reader:
 
     def _kinds(self, use: PredicateUse) -> list[IRI]:
         """The classes of what a predicate leads to, and those above them."""
-        return list(self.profiler.with_broader(use.classes[:3]))
+        return list(self.profiler.with_broader(use.classes[:_KINDS]))
 
     def _kind_fit(self, kinds: Sequence[IRI], names: Mapping[Term, str]) -> Fit:
         best: Fit = {}

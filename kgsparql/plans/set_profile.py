@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.graphs.protocols import KnowledgeGraph
@@ -15,6 +15,7 @@ from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import UNWALKED
 
@@ -26,6 +27,10 @@ _ORDERED = 1_000
 """Items of which the first by their IRIs are taken: of larger sets, any of so many."""
 _FACTS = 4_000
 """Triples of these that are read, in each direction."""
+_ABOVE = 100
+"""Classes above a class that are read."""
+_TOGETHER = 20
+"""Classes of which one query reads those above."""
 _KEPT_ENDS = 20
 _SHARE = 0.25
 """Share of the ends that must be of a class for it to count."""
@@ -147,22 +152,28 @@ class Profiler:
         x = Variable("x")
         return g.Select(((x, None),), (self._any(items),), order=((Apply("STR", (x,)), False),), limit=ITEMS)
 
-    def broader(self, kind: IRI) -> frozenset[IRI]:
-        """The classes above a class."""
-        if kind not in self.known.broader:
-            x = Variable("x")
-            group = (g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower),)
-            found = self.graph.select(
-                g.select_query("broader", g.Select(((x, None),), group, distinct=True, limit=100))
-            )
-            self.known.broader[kind] = frozenset(s["x"] for s in found if isinstance(s["x"], IRI)) - {kind}
-        return self.known.broader[kind]
-
     def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
-        """Classes, then those above them."""
+        """Classes, then those above them: one query for all that were not looked at before."""
         own = tuple(kinds)
-        above = (kind for one in own for kind in sorted(self.broader(one), key=str))
+        new = [kind for kind in dict.fromkeys(own) if kind not in self.known.broader]
+        for at in range(0, len(new), _TOGETHER):
+            self._look_above(new[at : at + _TOGETHER])
+        above = (kind for one in own for kind in sorted(self.known.broader[one], key=str))
         return tuple(dict.fromkeys((*own, *above)))
+
+    def _look_above(self, kinds: Sequence[IRI]) -> None:
+        """Read the classes above some classes."""
+        above: dict[Term, set[IRI]] = defaultdict(set)
+        for found in self.graph.select(Query.union([self._above(kind) for kind in kinds])):
+            if isinstance(found["x"], IRI):
+                above[found["c"]].add(found["x"])
+        self.known.broader.update({kind: frozenset(above[kind]) - {kind} for kind in kinds})
+
+    def _above(self, kind: IRI) -> Query:
+        """Virtuoso wants a constant where a path of any length begins, so each class has its own query."""
+        c, x = Variable("c"), Variable("x")
+        group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
+        return g.select_query("broader", g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE))
 
     def _profile(self, items: a.ItemSet) -> SetProfile:
         terms = self.sample(items)[:ITEMS]
@@ -172,9 +183,8 @@ class Profiler:
         is_named = len(iris) == len(terms)  # a blank node has no name to ask with
         some = g.Values(Variable("x"), iris) if is_named else self._first(self._from_sample(items))
         facts: dict[Step, dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
-        for direction in directions(self.direction):
-            for start, predicate, end in self._facts(some, direction):
-                facts[Step(predicate, direction)][start].add(end)
+        for start, step, end in self._facts(some):
+            facts[step][start].add(end)
         firsts = {step: self._first_ends(own) for step, own in facts.items()}
         classes = self._classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
         uses = [
@@ -193,12 +203,19 @@ class Profiler:
         uses.sort(key=lambda use: (-use.share, str(use.step)))
         return SetProfile(len(terms), tuple(uses), _common_classes(iris, classes))
 
-    def _facts(self, some: g.Pattern, direction: Direction) -> list[tuple[Term, IRI, Term]]:
-        x, p, y = Variable("x"), Variable("p"), Variable("y")
-        fact = g.Fact(x, p, y) if direction == "forward" else g.Fact(y, p, x)
-        select = g.Select(((x, None), (p, None), (y, None)), (some, fact), limit=_FACTS)
-        found = self.graph.select(g.select_query(f"facts_{direction}", select))
-        return [(s["x"], s["p"], s["y"]) for s in found if isinstance(s["p"], IRI)]
+    def _facts(self, some: g.Pattern) -> Iterator[tuple[Term, Step, Term]]:
+        """The steps from some items and where they lead, in one query."""
+        x, p = Variable("x"), Variable("p")
+        queries = []
+        for direction in directions(self.direction):
+            end = Variable(direction)
+            fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
+            select = g.Select(((x, None), (p, None), (end, None)), (some, fact), limit=_FACTS)
+            queries.append(g.select_query(f"facts_{direction}", select))
+        for found in self.graph.select(queries[0] if len(queries) == 1 else Query.union(queries)):
+            led: Direction = "forward" if "forward" in found else "inverse"
+            if isinstance(found["p"], IRI):
+                yield found["x"], Step(found["p"], led), found[led]
 
     @staticmethod
     def _first_ends(own: dict[Term, set[Term]]) -> tuple[Term, ...]:
