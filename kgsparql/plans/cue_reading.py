@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from kgsparql.linking.words import tokens
+from kgsparql.linking.words import STOP_WORDS, tokens
 from kgsparql.plans.cue_words import (
     ABSENT,
     ADJECTIVES,
@@ -38,6 +38,8 @@ _OF_BEST = re.compile(
     r"(?:what|who) (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
 )
 """Before a superlative: `what is the nationality of the oldest laureate`."""
+_NAMED = re.compile(r"(?:called|named)\s+(?:[\"'“‘«]|[^\W\d_a-z])")
+"""A name that begins as a small word does: `films called It`, but not `called in Russia`."""
 
 
 def read_cues(question: str) -> Cues:
@@ -170,10 +172,11 @@ class _Reader:
     def _called(self) -> Iterator[Called]:
         for i, word in enumerate(self.words):
             named = self.words[i + 2 :] if self.has(i, "the", "word") else []
-            if word in {"called", "named"} and i + 1 < len(self.words) and self.words[i + 1] not in {"after", "for"}:
-                named = self.words[i + 1 :]
+            if word in {"called", "named"} and not named and self.words[i + 1 : i + 2]:
+                is_name = self.words[i + 1] not in STOP_WORDS["en"] or _NAMED.search(self.question)
+                named = self.words[i + 1 :] if is_name else []
             at = len(self.words) - len(named)
-            if named and named[0] not in {"a", "the"}:
+            if named:
                 tail = next((n for n, w in enumerate(named) if w == "in"), 1)
                 is_in_name = {"name", "names", "title", "titles", "label", "labels"} & set(named[tail : tail + 4])
                 last = at + (tail + 3 if is_in_name else 1)

@@ -10,7 +10,7 @@ from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.cues import Absent, Against, Called, Compared, Cues, Dated, Extreme
 from kgsparql.plans.item_sets import classes_in, is_yes_no, stated
 from kgsparql.plans.measures import KEPT, MeasureOption, Measures, Told
-from kgsparql.plans.readings import Reader, Reading, together
+from kgsparql.plans.readings import ACCOUNTED, Reader, Reading, together
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import Step
@@ -172,7 +172,8 @@ class Operations:
                     yield without, Told(dict.fromkeys(sorted(named.words), 1.0))
         for use, fit in self.reader.uses(reading.items):
             own = {i: v for i, v in fit.items() if i in near}
-            if own.keys() - of_classes and (there is not None or not is_there):
+            is_said = max(own.values(), default=0.0) >= ACCOUNTED  # an absence rests on no guess: nothing would show it
+            if is_said and own.keys() - of_classes and (there is not None or not is_there):
                 without = a.Lacks(reading.items, use.path, there or self._class_denied(use, near))
                 yield stated(reading.items, use, "false") if is_yes_no(use) else without, Told(own)
 

@@ -80,6 +80,14 @@ def test_literal_answers_are_literals(shared_data: Path, default_embedder: None)
     assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
 
 
+def test_an_absence_rests_on_no_guess(shared_data: Path, default_embedder: None) -> None:
+    """`active` is a little like `ID`: of hardware without an ID there is nothing."""
+    knowledge = kgsparql.open(shared_data / "ck25" / "graph.nt.gz")
+    answer = knowledge.ask("Which hardware items have no active product manager?", model=None)
+    assert "ID" not in answer.text
+    assert answer.gaps
+
+
 def test_the_embedder_may_be_named_in_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_EMBEDDER", "no-such-model-anywhere")
     assert run("find", "Curie", "-k", NOBEL).exit_code != 0

@@ -361,6 +361,18 @@ def test_cues() -> None:
     assert (more.comparison, more.value) == (">=", 5)
 
 
+def test_a_small_word_after_called_is_a_name_only_where_it_is_written_as_one() -> None:
+    assert read_cues("What is the language called in Russia?").operations == ()
+    for question in (
+        "Which films are called It?",
+        "Which films are called 'it'?",
+        "Which have the word it in their name?",
+    ):
+        (called,) = read_cues(question).operations
+        assert isinstance(called, Called)
+        assert called.text == "it"
+
+
 def test_counts_of_several_graphs_do_not_add_up(nobel: KnowledgeBase, shop: KnowledgeBase) -> None:
     both = KnowledgeBase(FederatedGraph([nobel.graph, shop.graph]), embedder="none")
     with pytest.raises(PlanError, match="these are several"):
