@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from tests.deep import deep
 from tests.model_server import ModelServer, Slow
 from tests.scripted import by_call, reader, wrote
 from tests.serving.conftest import NOBEL, served
@@ -68,7 +69,9 @@ def test_what_is_kept_and_let_go_is_shown_while_the_question_is_answered(page: P
         assert page.locator(".live").count() == 0
 
 
-@pytest.mark.parametrize("leave", [Page.close, lambda page: page.click(".name"), lambda page: page.go_back()])
+@pytest.mark.parametrize(
+    "leave", [Page.close, deep(lambda page: page.click(".name")), deep(lambda page: page.go_back())]
+)
 def test_a_browser_that_goes_away_ends_its_question(
     page: Page, tmp_path: Path, leave: Callable[[Page], object]
 ) -> None:

@@ -44,6 +44,7 @@ def embedded(cache: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.deep
 def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
     exported = "['all-MiniLM-L6-v2 is exported once, to be run without torch from now on']"
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"

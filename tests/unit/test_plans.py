@@ -26,6 +26,7 @@ from kgsparql.plans.writing import written_plan
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
+from tests.deep import examples
 
 _SCHEMA = Draft202012Validator(plan_schema())
 _E = "http://e.org/"
@@ -197,6 +198,7 @@ def _number(value: str | None) -> Any:
         return value.lower()
 
 
+@examples(100)
 @given(_graphs(), _SETS)
 def test_a_set_has_the_items_that_plain_python_finds(triples: list[Triple], plan: Any) -> None:
     assume(len(list(parts(plan))) <= MAX_PARTS)
@@ -205,6 +207,7 @@ def test_a_set_has_the_items_that_plain_python_finds(triples: list[Triple], plan
     assert found == {item.value for item in Facts(triples).items(plan)}
 
 
+@examples(100)
 @given(_graphs(), _NUMBER)
 def test_a_number_is_what_plain_python_computes(triples: list[Triple], plan: Any) -> None:
     assume(len(list(parts(plan))) <= MAX_PARTS)
@@ -215,6 +218,7 @@ def test_a_number_is_what_plain_python_computes(triples: list[Triple], plan: Any
     assert found == ([] if expected is None else [pytest.approx(float(expected), abs=1e-9)])
 
 
+@examples(100)
 @given(_graphs(), _CONDITION)
 def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -> None:
     assume(len(list(parts(plan))) <= MAX_PARTS)
@@ -227,6 +231,7 @@ def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -
         assert found == [str(expected).lower()]
 
 
+@examples(100)
 @given(
     _graphs(),
     _SETS,
