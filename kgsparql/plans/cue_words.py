@@ -17,8 +17,8 @@ TIMES = tuple(hint for hint in DATES if hint != "birth date")
 """Of what was first or last, which is not when somebody was born."""
 for _forms, _larger, _hints in (
     ("older oldest elder eldest", False, DATES),
-    ("younger youngest newer newest", True, DATES),
-    ("later latest last", True, TIMES),
+    ("younger youngest", True, DATES),
+    ("newer newest later latest last", True, TIMES),
     ("earlier earliest first", False, TIMES),
     ("longer longest", True, ("length", "duration", "runtime", "pages")),
     ("shorter shortest", False, ("length", "duration", "runtime", "height", "pages")),

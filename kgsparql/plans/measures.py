@@ -93,6 +93,8 @@ class Measures:
         found = [*self._direct(reading, near, kinds, hints), *self._deeper(reading, near, kinds, hints)]
         if counts:
             found += self._counts(reading, near)
+        if "birth date" in hints:  # the youngest laureate was born last, whatever other dates there are of one
+            found = [option for option in found if self._is_of_birth(option.measure)] or found
         return sorted(found, key=lambda option: (-option.score, str(option.measure)))
 
     def summaries(self, reading: Reading, cue: frozenset[int], summary: a.Summary) -> list[MeasureOption]:
@@ -201,6 +203,12 @@ class Measures:
     def _is_of_life(self, use: PredicateUse) -> bool:
         """Whether something is when one was born or died, which nobody means who does not say so."""
         return not {"birth", "born", "death", "died"}.isdisjoint(self.name(use.path).split())
+
+    def _is_of_birth(self, measure: a.Measure) -> bool:
+        """Whether something is when one was born oneself."""
+        if not isinstance(measure, a.Value) or len(measure.path) > 1:
+            return False
+        return not {"birth", "born"}.isdisjoint(self.name(measure.path).split())
 
     def _is_mediator(self, use: PredicateUse) -> bool:
         return use.step.direction == "forward" and use.most == 1 and use.share > 0.9

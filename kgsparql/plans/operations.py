@@ -125,11 +125,13 @@ class Operations:
             yield a.Top(reading.items, option.measure, cue.number, cue.largest), option
 
     def _noun(self, cue: Extreme) -> frozenset[int]:
-        """The place of the noun that a superlative stands before: `oldest of our laureates`."""
+        """The places of the noun that a superlative stands before: `oldest of our laureates`, `most Nobel laureates`."""
         after = max(cue.words) + 1
         texts = self.reader.words.texts
         nouns = [i for i in self.reader.words.nouns_after({after}) if i < len(texts)]
-        return frozenset(i for i in nouns if _BEFORE_NOUN.issuperset(texts[after:i]))
+        noun = frozenset(i for i in nouns if _BEFORE_NOUN.issuperset(texts[after:i]))
+        follows = frozenset(i + 1 for i in noun)
+        return noun | follows if self.reader.classes_at(follows) and not self.reader.classes_at(noun) else noun
 
     def _is_of_step(self, items: a.ItemSet, noun: frozenset[int]) -> bool:
         """Whether a path goes on from what the noun after a superlative names."""

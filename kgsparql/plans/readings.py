@@ -181,6 +181,8 @@ class Reader:
             is_sought = alike(name, sought, self.words.ranker) > NEAR and (not rest or not rest.isdisjoint(fit))
             if (not new and use.kind != "item" and not is_sought) or turns_back(reading.items, use):
                 continue
+            if self._comes_back(reading, use):
+                continue
             if is_yes_no(use) and (self.asks_whether or not isinstance(reading.items, a.Items)):
                 yield replace(reading.more(new), items=stated(reading.items, use, "true"))
                 continue
@@ -195,13 +197,20 @@ class Reader:
                 silent=reading.silent + (cost == _SILENT_STEP),
             )
 
+    def _comes_back(self, reading: Reading, use: PredicateUse) -> bool:
+        """Whether a path that left the class it began with leads to it again: laureates of where laureates work."""
+        begun = classes_in(reading.items.start) if isinstance(reading.items, a.Ends) else set()
+        has_left = bool(reading.classes) and begun.isdisjoint(self.profiler.with_broader(reading.classes))
+        return has_left and not begun.isdisjoint(self.profiler.with_broader(use.classes))
+
     def classes_at(self, places: frozenset[int]) -> set[IRI | Literal]:
         """The classes that words at these places name."""
         return {own.term for own in self.named if own.is_class and own.words & places}
 
     def is_of(self, reading: Reading, classes: set[IRI | Literal]) -> bool:
-        """Whether what a reading is about is of one of these classes."""
-        own = {*reading.classes, *classes_in(reading.items)}
+        """Whether what a reading is about is of one of these classes, as it was found or as many of its items are."""
+        looked_at = self.profiler.profiles.get(unfiltered(reading.items))
+        own = {*reading.classes, *classes_in(reading.items), *(looked_at.classes if looked_at else ())}
         return not classes.isdisjoint(self.profiler.with_broader(own))
 
     def _is_kind(self, reading: Reading) -> bool:
