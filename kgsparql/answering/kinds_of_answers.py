@@ -55,6 +55,8 @@ _SORT_NEAR = 0.36
 _NAMES = frozenset(map(root, ("name", "names", "called", "title", "label", "surname", "known")))
 _COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
 
+_LISTS = frozenset(map(root, ("list", "set", "group", "collection", "sequence", "series")))
+
 
 def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Sequence[str]) -> Iterator[Gap]:
     """A question for a time, an amount or a thing, and ends that cannot be one, or are less like one than others."""
@@ -64,6 +66,8 @@ def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Seq
     wanted = expected_kind(session.own_words)
     if _is_own_name(asked, literals, best, session):
         yield Gap("kind", "", "what was found is only the name of what is asked about")
+    elif steps and names and all(_is_list_of(name, steps[-1]) for name in names):
+        yield Gap("kind", "", "what was found is a list of what is asked for, and not what is in it")
     elif (asks := _TIME.search(asked)) and not any(map(_YEAR.search, (*names, *literals))):
         yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
     elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, (*names, *literals))):
@@ -100,6 +104,12 @@ def _is_own_name(asked: str, literals: Sequence[str], best: EvidenceItem, sessio
     if asked.startswith("who"):  # nor is the family name of somebody anybody else
         names.update(word for name in list(names) for word in words(name))
     return set(map(normalised, literals)) <= names
+
+
+def _is_list_of(name: str, step: str) -> bool:
+    """Whether a name only says that it is of several of what a step leads to: *authors list*."""
+    more = set(map(root, words(normalised(name)))) - set(map(root, words(normalised(step))))
+    return bool(more) and more <= _LISTS
 
 
 def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session: Session) -> Gap | None:

@@ -101,13 +101,16 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
         if link.matched in {"given", "same as"} or not link.mention.text:
             continue
         meant = [link, *link.namesakes]
+        near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
         if link.matched != "exact":  # the words that it has in common with the label are the name
             own = words(normalised(link.label))
             asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
-            meant += [
+            named = [
                 c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)
             ]
-        near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
+            meant += named
+            if not all(_has_word(asked, word) for word in own):  # nothing tells which of these parts is meant
+                near |= {one.term for one in named}
         others = [one for one in _known(meant) if one.term in (alike | near) - {start}]
         if others and start in {one.term for one in meant}:
             yield _ambiguous(link, meant)

@@ -99,8 +99,7 @@ class Linker:
         names = {i for run in detector.name_runs() for i in run} if detector.is_cased else set()
         possible = [c for c in found if c.matched == "text" and c.fit.places <= names]
         ending = [c for c in possible if c.row.key.endswith(f" {detector.tokens[c.fit.last].text}")]
-        ending.sort(key=lambda c: (-c.row.degree, c.order))
-        return tuple(_linked_entity(detector, best, ending) for best in ending[:1])
+        return _best_connected(detector, ending, possible)
 
     def _links_by_part_or_plural(self, question: str) -> tuple[LinkedEntity, ...]:
         """The best connected of the things that a name in the question is the first or last word of; else a class.
@@ -119,9 +118,8 @@ class Linker:
             parts = [
                 c for c in whole if detector.tokens[c.fit.last].text in (words(c.row.key)[0], words(c.row.key)[-1])
             ]
-            parts.sort(key=lambda c: (-c.row.degree, c.order))
-            if parts:
-                return (_linked_entity(detector, parts[0], parts),)
+            if best := _best_connected(detector, parts, whole):
+                return best
         return self._links_without_overlap(detector, classes)
 
     def looked_for(self, question: str) -> tuple[str, ...]:
@@ -294,6 +292,22 @@ def _without_derived(
     freed = {place for c in derived for place in c.fit.places}
     classes = [c for c in labelled if c.row.kind == "class"]  # the words of a predicate say how, not of what
     return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
+
+
+def _best_connected(
+    detector: MentionDetector, parts: Sequence[LinkCandidate], possible: Sequence[LinkCandidate]
+) -> tuple[LinkedEntity, ...]:
+    """The best connected of what has a part of a name, or all of it: *Marie Curie, née Sklodowska*, not *Pierre Curie*.
+
+    :param possible: what has any of the words: what may be meant, too.
+    """
+    names = [frozenset(run) for run in detector.name_runs() if len(run) > 1]
+    whole = [c for c in possible if any(name <= c.fit.places for name in names)]
+    chosen = sorted(whole or parts, key=lambda c: (-c.row.degree, c.order))
+    rivals = (
+        [*chosen, *(c for c in possible if c not in chosen and c.fit.places & chosen[0].fit.places)] if chosen else []
+    )
+    return tuple(_linked_entity(detector, best, rivals) for best in chosen[:1])
 
 
 def _linked_entity(

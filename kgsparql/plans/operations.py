@@ -125,7 +125,7 @@ class Operations:
             yield a.Top(reading.items, option.measure, cue.number, cue.largest), option
 
     def _noun(self, cue: Extreme) -> frozenset[int]:
-        """The places of the noun that a superlative stands before: `oldest of our laureates`, `most Nobel laureates`."""
+        """The places of the noun that a superlative stands before: `oldest of our laureates`, `most Nobel prizes`."""
         after = max(cue.words) + 1
         texts = self.reader.words.texts
         nouns = [i for i in self.reader.words.nouns_after({after}) if i < len(texts)]

@@ -373,6 +373,36 @@ def test_a_small_word_after_called_is_a_name_only_where_it_is_written_as_one() -
         assert called.text == "it"
 
 
+LAUREATES = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Laureate a rdfs:Class ; rdfs:label "Laureate" . :Person a rdfs:Class ; rdfs:label "Person" .
+:University a rdfs:Class ; rdfs:label "University" . :member rdfs:label "member" .
+:laureates rdfs:label "Nobel laureates" . :birthDate rdfs:label "birth date" . :died rdfs:label "death date" .
+:leeds a :University ; rdfs:label "Leeds" ; :member :ann, :ben ; :laureates :ann, :ben .
+:bonn a :University ; rdfs:label "Bonn" ; :member :carl ; :laureates :carl .
+:ann a :Laureate, :Person ; rdfs:label "Ann" ; :birthDate "1901-02-03"^^xsd:date ; :died "1999-01-01"^^xsd:date .
+:ben a :Laureate, :Person ; rdfs:label "Ben" ; :birthDate "1911-02-03"^^xsd:date ; :died "1980-01-01"^^xsd:date .
+:carl a :Laureate, :Person ; rdfs:label "Carl" ; :birthDate "1890-02-03"^^xsd:date ; :died "1970-01-01"^^xsd:date .
+:malala a :Laureate, :Person ; rdfs:label "Malala" ; :birthDate "1997-07-12"^^xsd:date .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sure"),
+    [
+        ("Who is the youngest laureate?", "Malala"),
+        ("Who is the youngest Nobel laureate?", None),
+        ("Which university has the most Nobel laureates?", "Leeds"),
+    ],
+)
+def test_superlatives_of_laureates(tmp_path: Path, question: str, sure: str | None) -> None:
+    """No way leads from them to where they are members and back: Malala is a member of nothing."""
+    (tmp_path / "laureates.ttl").write_text(LAUREATES, encoding="utf-8")
+    answer = kgsparql.open(tmp_path / "laureates.ttl", embedder="none").ask(question)
+    assert (answer.answers[0].label if not answer.gaps else None) == sure
+
+
 def test_counts_of_several_graphs_do_not_add_up(nobel: KnowledgeBase, shop: KnowledgeBase) -> None:
     both = KnowledgeBase(FederatedGraph([nobel.graph, shop.graph]), embedder="none")
     with pytest.raises(PlanError, match="these are several"):

@@ -129,6 +129,33 @@ def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
     assert replace(link, candidates=(other,)).likely_alternatives == (other,)
 
 
+PARTS_OF_NAMES = """
+:marie rdfs:label "Marie Curie, née Skłodowska" ; :born 1867 ; :field :physics .
+:pierre rdfs:label "Pierre Curie" ; :born 1859 ; :field :physics ; :employer :paris .
+:aage rdfs:label "Aage Niels Bohr" ; :born 1922 . :niels rdfs:label "Niels Henrik David Bohr" ; :born 1885 .
+:institute rdfs:label "Niels Bohr Institute" ; :founded 1921 .
+:born rdfs:label "born" . :authors rdfs:label "authors" . :element rdfs:label "element" .
+:paper rdfs:label "Optical Resonance" ; :authors :list . :list rdfs:label "authors list" ; :element :marie .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "doubt"),
+    [
+        ("When was Marie Curie born?", "1867", None),
+        ("When was Curie born?", "1859", "'Curie' may be"),
+        ("When was Niels Bohr born?", "1922", "'Niels Bohr' may be"),
+        ("Who are the authors of Optical Resonance?", "authors list", "a list of what is asked for"),
+    ],
+)
+def test_more_of_a_name_is_meant_rather_and_less_of_one_is_a_doubt(
+    graph_of: Callable[..., OxigraphGraph], question: str, first: str, doubt: str | None
+) -> None:
+    answer = KnowledgeBase(graph_of(PARTS_OF_NAMES), embedder="none").ask(question)
+    assert answer.answers[0].label == first
+    assert [gap.text for gap in answer.gaps] == [] if doubt is None else doubt in answer.gaps[0].text
+
+
 SONGS = """
 :track rdfs:label "track" . :length rdfs:label "length" . :artist rdfs:label "artist" . :song rdfs:label "Song" .
 :band rdfs:label "Sirens (band)" . :album rdfs:label "Sirens (album)" ; :artist :band ; :track :a, :b .
