@@ -17,6 +17,8 @@ _COLUMNS = re.compile(
     r"(?:please )?(?:list|show|give|name|get|return)\b.*\bwith (?:their|its|his|her) (\w+)", re.IGNORECASE
 )
 """A list of things, each with something of its own beside it."""
+_BOTH = re.compile(r"\bboth (\w+) and (\w+)\b")
+"""Two things that are done to the same: `films that she both wrote and directed`."""
 _ORDINALS = frozenset({"first", "second", "third", "last"})
 
 
@@ -29,6 +31,8 @@ def operation_gaps(
     """
     if columns := _COLUMNS.match(session.own_words.strip()):
         yield Gap("operation", columns[1], f"this asks for things with their {columns[1]}, and only one was looked for")
+    if (both := _BOTH.search(session.own_words)) and not _is_in_name(both, session):
+        yield Gap("operation", both[0], f"this asks for {both[0]!r}, which is not computed: these are the facts")
     if operation is None:
         if len(best.ends) > 1 and (place := _ordinal(session)):
             yield Gap("operation", place, f"this asks for the {place}, which is not computed: these are the facts")
@@ -39,6 +43,11 @@ def operation_gaps(
     if operation.kind == "extreme" and root(operation.words.split()[-1]) in named:
         return
     yield Gap("operation", operation.words, f"this asks {operation.text}, which is not computed: these are the facts")
+
+
+def _is_in_name(found: re.Match[str], session: Session) -> bool:
+    places = [(link.mention.start, link.mention.end) for link in session.links]
+    return any(start < found.end() and found.start() < end for start, end in places)
 
 
 def _ordinal(session: Session) -> str:

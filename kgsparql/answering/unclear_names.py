@@ -38,9 +38,15 @@ def missing_names(session: Session, *, light: Collection[str], said: Collection[
         yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
     for link in session.links:
         whole = _name_around(link, session.own_words, session.links, light)
-        if whole and not _is_name_of(whole, link, said):
-            shown = printable(whole, 80)
-            yield Gap("part_of_name", whole, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
+        if (whole and not _is_name_of(whole, link, said)) or is_just_words(link, light):
+            shown = printable(whole or link.mention.text, 80)
+            yield Gap("part_of_name", shown, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
+
+
+def is_just_words(link: LinkedEntity, light: Collection[str]) -> bool:
+    """Whether words that say little, in small letters, were taken for a name: `made` for *Made*."""
+    said = words(link.mention.text)
+    return bool(said) and link.label[:1].isupper() and link.mention.text.islower() and set(said) <= set(light)
 
 
 def _name_around(link: LinkedEntity, question: str, links: Sequence[LinkedEntity], light: Collection[str]) -> str:

@@ -40,7 +40,7 @@ from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLAS
 _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or kind are at least, so that the step may be what is meant."""
 
-_EMPTY = frozenset(
+EMPTY = frozenset(
     "name names list give gives show tell find say says please know known call called mean means many much kind "
     "kinds type types sort thing things person people someone somebody everyone everybody anyone one ones exactly "
     "actually there way does did example examples information details question answer various different main all "
@@ -104,7 +104,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     way = best.paths[0].property_path  # further columns of its rows are beside what was asked for
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
     said = _roots(_step_names(best, session))
-    missing = [*missing_names(session, light=_EMPTY, said=said), *ambiguous_names(session, found, best)]
+    missing = [*missing_names(session, light=EMPTY, said=said), *ambiguous_names(session, found, best)]
     if asks_what_it_is(session.own_words, session.links):
         is_said = best.paths[0].hops[0].triple.predicate in _SAYS_WHAT_IT_IS or root("profession") in said
         missing += [] if is_said else [Gap("word", "", "nothing in this graph says what it is")]
@@ -207,7 +207,9 @@ def _word_gaps(
     for word in left:
         named = _named_predicate(word, alike[word], [*steps, *beside], session)
         is_named = is_named or bool(named)
-        if named:
+        if word == telling[0] and (column := next((name for name in beside if root(word) in _roots([name])), "")):
+            yield Gap("predicate", word, f"{column!r} is only beside what was found, and the question asks for it")
+        elif named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
         elif word.isdecimal() or (
             alike[word] < (_IS_WANTED if word in of_kind else _NEAR) if session.ranker.by_meaning else word in unused
@@ -277,7 +279,7 @@ def _nearness(names: Sequence[str], telling: Sequence[str], session: Session) ->
 
 def _is_empty(word: str) -> bool:
     """Whether a word says nothing of what is asked: light words, initials, adverbs."""
-    return word in _EMPTY or (len(word) == 1 and not word.isdecimal()) or (len(word) > 5 and word.endswith("ly"))
+    return word in EMPTY or (len(word) == 1 and not word.isdecimal()) or (len(word) > 5 and word.endswith("ly"))
 
 
 def _named_predicate(word: str, on_path: float, steps: Sequence[str], session: Session) -> str:

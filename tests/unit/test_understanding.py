@@ -156,6 +156,36 @@ def test_more_of_a_name_is_meant_rather_and_less_of_one_is_a_doubt(
     assert [gap.text for gap in answer.gaps] == [] if doubt is None else doubt in answer.gaps[0].text
 
 
+MADE = """
+:Film a rdfs:Class ; rdfs:label "Film" . :by rdfs:label "directed by" . :written rdfs:label "written by" .
+:starred rdfs:label "starred actors" . :tags rdfs:label "has tags" . :noir rdfs:label "noir brothers" .
+:made a :Film ; rdfs:label "Made" ; :by :jon ; :written :jon ; :starred :ann . :jon rdfs:label "Jon Weir" .
+:reef a :Film ; rdfs:label "Reef" ; :by :una ; :written :jon ; :starred :ann ; :tags :noir .
+:ann rdfs:label "Ann Lee" . :una rdfs:label "Una Holt" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "doubt"),
+    [
+        ("Which director made the most films?", "'made' was taken for Made"),
+        ("Which films did Jon Weir both write and direct?", "this asks for 'both write and direct'"),
+        ("Who starred in films directed by the noir brothers?", "'starred actors' is only beside what was found"),
+    ],
+)
+def test_what_looks_like_an_answer_is_a_doubt(
+    graph_of: Callable[..., OxigraphGraph], question: str, doubt: str
+) -> None:
+    answer = KnowledgeBase(graph_of(MADE), embedder="none").ask(question)
+    assert doubt in " ".join(gap.text for gap in answer.gaps), (answer.text, answer.gaps)
+
+
+def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
+    knowledge = kgsparql.open(shared_data / "schemaorg" / "graph.nt.gz", embedder="none")
+    answer = knowledge.ask("How many properties does Event have?")
+    assert [gap.text for gap in answer.gaps] == ["'Event' may be another than https://schema.org/event"]
+
+
 SONGS = """
 :track rdfs:label "track" . :length rdfs:label "length" . :artist rdfs:label "artist" . :song rdfs:label "Song" .
 :band rdfs:label "Sirens (band)" . :album rdfs:label "Sirens (album)" ; :artist :band ; :track :a, :b .
