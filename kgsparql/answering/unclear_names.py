@@ -24,7 +24,9 @@ _SAME_WORD = 0.8
 """How alike two spellings of one word are at least."""
 
 
-def missing_names(session: Session, *, light: Collection[str], said: Collection[str]) -> Iterator[Gap]:
+def missing_names(
+    session: Session, best: EvidenceItem, *, light: Collection[str], said: Collection[str]
+) -> Iterator[Gap]:
     """Names that were not found, or of which only a part was.
 
     :param light: words that are no names, and words before a name that are no part of it.
@@ -36,9 +38,10 @@ def missing_names(session: Session, *, light: Collection[str], said: Collection[
         if normalised(name) in light:
             continue
         yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
+    used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, session.own_words, session.links, light)
-        if (whole and not _is_name_of(whole, link, said)) or is_just_words(link, light):
+        if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link, light)):
             shown = printable(whole or link.mention.text, 80)
             yield Gap("part_of_name", shown, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
 

@@ -104,7 +104,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     way = best.paths[0].property_path  # further columns of its rows are beside what was asked for
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
     said = _roots(_step_names(best, session))
-    missing = [*missing_names(session, light=EMPTY, said=said), *ambiguous_names(session, found, best)]
+    missing = [*missing_names(session, best, light=EMPTY, said=said), *ambiguous_names(session, found, best)]
     if asks_what_it_is(session.own_words, session.links):
         is_said = best.paths[0].hops[0].triple.predicate in _SAYS_WHAT_IT_IS or root("profession") in said
         missing += [] if is_said else [Gap("word", "", "nothing in this graph says what it is")]
