@@ -34,6 +34,8 @@ from kgsparql.budget import Budget
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.label_matching import similarity
+from kgsparql.linking.words import root, stem, trigrams, words
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.open_model import open_model
 from tests import model_server as model
@@ -45,6 +47,7 @@ ROOT = Path(__file__).parents[1]
 GRAPH = ROOT / "fixtures" / "nobel.ttl"
 QUESTIONS = ("nobel_questions.jsonl", "computed_questions.jsonl", "honesty.jsonl")
 LOOK_S = 15.0
+CACHES = {cache.__name__: cache for cache in (words, trigrams, stem, root, similarity)}
 REQUEST_S = 3.0
 """An endpoint or a model that takes longer has failed: of hangs there are many here."""
 
@@ -259,6 +262,11 @@ def page(told: Mapping[str, Any]) -> str:
         later = slope(looks[len(looks) // 2 :], name)
         slopes = f"{rise:+.2f} ± {half:.2f} | {later[0]:+.2f} ± {later[1]:.2f}"
         lines.append(f"| {name.replace('_', ' ')} | {first:.1f} | {last:.1f} | {slopes} |")
+    kept = (f"`{name}` {was:,} → {now:,} of {most:,}" for name, (was, now, most) in told["caches"].items())
+    lines += [
+        "",
+        f"Entries of the caches in which texts are kept, before the first fault and at the end: {', '.join(kept)}.",
+    ]
     lines += ["", "| fault | times |", "|---|--:|", *(f"| {kind} | {n:,} |" for kind, n in told["faults"].items())]
     for one in told["wrong"][:20]:
         lines += ["", f"Wrong: {json.dumps(one, ensure_ascii=False)}"]
@@ -298,6 +306,7 @@ def ask(file: Path) -> int:
         ways += [Asked(name, knowledge), Asked(f"{name}, with a model", knowledge, asked_model)]
     quiet = {(way.name, question): told_by(way.answer(question)) for way in ways for question in questions}
     tell_in_use(place)
+    known = entries()
     (place / "quiet").touch()
     outcomes: dict[str, Counter[str]] = {way.name: Counter() for way in ways}
     wrong: list[dict[str, Any]] = []
@@ -328,9 +337,15 @@ def ask(file: Path) -> int:
         gc.collect()
         tell_in_use(place)
         time.sleep(5)
-    came = {"outcomes": outcomes, "wrong": wrong, "crashed": crashed}
+    caches = {name: (known[name], now, CACHES[name].cache_info().maxsize) for name, now in entries().items()}
+    came = {"outcomes": outcomes, "wrong": wrong, "crashed": crashed, "caches": caches}
     (place / "came.json").write_text(json.dumps(came, ensure_ascii=False))
     return 0
+
+
+def entries() -> dict[str, int]:
+    """How many entries the caches of a bounded size have, in which texts are kept."""
+    return {name: cache.cache_info().currsize for name, cache in CACHES.items()}
 
 
 class MallInfo(ctypes.Structure):
