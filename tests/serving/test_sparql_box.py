@@ -118,6 +118,7 @@ def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, addre
 
 def test_the_keyboard_is_not_caught_in_the_box(page: Page, address: str) -> None:
     page.goto(address)
+    page.wait_for_selector("#open-sparql")  # it is hidden until the page knows its graph
     page.focus("#open-sparql")
     page.keyboard.press("Enter")
     page.wait_for_selector("#sparql .CodeMirror-focused")
