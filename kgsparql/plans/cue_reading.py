@@ -38,8 +38,8 @@ _OF_BEST = re.compile(
     r"(?:what|who) (?:is|are|was|were) the (?!names?\b|titles?\b|labels?\b)(?:[^\W\d]\w+ ){1,3}of the", re.IGNORECASE
 )
 """Before a superlative: `what is the nationality of the oldest laureate`."""
-_NAMED = re.compile(r"(?:called|named)\s+(?:[\"'“‘«]|[^\W\d_a-z])")
-"""A name that begins as a small word does: `films called It`, but not `called in Russia`."""
+_SMALL_NAME = re.compile(r"(?:called|named)\s+(?:[\"'“‘«]|[^\W\d_a-z])\w*\W*\Z")
+"""A name that is a small word: `films called It`, but not `called in Russia`, nor the first word of *The Ring*."""
 
 
 def read_cues(question: str) -> Cues:
@@ -173,7 +173,7 @@ class _Reader:
         for i, word in enumerate(self.words):
             named = self.words[i + 2 :] if self.has(i, "the", "word") else []
             if word in {"called", "named"} and not named and self.words[i + 1 : i + 2]:
-                is_name = self.words[i + 1] not in STOP_WORDS["en"] or _NAMED.search(self.question)
+                is_name = self.words[i + 1] not in STOP_WORDS["en"] or _SMALL_NAME.search(self.question)
                 named = self.words[i + 1 :] if is_name else []
             at = len(self.words) - len(named)
             if named:
