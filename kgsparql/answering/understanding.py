@@ -196,18 +196,20 @@ def _word_gaps(
         yield Gap("word", "", text)
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     alike = _likeness(left, [text for text, _ in asked.phrases()], names, start_kind, session)
-    also_there = [
+    also_there = {
         item.paths[0].hops[0].triple.predicate
         for item in found.evidence
         if item.paths and {path.terms[1] for path in item.paths}.issuperset(best.ends)
-    ]
-    beside = session.labels({*also_there, *(cited.triple.predicate for cited in best.triples)}, in_grace=True).values()
+    }
+    predicates = also_there | {cited.triple.predicate for cited in best.triples}
+    beside = session.labels(predicates, in_grace=True)
+    columns = [name for predicate, name in beside.items() if predicate not in also_there]
     is_named = False
     of_kind = words(expected_kind(session.own_words)) if _ASKS_KIND.search(session.own_words) else []
     for word in left:
-        named = _named_predicate(word, alike[word], [*steps, *beside], session)
+        named = _named_predicate(word, alike[word], [*steps, *beside.values()], session)
         is_named = is_named or bool(named)
-        if word == telling[0] and (column := next((name for name in beside if root(word) in _roots([name])), "")):
+        if word == telling[0] and (column := next((name for name in columns if root(word) in _roots([name])), "")):
             yield Gap("predicate", word, f"{column!r} is only beside what was found, and the question asks for it")
         elif named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
