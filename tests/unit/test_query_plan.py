@@ -362,7 +362,8 @@ def test_cues() -> None:
 
 
 def test_a_small_word_after_called_is_a_name_only_where_it_is_written_as_one() -> None:
-    assert read_cues("What is the language called in Russia?").operations == ()
+    for question in ("What is the language called in Russia?", "Which films are called The Ring?"):
+        assert read_cues(question).operations == ()
     for question in (
         "Which films are called It?",
         "Which films are called 'it'?",
@@ -401,6 +402,20 @@ def test_superlatives_of_laureates(tmp_path: Path, question: str, sure: str | No
     (tmp_path / "laureates.ttl").write_text(LAUREATES, encoding="utf-8")
     answer = kgsparql.open(tmp_path / "laureates.ttl", embedder="none").ask(question)
     assert (answer.answers[0].label if not answer.gaps else None) == sure
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Who is the youngest Nobel laureate?", "Nobel 2014 peace"),
+        ("Which country has the most Nobel laureates?", "USA"),
+    ],
+)
+def test_what_is_not_computed_of_laureates_is_a_doubt(shared_data: Path, question: str, first: str) -> None:
+    """They were Konstantin Novoselov and the United Kingdom, for sure: by way of where laureates work, and of one."""
+    answer = kgsparql.open(shared_data / "nobel" / "graph.nt.gz", embedder="none").ask(question)
+    assert answer.answers[0].label == first
+    assert answer.gaps
 
 
 def test_counts_of_several_graphs_do_not_add_up(nobel: KnowledgeBase, shop: KnowledgeBase) -> None:
