@@ -57,8 +57,8 @@ which it befalls that share of the requests, and in the last minute of each roun
 with that of the same question before the first fault. The process is looked at from outside: its memory (it collects
 its garbage every five seconds), open files, threads, and the files in its temporary and cache directories. What is in
 use is told by the process itself: what the C library has given out and not got back, and the blocks of Python's
-objects. The rest of the memory are gaps between, which a leak would not fill. A slope is that of a straight line
-through all that was seen after the first tenth, with its 95 % interval."""
+objects. The rest of the memory is room between these, which things that are kept would use first. A slope is that of a
+straight line through all that was seen after the first tenth, with its 95 % interval."""
 _BROKEN = b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": '
 _PAGE = b"<!DOCTYPE html><title>Sign in</title><h1>Welcome</h1>"
 

@@ -54,8 +54,8 @@ _SORT_NEAR = 0.36
 """How alike the name of a step and people or places are at least, so that it leads to such."""
 _NAMES = frozenset(map(root, ("name", "names", "called", "title", "label", "surname", "known")))
 _COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
-
 _LISTS = frozenset(map(root, ("list", "set", "group", "collection", "sequence", "series")))
+"""What nodes are called that only hold several things."""
 
 
 def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Sequence[str]) -> Iterator[Gap]:

@@ -42,8 +42,13 @@ def missing_names(
     for link in session.links:
         whole = _name_around(link, session.own_words, session.links, light)
         if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link, light)):
-            shown = printable(whole or link.mention.text, 80)
-            yield Gap("part_of_name", shown, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
+            yield taken_for(link, whole or link.mention.text)
+
+
+def taken_for(link: LinkedEntity, name: str) -> Gap:
+    """The doubt whether a name means what it was linked to."""
+    shown = printable(name, 80)
+    return Gap("part_of_name", name, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
 
 
 def is_just_words(link: LinkedEntity, light: Collection[str]) -> bool:

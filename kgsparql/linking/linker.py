@@ -304,10 +304,10 @@ def _best_connected(
     names = [frozenset(run) for run in detector.name_runs() if len(run) > 1]
     whole = [c for c in possible if any(name <= c.fit.places for name in names)]
     chosen = sorted(whole or parts, key=lambda c: (-c.row.degree, c.order))
-    rivals = (
-        [*chosen, *(c for c in possible if c not in chosen and c.fit.places & chosen[0].fit.places)] if chosen else []
-    )
-    return tuple(_linked_entity(detector, best, rivals) for best in chosen[:1])
+    if not chosen:
+        return ()
+    others = (c for c in possible if c not in chosen and c.fit.places & chosen[0].fit.places)
+    return (_linked_entity(detector, chosen[0], [*chosen, *others]),)
 
 
 def _linked_entity(

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from kgsparql.answering.answer import Gap
 from kgsparql.answering.kinds_of_answers import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.unclear_names import equally_named, is_just_words
+from kgsparql.answering.unclear_names import equally_named, is_just_words, taken_for
 from kgsparql.answering.understanding import EMPTY
 from kgsparql.answering.value_types import type_of_terms
 from kgsparql.linking.words import words
@@ -137,10 +137,10 @@ def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
             for one in link.candidates
             if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
         ]
-        name = printable(link.mention.text, 80)
         if link.term in used and is_just_words(link, EMPTY):
-            yield Gap("part_of_name", name, f"{name!r} was taken for {printable(link.label, 80)}: is that meant?")
+            yield taken_for(link, link.mention.text)
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
+            name = printable(link.mention.text, 80)
             yield Gap(
                 "ambiguous", link.mention.text, f"{name!r} may be another than {printable(others[0].term.value, 120)}"
             )
