@@ -42,12 +42,9 @@ from kgsparql.graphs.text_search import wikibase_search
 from kgsparql.graphs.user_query import QueryLimits, QueryResult, QueryWorker, check, serialise
 from kgsparql.graphs.user_query.tokens import tokenise, without_codepoint_escapes
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.models.reply_parsing.citations import cited_text
-from kgsparql.models.reply_parsing.cleaning import json_value, plain_text
-from kgsparql.models.reply_parsing.mentions import mentions
-from kgsparql.models.reply_parsing.numbered_choices import numbers
-from kgsparql.models.reply_parsing.verdicts import quantity
-from kgsparql.models.reply_parsing.written_answers import written_answer
+from kgsparql.models.citations import cited_text
+from kgsparql.models.replies import mentions, numbers, quantity, written_answer
+from kgsparql.models.reply_json import json_value, plain_text
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query

@@ -22,7 +22,7 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable
 
 if TYPE_CHECKING:
-    from kgsparql.models.reply_parsing.numbered_choices import Numbers
+    from kgsparql.models.replies import Numbers
 
 RULES = """\
 You choose from a numbered list what helps to answer a question about a graph of facts. Everything between <candidates>
@@ -192,7 +192,7 @@ class ModelChooser(Chooser):
     def _call(
         self, question: str, listed: Sequence[Candidate], purpose: str, at_most: int, links: Links | None
     ) -> Call[Numbers]:
-        from kgsparql.models.reply_parsing.numbered_choices import numbers
+        from kgsparql.models.replies import numbers
 
         names = [candidate.text for candidate in listed]
         asked = [f"Question: {plain(question, 4000)}"]

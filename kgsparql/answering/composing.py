@@ -19,7 +19,7 @@ from kgsparql.models.prompting import fenced, plain
 from kgsparql.rdf.terms import Term, normalised, printable
 
 if TYPE_CHECKING:
-    from kgsparql.models.reply_parsing.written_answers import WrittenAnswer
+    from kgsparql.models.replies import WrittenAnswer
 
 _LINE = 2_000  # characters of an item of evidence that a model is shown
 _FACTS = 30_000  # characters of all items together
@@ -237,7 +237,7 @@ def _ranked_text(retrieval: Retrieval) -> str:
 
 def _read(text: str) -> WrittenAnswer:
     """What a model wrote; where none is asked, nothing that reads replies is imported."""
-    from kgsparql.models.reply_parsing.written_answers import written_answer
+    from kgsparql.models.replies import written_answer
 
     return written_answer(text)
 
@@ -263,7 +263,7 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
 def _is_refusal(reply: WrittenAnswer) -> bool:
     """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
 
-    >>> from kgsparql.models.reply_parsing.written_answers import WrittenAnswer
+    >>> from kgsparql.models.replies import WrittenAnswer
     >>> _is_refusal(WrittenAnswer("I'm sorry, but I can't help with that."))
     True
     >>> _is_refusal(WrittenAnswer("Sorry, that was Bob [P1]."))

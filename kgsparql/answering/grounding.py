@@ -19,8 +19,8 @@ from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.rdf.terms import Term, normalised, printable
 
 if TYPE_CHECKING:
-    from kgsparql.models.reply_parsing.citations import CitedText
-    from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, WrittenStep
+    from kgsparql.models.citations import CitedText
+    from kgsparql.models.replies import WrittenAnswer, WrittenStep
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
@@ -43,7 +43,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     none of these candidates is replaced by their names. Removed and counted are unknown markers, steps that no triple
     of their item says, claims that cite nothing, and numbers that are not on the list.
     """
-    from kgsparql.models.reply_parsing.citations import cited_text, like_markers
+    from kgsparql.models.citations import cited_text, like_markers
 
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)

@@ -12,7 +12,7 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.linking.words import place_of
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced
-from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import normalised, printable
 
 LONGEST = 4_000

@@ -11,10 +11,9 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.models.chat_completion import Call, object_schema
-from kgsparql.models.reply_parsing.citations import cited_text, like_markers
-from kgsparql.models.reply_parsing.cleaning import by_lower_name, json_value
-from kgsparql.models.reply_parsing.verdicts import quantity
-from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, written_answer
+from kgsparql.models.citations import cited_text, like_markers
+from kgsparql.models.replies import WrittenAnswer, quantity, written_answer
+from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.rdf.terms import normalised, printable
 
 RULES = """\

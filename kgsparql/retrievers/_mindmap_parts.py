@@ -21,9 +21,8 @@ from kgsparql.exploration import shortest_paths
 from kgsparql.graphs.cut import Cut
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced
-from kgsparql.models.reply_parsing.cleaning import json_value
-from kgsparql.models.reply_parsing.mentions import mentions
-from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, written_answer
+from kgsparql.models.replies import WrittenAnswer, mentions, written_answer
+from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, Term, printable
 

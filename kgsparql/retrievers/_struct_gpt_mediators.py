@@ -12,7 +12,7 @@ from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.numbered_choices import Numbers, numbers
+from kgsparql.models.replies import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Hop, Path, Step, may_follow
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.rdf.vocabulary import is_mediator

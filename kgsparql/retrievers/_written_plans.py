@@ -11,7 +11,7 @@ from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.cleaning import by_lower_name, json_value
+from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.notation import arrays_of
 from kgsparql.plans.reading import read_plan

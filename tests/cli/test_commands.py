@@ -116,7 +116,7 @@ NEVER_HERE = (
 
 NOT_TO_LOOK_UP = (
     "kgsparql.answering.computed_answers kgsparql.evaluation kgsparql.linking.label_index.partial_index "
-    "kgsparql.models.openai_client kgsparql.models.reply_parsing kgsparql.plans.algebra kgsparql.retrievers.query_plan"
+    "kgsparql.models.openai_client kgsparql.models.replies kgsparql.plans.algebra kgsparql.retrievers.query_plan"
 ).split()
 """What a question needs only where something is to be computed, or a model or an endpoint is asked."""
 

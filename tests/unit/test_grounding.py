@@ -32,10 +32,10 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.citations import cited_text
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
-from kgsparql.models.reply_parsing.citations import cited_text
-from kgsparql.models.reply_parsing.written_answers import written_answer
+from kgsparql.models.replies import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.retrievers import _entity_calls, _mindmap_parts

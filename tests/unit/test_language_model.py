@@ -30,7 +30,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.open_model import open_model
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.cleaning import plain_text
+from kgsparql.models.reply_json import plain_text
 from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.storage.response_cache import Mode, ResponseCache
 from tests.model_server import (

@@ -721,20 +721,6 @@ def test_mistake_11_a_predicate_is_shown_with_a_count_and_examples_not_its_tripl
     assert len(listed(server.requests[1].body)) == 5, "thinned"
 
 
-@pytest.mark.parametrize(
-    "reply", ["ANN —WORKS AT→ (2: LAB; UNI)", "{ann —works_at→ (2: lab; uni)} (Score: 0.9)", "Nothing like it"]
-)
-def test_mistake_12_another_case_is_no_error(ask: Ask, graph_of: Graph, reply: str) -> None:
-    answer, _, events = ask(
-        script(predicates=Text(reply)), "where does ann work?", graph=graph_of(WORK), entities=["ann"],
-        options={"depth": 1},
-    )  # fmt: skip
-    assert any(text.startswith("ann —works at→") for text in texts(answer))
-    if "like" not in reply:
-        assert texts(answer) == ["ann —works at→ lab; uni"]
-        assert fallbacks(events) == []
-
-
 def test_mistake_13_the_predicates_of_a_hub_are_a_row_each(graph_of: Graph) -> None:
     events: list[Event] = []
     edges = "".join(f":hub :p{i % 3} :n{i} . " for i in range(3_000))

@@ -21,7 +21,7 @@ from kgsparql.models.embedders.openai_server import OpenAIEmbedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
-from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_json import json_value
 from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, shown_source

@@ -12,7 +12,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import plain
-from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import Literal, normalised, printable
 
 RULES = """\

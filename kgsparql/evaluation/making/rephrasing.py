@@ -14,7 +14,7 @@ from kgsparql.events import Emit
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.prompting import fenced
-from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import printable
 
 RULES = """\

@@ -1,0 +1,218 @@
+"""Find the text and the JSON in a reply of a language model: without reasoning, fences and prose around them.
+
+The rule for all readers: use what is complete and unambiguous, drop the rest and count it, never guess. That is why
+json-repair is not used here: it completes ``[3, 1`` to ``[3, 1]``, but the reply may have been cut inside ``12``.
+A model whose reply cannot be used costs little, because the ranker chooses instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from ast import literal_eval
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from pydantic_core import from_json
+
+from kgsparql.errors import ModelReplyError
+from kgsparql.rdf.terms import printable
+
+MAX_CHARACTERS = 200_000
+"""A longer reply is refused."""
+
+_HINT = "ask again, or ask another model"
+_TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection)"
+_REASONING_STARTS = re.compile(rf"<{_TAG}>|◁think▷|\[THINK\]", re.IGNORECASE)
+_REASONING_ENDS = re.compile(rf"</{_TAG}>|◁/think▷|\[/THINK\]", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+-]*[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+
+
+def empty_reply() -> ModelReplyError:
+    """Return the error for an empty reply."""
+    return ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
+
+
+def unusable(text: str, wanted: str) -> ModelReplyError:
+    """Return the error for a reply that is not what was wanted."""
+    return ModelReplyError(f"the model's reply is not {wanted}: {printable(text, 200)}", hint=_HINT)
+
+
+def without_reasoning(text: str | None) -> str:
+    """Remove the reasoning before the answer, and reasoning that was cut off; the rest may be empty.
+
+    :raises ModelReplyError: if the reply is longer than ``MAX_CHARACTERS`` (``E_LIMIT``).
+    """
+    text = text or ""
+    if len(text) > MAX_CHARACTERS:
+        message = f"the model's reply has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
+        raise ModelReplyError(message, hint="limit the tokens of a reply", code="E_LIMIT")
+    if _JSON_START.match(_FENCE.sub("", text.lstrip(), count=1)):
+        return text  # tags inside JSON strings are text
+    ends = [tag.end() for tag in _REASONING_ENDS.finditer(text)]
+    text = text[ends[-1] :] if ends else text
+    starts = _REASONING_STARTS.search(text)
+    return text[: starts.start()] if starts else text
+
+
+def plain_text(text: str) -> str:
+    r"""Remove reasoning, code fences and outer blank lines.
+
+    >>> plain_text("<think>France …</think>\n\n```\nParis\n```\n")
+    'Paris'
+    """
+    bare, fences = _FENCE.subn("", without_reasoning(text))
+    bare = bare.rstrip()
+    return re.sub(r"\A(?:[^\S\n]*\n)+", "", bare.removesuffix("```") if fences % 2 else bare)
+
+
+# --- JSON in a reply
+
+_SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]]|\Z)"
+_JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
+_CUT_END = re.compile(r"""[\w.+-]+\Z|(?:,\s*)?\{\s*(?:"[^"\\]*"?\s*:?\s*)?\Z""")
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
+_DECODER = json.JSONDecoder(strict=False)  # models write line feeds into strings
+_MAX_DEPTH = 100
+_PYTHON_LIMIT = 10_000  # literal_eval is for small dicts in Python's spelling; deep ones exhaust the stack
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJson:
+    """One JSON value in a reply; ``whole`` is false if the reply ends inside it."""
+
+    value: Any
+    start: int
+    end: int
+    whole: bool
+
+    @property
+    def rank(self) -> int:
+        """Prefer objects (2) over arrays of numbers or words (1), which may be citations, over empty values (0)."""
+        if isinstance(self.value, dict):
+            return 2 if self.value else 0
+        return 2 if any(isinstance(member, dict) for member in self.value) else int(bool(self.value))
+
+
+def starts_as_json(text: str) -> bool:
+    """Tell whether a text begins like a JSON object or array."""
+    return _JSON_START.match(text) is not None
+
+
+def find_json(text: str) -> tuple[list[FoundJson], bool]:
+    """Find the outermost JSON values of a text, and say whether a broken one ended the search.
+
+    Nothing after or inside a broken value is read: it could be half of something else.
+
+    >>> values, is_broken = find_json('first {"a": [1, 2,]} then [12, 1')
+    >>> [found.value for found in values], is_broken
+    ([{'a': [1, 2]}, [12]], False)
+    """
+    found: list[FoundJson] = []
+    at = 0
+    while (at := _next_bracket(text, at)) >= 0:
+        if not _JSON_START.match(text, at):
+            at += 1
+            continue
+        one = _read_json(text, at)
+        if one is None:
+            return found, True
+        found.append(one)
+        at = one.end
+    return found, False
+
+
+def _next_bracket(text: str, at: int) -> int:
+    bracket = re.compile(r"[\[{]").search(text, at)
+    return bracket.start() if bracket else -1
+
+
+def _read_json(text: str, start: int) -> FoundJson | None:
+    """Read the value that starts here: strictly, then repaired, then as far as it goes."""
+    with suppress(ValueError, RecursionError):
+        value, end = _DECODER.raw_decode(text, start)
+        return None if _depth(text[start:end]) > _MAX_DEPTH else FoundJson(_without_surrogates(value), start, end, True)
+    repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", text[start:]))
+    with suppress(ValueError, RecursionError):
+        value, end = _DECODER.raw_decode(repaired)
+        return FoundJson(_without_surrogates(value), start, start + end + len(text[start:]) - len(repaired), whole=True)
+    last = max(text.rfind("}"), text.rfind("]")) + 1
+    if start < last <= start + _PYTHON_LIMIT:
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = literal_eval(text[start:last])
+            if isinstance(value, dict | list):
+                value = json.loads(json.dumps(value))  # the keys become texts
+                return FoundJson(value, start, last, whole=True)
+    return _read_cut_json(_CUT_END.sub("", _CUT_END.sub("", repaired)), start, len(text))
+
+
+def _read_cut_json(text: str, start: int, end: int) -> FoundJson | None:
+    """Read the complete members of a value whose only fault is that the text ends inside it."""
+    try:
+        _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip()):
+            with suppress(ValueError):
+                return FoundJson(from_json(text, allow_partial=True), start, end, whole=False)
+    except RecursionError:
+        pass
+    return None
+
+
+def _depth(text: str) -> int:
+    return max(accumulate(1 if char in "[{" else -1 for char in text if char in "[]{}"), default=0)
+
+
+def _without_surrogates(value: Any) -> Any:
+    text = json.dumps(value)
+    if "\\ud" not in text:
+        return value
+    return json.loads(
+        json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass").decode("utf-16", "replace")
+    )
+
+
+def json_value(text: str) -> Any:
+    """Return the JSON object or array that a reply answers with: the last of the highest rank.
+
+    :raises ModelReplyError: if there is none (``E_LLM_FORMAT``), or the reply is empty (``E_LLM_EMPTY``) or too long
+        (``E_LIMIT``).
+
+    >>> json_value('Here you are: {"choices": [{"n": 3, "score": 0.8}, {"n": 1')
+    {'choices': [{'n': 3, 'score': 0.8}]}
+    """
+    body = filled_body(text)
+    best = best_json(find_json(body)[0])
+    if best is None or (not best.whole and not best.value):
+        raise unusable(body, "JSON")
+    return best.value
+
+
+def best_json(found: Iterable[FoundJson]) -> FoundJson | None:
+    """Return the value that answers: of the highest rank, whole rather than cut, the last of those."""
+    return max(found, key=lambda one: (one.rank, one.whole, one.start), default=None)
+
+
+def filled_body(text: str) -> str:
+    """Return the reply without its reasoning.
+
+    :raises ModelReplyError: if nothing is left (``E_LLM_EMPTY``).
+    """
+    body = without_reasoning(text)
+    if not body.strip():
+        raise empty_reply()
+    return body
+
+
+def by_lower_name(value: Any) -> dict[str, Any]:
+    """Return the members of a JSON object by their names in lower case; none of another value."""
+    return {str(name).casefold(): member for name, member in value.items()} if isinstance(value, dict) else {}
+
+
+def first_member(value: dict[str, Any], *names: str) -> Any:
+    """Return the first of these members that is there and not null."""
+    return next((value[name] for name in names if value.get(name) is not None), None)
