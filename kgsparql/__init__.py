@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
+    "answering.answer_frames": ("to_dataframe",),
+    "answering.answer_rdf": ("answer_to_rdflib",),
     "answering.ask_options": ("AskOptions",),
+    "answering.rendering.formats": ("render",),
     "answering.retriever": ("Retriever",),
     "answering.session": ("Session",),
     "budget": ("Budget", "Prices", "Usage"),
@@ -78,7 +81,8 @@ __all__ = [
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
     "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
     "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Snapshot", "Solutions", "Source", "StructGPT",
-    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "open", "open_graph", "open_model", "tools",
+    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_rdflib", "open", "open_graph", "open_model",
+    "render", "to_dataframe", "tools",
 ]  # fmt: skip
 
 

@@ -8,20 +8,16 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.errors import KgsparqlError, OptionError
+from kgsparql.answering.value_types import AnswerType, computed_type, type_of_terms, unit_of
+from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
 from kgsparql.graphs.notes import Note
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import rdflib
-
     from kgsparql.answering.answer_schema import AnsweredObject
-    from kgsparql.answering.drawing.drawing import Drawing
-    from kgsparql.answering.value_types import AnswerType
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
 
@@ -199,8 +195,6 @@ class Answer:
     @property
     def type(self) -> AnswerType | None:
         """What kind of value the answer is, or its best candidates are; ``None`` where nothing answers."""
-        from kgsparql.answering.value_types import computed_type, type_of_terms  # not needed to answer
-
         rests_on = self.cited
         if self.computed is not None and any(self.evidence[marker].kind == "computed" for marker in rests_on):
             computed = computed_type(self.computed)
@@ -213,8 +207,6 @@ class Answer:
     @property
     def unit(self) -> str:
         """The unit of the number that was computed: ``%``, or as the graph names it; empty where none is sure."""
-        from kgsparql.answering.value_types import unit_of  # not needed to answer
-
         return "" if self.computed is None or self.type != "number" else unit_of(self.computed)
 
     @property
@@ -250,66 +242,15 @@ class Answer:
         return {names.get(start, start) for start in starts}
 
     def __str__(self) -> str:
-        """The answer as ``kgsparql ask`` prints it."""
-        from kgsparql.answering.rendering.formats import render  # not needed to answer
-
-        return render(self, "text")
+        """The answer in words; :func:`kgsparql.render` shows also what it rests on."""
+        return "\n".join(printable(line, 4_000) for line in self.text.splitlines())
 
     def __repr__(self) -> str:
-        """The status and the first line of what the answer prints: what a debugger and a list of answers show."""
-        return f"<Answer {self.status}: {str(self).partition(chr(10))[0]}>"
-
-    def to_dataframe(self, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
-        """A line for each answer, the best first, or for each triple of the evidence; numbers and dates as Python's.
-
-        A table that was computed has its own columns.
-
-        :raises OptionError: where pandas is not installed, or for something else to show.
-        """
-        from kgsparql.answering.answer_frames import answers_frame
-        from kgsparql.evidence.evidence_frame import evidence_frame
-
-        if of not in {"answers", "evidence"}:
-            raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
-        return answers_frame(self) if of == "answers" else evidence_frame(self.evidence, self.labels)
-
-    def to_rdflib(self) -> rdflib.Dataset:
-        """The answer as RDF: what was asked, answered and why; the cited triples in a named graph of their own."""
-        from kgsparql.answering.answer_rdf import answer_to_rdflib
-
-        return answer_to_rdflib(self)
-
-    def to_trig(self) -> str:
-        """The answer as TriG, as ``kgsparql ask -f trig`` writes it, without the time."""
-        from kgsparql.answering.answer_rdf import answer_to_trig
-
-        return answer_to_trig(self)
+        named = "; ".join(printable(one.shown, 120) for one in self.best[:3])
+        return f"<Answer {self.status}: {named if self.is_ranked and named else str(self).partition(chr(10))[0]}>"
 
     def to_json(self) -> AnsweredObject:
         """The answer as one JSON object; :mod:`~kgsparql.answering.answer_schema` says what is in it."""
         from kgsparql.answering.answer_json import answer_json  # not needed to answer
 
         return answer_json(self)
-
-    def drawing(self, *, most_nodes: int = 60) -> Drawing:
-        """What the answer rests on, as a drawing of at most so many terms."""
-        from kgsparql.answering.drawing.drawing import drawing_of  # not needed to answer
-
-        return drawing_of(self, most_nodes=most_nodes)
-
-    def to_svg(self) -> str:
-        """The drawing as SVG, in which everything that the graph says is text."""
-        from kgsparql.answering.drawing.svg import drawing_to_svg
-
-        return drawing_to_svg(self.drawing(), title=self.question)
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
-    def _repr_html_(self) -> str:
-        from kgsparql.answering.drawing.html import answer_to_html
-
-        return answer_to_html(self)
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_(), "image/svg+xml": self.to_svg()}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 from kgsparql.answering.rendering.computed_tables import table_of
+from kgsparql.errors import OptionError
 from kgsparql.rdf.data_frames import data_frame, python_value
 from kgsparql.rdf.terms import Literal
 
@@ -13,6 +15,18 @@ if TYPE_CHECKING:
 
     from kgsparql.answering.answer import Answer
     from kgsparql.plans.running import Computed
+
+
+def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
+    """Make a table of the answers, or of the triples of the evidence.
+
+    :raises OptionError: if pandas is not installed, or for something else to show.
+    """
+    from kgsparql.evidence.evidence_frame import evidence_frame
+
+    if of not in {"answers", "evidence"}:
+        raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
+    return answers_frame(answer) if of == "answers" else evidence_frame(answer.evidence, answer.labels)
 
 
 def answers_frame(answer: Answer) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
 from kgsparql.answering.answer_choices import AnswerChoice, answer_choices
+from kgsparql.answering.answer_words import candidates_text, more_text
 from kgsparql.answering.grounding import grounded_draft, plain_lines
-from kgsparql.answering.ranked_answers import candidates_text, more_text
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, object_schema

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval
+from kgsparql.answering.answer_words import rows_text
 from kgsparql.answering.session import Session
-from kgsparql.answering.value_types import type_of_terms, unit_of
+from kgsparql.answering.value_types import unit_of
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.graphs.cut import Cut
@@ -17,18 +17,13 @@ from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
-from kgsparql.rdf.literal_text import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, Triple, printable
 
 _CITED = 100
 """Facts that an item cites, at most; of more, a sample."""
 _SAMPLE = 20
-_NAMED = 10
-"""Items, or rows of a table, that the text of an answer names."""
 _NOTHING = "nothing"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
-_PLACES = 6
-"""Of a number behind the point, where it is shown."""
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
     ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
@@ -112,40 +107,6 @@ def _value_text(found: Computed, label: Label) -> str:
         return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
     unit = "" if found.value is None else unit_of(found)
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
-
-
-def rows_text(found: Computed, label: Label) -> str:
-    """The first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
-    if found.rows == ((None,),):
-        return ""
-    shown = found.rows[:_NAMED]
-    rows = [" | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in shown]
-    more = f"; and {len(found.rows) - _NAMED:,} more" if len(found.rows) > _NAMED else ""
-    return "; ".join(rows) + more
-
-
-def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
-    """A term of a row for a person: counts, which are no years, in groups of three digits, long fractions rounded.
-
-    >>> from types import SimpleNamespace
-    >>> from kgsparql.rdf.terms import IRI
-    >>> decimal = IRI("http://www.w3.org/2001/XMLSchema#decimal")
-    >>> texts = "1209", "91.5454545454545", "0.0000000001"
-    >>> found = SimpleNamespace(counts={0})
-    >>> [cell_text(Literal(text, datatype=decimal), 0, found, str) for text in texts]
-    ['1,209', '91.545455', '0.0000000001']
-    """
-    if term is None:
-        return "–"
-    if not isinstance(term, Literal):
-        return printable(label(term), 120)
-    if column in found.counts and term.value.isdecimal():
-        return f"{int(term.value):,}"
-    fraction = term.value.partition(".")[2]
-    if type_of_terms([term]) == "number" and fraction.isdecimal() and len(fraction) > _PLACES:
-        rounded = number_text(f"{Decimal(term.value):.{_PLACES}f}")
-        return rounded if rounded.strip("-0") else term.value  # what is small is not nothing
-    return printable(value_text(term), 120)
 
 
 def _basis(found: Computed, shown: int) -> str:

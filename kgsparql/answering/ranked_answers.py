@@ -1,8 +1,7 @@
-"""Ranked answers: every end of the evidence in order, and how candidates are listed."""
+"""Ranked answers: every end of the evidence in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import cast
 
@@ -11,7 +10,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.term_labels import name_by_itself
-from kgsparql.rdf.terms import IRI, Term, printable
+from kgsparql.rdf.terms import IRI, Term
 
 _AS_GOOD = 0.05
 """What an item may score less than the best about the same entity, and read the question as well.
@@ -50,29 +49,3 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
         AnswerTerm(end, labels.get(end) or name_by_itself(end, str(end)), scores[end], tuple(own))
         for end, own in markers.items()
     )
-
-
-def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
-    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
-
-    :param more: a last line, for those that are not listed.
-
-    >>> from kgsparql.rdf.terms import Literal
-    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
-    Ranked candidates
-     1. 1965  [P1, N2]
-    """
-    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
-    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
-
-
-def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
-    """How many answers are not listed, and how all are found; empty if none is left."""
-    if not left:
-        return ""
-    shared = set(left[0].markers).intersection(*(term.markers for term in left))
-    terms = {term.term for term in left}
-    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
-    are_cut = any(cut.what == "ends" for one in evidence if one.marker in shared for cut in one.cuts)
-    number = f"… {'at least ' if are_cut else ''}{len(left):,} more"
-    return number + (f": the query of {item.marker} finds them all" if item is not None else "")

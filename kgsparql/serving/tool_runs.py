@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kgsparql.answering.answer_words import rows_text
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.answering.computed_answers import rows_text
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Emit

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.answering.drawing.dot import drawing_to_dot
-from kgsparql.answering.drawing.drawing import Drawing
+from kgsparql.answering.drawing.drawing import Drawing, drawing_of
 from kgsparql.answering.drawing.edge_shapes import edge_shapes, node_boxes
 from kgsparql.answering.drawing.html import answer_to_html
 from kgsparql.answering.drawing.mermaid import drawing_to_mermaid
 from kgsparql.answering.drawing.svg import drawing_to_svg
+from kgsparql.answering.rendering.formats import render
+from kgsparql.answering.rendering.notebook import mime_bundle
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.passages.documents import Excerpt, TextMention
@@ -74,7 +76,7 @@ def facts(drawing: Drawing) -> set[tuple[str, str, str, bool]]:
 
 
 def test_arrows_point_as_the_triples_do_and_steps_against_them_are_marked() -> None:
-    drawn = answered(along(path("ann", ("^knows", "bob"), ("at", "mit"))), answers=[node("mit")]).drawing()
+    drawn = drawing_of(answered(along(path("ann", ("^knows", "bob"), ("at", "mit"))), answers=[node("mit")]))
     assert facts(drawn) == {("bob", "knows", "ann", True), ("bob", "at", "mit", False)}
     assert [(one.label, one.layer, one.role) for one in drawn.nodes] == [
         ("bob", 1, "other"), ("ann", 0, "question"), ("mit", 2, "answer"),
@@ -84,12 +86,12 @@ def test_arrows_point_as_the_triples_do_and_steps_against_them_are_marked() -> N
 def test_only_what_the_answer_cites_is_drawn() -> None:
     evidence = Evidence([along(path("a", ("p", "b"))), along(path("a", ("p", "c")))])
     made = Answer("Who?", "answered", "So.", (AnswerTerm(node("b"), "b", markers=("P1",)),), evidence=evidence)
-    assert facts(made.drawing()) == {("a", "p", "b", False)}
-    assert not replace(made, answers=()).drawing()
+    assert facts(drawing_of(made)) == {("a", "p", "b", False)}
+    assert not drawing_of(replace(made, answers=()))
 
 
 def test_paths_that_share_terms_share_nodes_and_edges_with_the_markers_of_both() -> None:
-    drawn = answered(along(path("a", ("p", "b"), ("q", "c"))), along(path("a", ("p", "b"), ("r", "d")))).drawing()
+    drawn = drawing_of(answered(along(path("a", ("p", "b"), ("q", "c"))), along(path("a", ("p", "b"), ("r", "d")))))
     assert [(one.label, one.markers) for one in drawn.nodes][:2] == [("a", ("P1", "P2")), ("b", ("P1", "P2"))]
     assert {e.label: e.markers for e in drawn.edges} == {"p": ("P1", "P2"), "q": ("P1",), "r": ("P2",)}
 
@@ -97,14 +99,14 @@ def test_paths_that_share_terms_share_nodes_and_edges_with_the_markers_of_both()
 def test_a_linked_entity_stands_in_the_first_column_even_at_the_end_of_a_path() -> None:
     made = answered(along(path("a", ("p", "b"), ("q", "c"))))
     link = LinkedEntity(node("c"), "c", 1.0, "entity", "exact", Mention("c", 0, 1), description="the third")
-    drawn = replace(made, linked=(link,)).drawing()
+    drawn = drawing_of(replace(made, linked=(link,)))
     assert {one.label: one.layer for one in drawn.nodes} == {"a": 0, "b": 1, "c": 0}
     assert next(one for one in drawn.nodes if one.label == "c").description == "the third"
 
 
 def test_more_than_the_most_nodes_are_counted_whole_paths_first() -> None:
     items = [along(path("hub", ("p", f"m{i}"), ("q", f"end{i}"))) for i in range(40)]
-    drawn = answered(*items).drawing()
+    drawn = drawing_of(answered(*items))
     assert (len(drawn.nodes), drawn.left_out) == (59, 22)
     joined = {end for edge in drawn.edges for end in (edge.source, edge.target)}
     assert joined == {one.id for one in drawn.nodes}
@@ -113,13 +115,13 @@ def test_more_than_the_most_nodes_are_counted_whole_paths_first() -> None:
 
 def test_ends_that_no_triple_shows_are_left_out_and_counted() -> None:
     item = replace(along(path("a", ("p", "b"))), ends=tuple(node(f"end{i}") for i in range(500)))
-    assert answered(item).drawing().left_out == 500
+    assert drawing_of(answered(item)).left_out == 500
 
 
 def test_literals_are_told_as_values_and_labels_never_empty() -> None:
     count = Literal("3005172", datatype=IRI("http://www.w3.org/2001/XMLSchema#integer"))
     cited = [CitedTriple(Triple(node("a"), predicate("p"), value)) for value in (count, Literal(""))]
-    drawn = answered(EvidenceItem("neighbours", "", tuple(cited), FOUND), labels={node("a"): "\u202e"}).drawing()
+    drawn = drawing_of(answered(EvidenceItem("neighbours", "", tuple(cited), FOUND), labels={node("a"): "\u202e"}))
     assert [(one.label, one.role) for one in drawn.nodes] == [
         ("a", "other"),
         ("3,005,172", "literal"),
@@ -129,25 +131,23 @@ def test_literals_are_told_as_values_and_labels_never_empty() -> None:
 
 def test_two_things_of_one_name_are_told_apart() -> None:
     named = {node("a"): "Paris", node("b"): "Paris"}
-    drawn = answered(along(path("a", ("p", "b"))), labels=named).drawing()
+    drawn = drawing_of(answered(along(path("a", ("p", "b"))), labels=named))
     assert [one.label for one in drawn.nodes] == ["Paris (a)", "Paris (b)"]
 
 
 def test_a_passage_stands_with_what_it_names_of_the_question_and_the_answer() -> None:
     excerpt = Excerpt("notes.txt", 0, 20, mentions=(TextMention(0, 3, node("b")), TextMention(4, 6, node("aside"))))
     passage = EvidenceItem("passage", "Bob is here.", (), NO_QUERY, excerpt=excerpt)
-    drawn = answered(passage, answers=[node("b")]).drawing()
+    drawn = drawing_of(answered(passage, answers=[node("b")]))
     assert facts(drawn) == {("notes.txt: Bob is here.", "mentions", "b", False)}
-    alone = answered(replace(passage, excerpt=None)).drawing()
+    alone = drawing_of(answered(replace(passage, excerpt=None)))
     assert [(one.label, one.role) for one in alone.nodes] == [("Bob is here.", "literal")]
 
 
 def test_the_json_is_what_the_page_takes() -> None:
-    made = (
+    made = drawing_of(
         answered(along(path("ann", ("^knows", "bob"))), answers=[node("bob")], labels={node("bob"): "Bob"})
-        .drawing()
-        .to_json()
-    )
+    ).to_json()
     assert list(made) == ["nodes", "edges", "left_out"]
     assert made["nodes"][0] | {"x": 0, "y": 0} == {
         "id": 0, "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "row": 0, "x": 0, "y": 0,
@@ -178,7 +178,7 @@ def graph(triples: Sequence[tuple[object, str, object, bool]]) -> Answer:
 
 @pytest.mark.parametrize("triples", [STAR, LOOPS, RING, MANY_WAYS])
 def test_nodes_and_labels_stand_apart(triples: list[tuple[object, str, object, bool]]) -> None:
-    drawn = graph(triples).drawing()
+    drawn = drawing_of(graph(triples))
     labels = [shape.label for shape in edge_shapes(drawn)]
     boxes = [*node_boxes(drawn).values(), *(label for label in labels if label)]
     assert None not in labels
@@ -188,7 +188,7 @@ def test_nodes_and_labels_stand_apart(triples: list[tuple[object, str, object, b
 def test_rows_are_ordered_so_that_edges_do_not_cross() -> None:
     tangled = [("a", "p", 1, False), ("a", "p", 2, False), ("a", "p", 3, False)]
     tangled += [(3, "q", "z", False), (1, "q", "x", False), (2, "q", "y", False)]
-    rows = {one.label: one.row for one in graph(tangled).drawing().nodes}
+    rows = {one.label: one.row for one in drawing_of(graph(tangled)).nodes}
     assert [rows["1"], rows["2"], rows["3"]] == [rows["x"], rows["y"], rows["z"]]
 
 
@@ -203,8 +203,8 @@ def test_any_drawing_is_well_formed_and_all_text_is_text(
 ) -> None:
     terms: list[Term] = [*map(node, range(10)), *(predicate(i) for i in range(4))]
     made = replace(graph(triples), labels=dict(zip(terms, texts, strict=True)), question=texts[0], text=texts[1])
-    svg, html = made.to_svg(), answer_to_html(made)
-    assert svg == made.to_svg()
+    svg, html = render(made, "svg"), answer_to_html(made)
+    assert svg == render(made, "svg")
     for element in [*ET.fromstring(svg).iter(), *ET.fromstring(html).iter()]:  # noqa: S314
         name = element.tag.removeprefix(SVG)
         assert name in {
@@ -215,8 +215,8 @@ def test_any_drawing_is_well_formed_and_all_text_is_text(
             assert not key.startswith("on")
             assert re.fullmatch(r"[\w #.,()-]*", value), value
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08]", svg + html)
-    check_dot(drawing_to_dot(made.drawing()))
-    check_mermaid(drawing_to_mermaid(made.drawing()))
+    check_dot(drawing_to_dot(drawing_of(made)))
+    check_mermaid(drawing_to_mermaid(drawing_of(made)))
 
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -243,7 +243,7 @@ def check_mermaid(text: str) -> None:
 
 
 def test_dot_and_mermaid_dash_what_is_walked_against_its_arrow() -> None:
-    drawn = answered(along(path("ann", ("^knows", "bob"), ("at", "mit")))).drawing()
+    drawn = drawing_of(answered(along(path("ann", ("^knows", "bob"), ("at", "mit")))))
     dot, chart = drawing_to_dot(drawn).splitlines(), drawing_to_mermaid(drawn).splitlines()
     assert '  n0 -> n1 [label="knows" style=dashed constraint=false];' in dot
     assert '  n0 -> n2 [label="at"];' in dot
@@ -253,14 +253,14 @@ def test_dot_and_mermaid_dash_what_is_walked_against_its_arrow() -> None:
 
 def test_a_mermaid_chart_has_forty_edges_and_counts_what_it_leaves_out() -> None:
     triples: list[tuple[object, str, object, bool]] = [("hub", "p", i, False) for i in range(55)]
-    chart = drawing_to_mermaid(graph(triples).drawing()).splitlines()
+    chart = drawing_to_mermaid(drawing_of(graph(triples))).splitlines()
     assert sum("-->" in line for line in chart) == 40
     assert chart[-1] == '  more["+15 more"]'
 
 
 def test_the_picture_says_in_words_what_it_shows_and_needs_nothing_from_outside() -> None:
     made = answered(along(path("ann", ("^knows", "bob"))), labels={node("bob"): "Bob " * 30})
-    svg = made._repr_svg_()
+    svg = render(made, "svg")
     root = ET.fromstring(svg)  # noqa: S314
     title, desc = root[0], root[1]
     assert root.attrib["role"] == "img"
@@ -275,21 +275,21 @@ def test_the_picture_says_in_words_what_it_shows_and_needs_nothing_from_outside(
 
 def test_nothing_to_draw_is_said() -> None:
     nothing = Answer("Who?", "no_entity", "Nothing.")
-    assert "Nothing to draw" in nothing.to_svg()
-    assert drawing_to_mermaid(nothing.drawing()).splitlines()[-1] == '  nothing["nothing to draw"]'
-    assert '"answers"' not in drawing_to_dot(nothing.drawing())
+    assert "Nothing to draw" in render(nothing, "svg")
+    assert drawing_to_mermaid(drawing_of(nothing)).splitlines()[-1] == '  nothing["nothing to draw"]'
+    assert '"answers"' not in drawing_to_dot(drawing_of(nothing))
 
 
 def test_real_answers_are_drawn_with_terms_that_can_be_read_again() -> None:
     knowledge = kgsparql.open(ROOT / "fixtures" / "nobel.ttl", embedder="none")
     made = knowledge.ask("Where was Marie Curie born?")
-    drawn = made.drawing()
+    drawn = drawing_of(made)
     assert {parse_term(one["term"]) for one in drawn.to_json()["nodes"]} == {one.term for one in drawn.nodes}
     assert ("Warsaw", "answer") in [(one.label, one.role) for one in drawn.nodes]
-    shown = made._repr_mimebundle_()
+    shown = mime_bundle(made)
     assert set(shown) == {"text/plain", "text/html", "image/svg+xml"}
     assert shown["image/svg+xml"] in shown["text/html"]
     assert "<td>Warsaw</td>" in shown["text/html"]
     assert "<strong>Warsaw</strong>" in shown["text/html"]
     assert "1. Warsaw" not in shown["text/html"]
-    assert drawn == knowledge.ask("Where was Marie Curie born?").drawing()
+    assert drawn == drawing_of(knowledge.ask("Where was Marie Curie born?"))

@@ -14,6 +14,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_file import kept_answer
 from kgsparql.answering.kept_answer import KeptAnswer, named_triples
 from kgsparql.answering.recheck import Rechecker, recheck
+from kgsparql.answering.rendering.formats import render
 from kgsparql.graphs import OxigraphGraph
 from tests.conftest import FIXTURES
 
@@ -35,7 +36,7 @@ def answers() -> dict[str, Answer]:
 
 def both(answer: Answer) -> Iterator[KeptAnswer]:
     """The answer as TriG has it, and as JSON has it; items and triples in one order."""
-    for kept in (kept_answer(answer.to_trig()), kept_answer(json.dumps(answer.to_json()))):
+    for kept in (kept_answer(render(answer, "trig")), kept_answer(json.dumps(answer.to_json()))):
         items = tuple(sorted(kept.items, key=lambda item: item.marker))
         cited, retrieved = (tuple(sorted(triples, key=str)) for triples in (kept.cited, kept.retrieved))
         yield replace(kept, items=items, cited=cited, retrieved=retrieved)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.drawing.svg import svg_text
+from kgsparql.answering.drawing.drawing import drawing_of
+from kgsparql.answering.drawing.svg import drawing_to_svg, svg_text
 from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
@@ -33,7 +34,7 @@ def _parts(answer: Answer) -> Iterator[str]:
     yield from _answers(answer)
     cited = answer.evidence.keep(answer.cited)
     yield from _table(("", "Evidence"), [(item.marker, item.sourced_text) for item in cited])
-    yield answer.to_svg()
+    yield drawing_to_svg(drawing_of(answer), title=answer.question)
 
 
 def _lines(answer: Answer) -> list[str]:

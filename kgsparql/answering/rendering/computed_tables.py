@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
+from kgsparql.answering.answer_words import cell_text, rows_text
 from kgsparql.answering.rendering.answer_parts import LISTED
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literal_text import value_text
@@ -30,8 +31,6 @@ def table_line(answer: Answer) -> str:
     found = table_of(answer)
     if found is None:
         return ""
-    from kgsparql.answering.computed_answers import rows_text
-
     return f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
 
 
@@ -59,8 +58,6 @@ def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
 
 def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
     """The names of the columns, and the first rows, for a person."""
-    from kgsparql.answering.computed_answers import cell_text
-
     rows = [
         [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
     ]
@@ -78,8 +75,6 @@ def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     found = table_of(answer)
     if found is None or item.marker != COMPUTED_MARKER:
         return item
-    from kgsparql.answering.computed_answers import rows_text
-
     return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ranked_answers import more_text
+from kgsparql.answering.answer_words import more_text
 from kgsparql.answering.rendering.answer_parts import (
     LISTED,
     answer_name,
@@ -56,7 +56,7 @@ _ASIDE = frozenset({"frontier"})
 """Codes of notes that change nothing in what a person would do: they are in JSON, and shown with ``-v``."""
 
 
-def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
+def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
     """The answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.
@@ -73,18 +73,25 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
         return (answer_to_trig if form == "trig" else answer_to_nanopub)(answer, at=at)
     if form in {"svg", "dot", "mermaid"}:
         return _picture(answer, form)
+    if form == "html":
+        from kgsparql.answering.drawing.html import answer_to_html
+
+        return answer_to_html(answer)
     if form == "md":
         return "\n".join(_markdown(answer))
     return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
 
 
 def _picture(answer: Answer, form: str) -> str:
-    if form == "svg":
-        return answer.to_svg()
     from kgsparql.answering.drawing.dot import drawing_to_dot
+    from kgsparql.answering.drawing.drawing import drawing_of
     from kgsparql.answering.drawing.mermaid import drawing_to_mermaid
+    from kgsparql.answering.drawing.svg import drawing_to_svg
 
-    return {"dot": drawing_to_dot, "mermaid": drawing_to_mermaid}[form](answer.drawing())
+    drawn = drawing_of(answer)
+    if form == "svg":
+        return drawing_to_svg(drawn, title=answer.question)
+    return (drawing_to_dot if form == "dot" else drawing_to_mermaid)(drawn)
 
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
