@@ -1,4 +1,13 @@
-"""The label index of a graph: in memory for few labels, in LanceDB for many, looked up where they are too many."""
+"""Choose and open the label index of a graph.
+
+There are three kinds, because no single one is fast for all graphs:
+
+* in memory, for up to 20,000 labels: reading them takes 0.5 s, importing LanceDB alone takes 1 to 1.5 s;
+* in LanceDB, on disk or in object storage, for more labels;
+* looked up for each question, for an endpoint with too many labels to read (Wikidata has hundreds of millions).
+
+Start reading at :func:`label_index`, which picks one of them for a question.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +42,21 @@ if TYPE_CHECKING:
     from kgsparql.linking.label_index.shards import Shard
 
 MEMORY_ROWS = 20_000
-"""Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
+"""Keep at most this many labels in memory."""
 
 
 def index_directory(graph: OpenedGraph, parent: Location) -> Location:
-    """The place of a graph's index below a directory: another one for other data or another recipe."""
-    url = _url_of_large(graph)
+    """Return where to keep the index of a graph. Other data or another recipe gives another place."""
+    # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
+    url = _url_if_large(graph)
     own = recipe(naming_of(graph))
     made_by = RECIPE if own == recipe(Naming()) else own
     key = hashlib.sha256(f"{made_by}\n{graph.fingerprint if url is None else url}".encode()).hexdigest()
     return parent / "labels" / key[:32]
 
 
-def _url_of_large(graph: OpenedGraph) -> str | None:
-    """The URL of an endpoint whose profile says that it has too many labels; it is not asked for a fingerprint."""
+def _url_if_large(graph: OpenedGraph) -> str | None:
+    """Return the URL of an endpoint whose profile says that it has too many labels to read."""
     return graph.url if isinstance(graph, WithProfile) and graph.profile.has_many_labels else None
 
 
@@ -60,53 +70,56 @@ def label_index(
     kept: KeptLabels | None = None,
     candidates: Embedder | None = None,
 ) -> LabelIndex:
-    """The index of a graph for a question that needs it now: ready in seconds, whatever was done before.
+    """Return an index that is ready within seconds, whatever was built before.
 
-    One that was built is opened. Else few labels are held in memory, or embedded at once if there is an embedder; many
-    are indexed for full-text search only. Those of an endpoint are always kept, as they are read over the network.
-    Where they are too many to be read, they are looked up for each question, beside those that are kept. In object
-    storage, where no lock keeps two processes apart, no question makes an index.
-
-    :param kept: labels of an endpoint: a slice of it, and those of earlier answers.
-    :param candidates: compares labels that are looked up with questions; ``embedder``, if ``None``.
-    :raises IndexStaleError: if the one there was made from another graph or by another recipe.
-    :raises StoreError: if there is none in object storage, and the labels are many.
-    :raises ModelMismatchError: if the one there has only vectors of another embedder, and more than are embedded here.
-    :raises CancelledError: if ``cancel`` is set before it is ready.
+    :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
+    :param kept: labels of a large endpoint that were kept: a slice of it, and those of earlier answers.
+    :param candidates: compares labels that are looked up with the question; ``embedder`` by default.
+    :raises IndexStaleError: if the index there was made from other data or by another recipe.
+    :raises StoreError: if object storage has no index and the labels are many.
+    :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
+    :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
         return _with_lookup(graph, kept, candidates or embedder)
-    found = _index_to_use(graph, directory, embedder)
-    if found is not None:
-        gets_vectors = embedder is not None and found.texts <= EMBED_AT_ONCE
-        is_small = found.rows <= MEMORY_ROWS and not graph.is_remote
-        is_complete = found.embedder is not None or (graph.is_remote and not gets_vectors)
-        if found.rows > MEMORY_ROWS or (is_complete and not (is_small and gets_vectors)):
-            return found
+    built = _built_index(graph, directory, embedder)
+    if built is not None and not _is_better_made_anew(built, graph, embedder):
+        return built
     try:
         rows = read_labels(graph, progress=progress, cancel=cancel, announce=_import_early)
     except LimitError:
         if not graph.is_remote:
             raise
-        _mark_large(directory)
+        _mark_large(directory)  # so that the next question does not try to read them all again
         return _with_lookup(graph, kept, candidates or embedder)
-    is_embedded = bool(embedder and rows) and _has_few_texts(rows)
-    is_kept = isinstance(directory, Path)
-    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and is_kept):
-        return memory_index(rows, (candidates or embedder) if is_embedded else None)
-    if not is_kept:
+    embeds_now = bool(embedder and rows) and _has_few_texts(rows)
+    can_keep = isinstance(directory, Path)
+    # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
+    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and can_keep):
+        return memory_index(rows, (candidates or embedder) if embeds_now else None)
+    if not can_keep:  # no lock keeps two processes apart in object storage, so a question must not build there
         raise StoreError(
             f"{directory}: there is no index of {graph.name} as it is now",
             hint=f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI",
         )
-    builder = _builder(graph, directory, embedder if is_embedded else None, progress, cancel)
+    builder = _builder(graph, directory, embedder if embeds_now else None, progress, cancel)
     try:
         return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
-    except StoreError as error:  # nothing can be written there
+    except StoreError as error:  # the cache cannot be written: a slower answer is better than none
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return memory_index(rows, note=note)
+
+
+def _is_better_made_anew(built: LabelIndex, graph: OpenedGraph, embedder: Embedder | None) -> bool:
+    """Tell whether a small index should be made again: in memory it is faster, or it can get the vectors it lacks."""
+    if built.rows > MEMORY_ROWS:
+        return False
+    gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
+    if graph.is_remote:
+        return gets_vectors and built.embedder is None
+    return gets_vectors or built.embedder is None
 
 
 def _with_lookup(graph: OpenedGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
@@ -116,7 +129,7 @@ def _with_lookup(graph: OpenedGraph, kept: KeptLabels | None, embedder: Embedder
 
 
 def _has_few_texts(rows: Rows) -> bool:
-    """Whether these are few enough to be embedded at once; of millions, only some are looked at."""
+    """Tell whether these can be embedded at once. Stops counting at the limit: there may be millions."""
     found: set[str] = set()
     for row in rows:
         found.add(row.text)
@@ -126,9 +139,9 @@ def _has_few_texts(rows: Rows) -> bool:
 
 
 def is_looked_up(graph: OpenedGraph, directory: Location) -> bool:
-    """Whether the labels of a graph are known to be too many to read them."""
+    """Tell whether the labels of a graph are known to be too many to read."""
     is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
-    return graph.is_remote and (_url_of_large(graph) is not None or is_marked)
+    return graph.is_remote and (_url_if_large(graph) is not None or is_marked)
 
 
 def _large_mark(directory: Path) -> Path:
@@ -136,16 +149,16 @@ def _large_mark(directory: Path) -> Path:
 
 
 def _mark_large(directory: Location) -> None:
-    """Mark this graph as one with too many labels, so that nobody tries again to read them."""
+    """Remember beside the index that this graph has too many labels to read."""
     if not isinstance(directory, Path):
         return
-    with suppress(OSError):  # where nothing can be kept, the next process finds out again
+    with suppress(OSError):  # without a writable cache, the next process finds out again
         directory.parent.mkdir(parents=True, exist_ok=True)
         _large_mark(directory).touch()
 
 
-def _index_to_use(graph: OpenedGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
-    """The index that was built; ``None`` if it is small and has another embedder's vectors, so it is made again."""
+def _built_index(graph: OpenedGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
+    """Open the index that was built; ``None`` if there is none, or a small one with another embedder's vectors."""
     try:
         return open_label_index(graph, directory, embedder=embedder)
     except ModelMismatchError:
@@ -163,16 +176,16 @@ def build_label_index(
     progress: Progress | None = None,
     shard: Shard | None = None,
 ) -> LabelIndex:
-    """Build, or finish building, the whole index: full text, and a vector for each distinct text.
+    """Build the whole index: full text, and a vector for each distinct text. A run that was stopped goes on.
 
-    Full-text search works as soon as the labels are written. Embedding goes on where an earlier run stopped.
+    Full-text search works as soon as the labels are written, while vectors are still being made.
 
-    :param shard: build only its part, below that directory, for :func:`merge_label_index`.
+    :param shard: build only this part of the graph, for :func:`merge_label_index`.
     :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.
     """
-    if _url_of_large(graph) is not None:
+    if _url_if_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
     read = partial(read_labels, graph, progress=progress, shard=shard)
     builder = _builder(graph, directory, embedder, progress)
@@ -190,9 +203,7 @@ def merge_label_index(
     embedder: Embedder | None,
     progress: Progress | None = None,
 ) -> LabelIndex:
-    """Join the parts that were built of all shards into the whole index, and remove them; nothing is embedded again.
-
-    Vectors may differ from those of one run in their last digits, as those of any two runs of a model do.
+    """Join the parts of all shards into the whole index and remove the parts. Nothing is embedded again.
 
     :raises StoreError: if a part is missing or not finished, or they are of different counts.
     :raises IndexStaleError: if a part was made of another state of the graph.
@@ -217,10 +228,8 @@ def _builder(
     progress: Progress | None,
     cancel: threading.Event | None = None,
 ) -> Builder:
-    """The builder of a graph's index; of an endpoint, the index also says whose labels it has, and when they were read.
-
-    So the index can be found while the endpoint is down.
-    """
+    """Make the builder of an index."""
+    # An index of an endpoint names the account and the time, so that it can be found while the endpoint is down.
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     origin: dict[str, object] = {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
     if isinstance(graph, OxigraphGraph) and all(source.source != "-" for source in graph.stored):
@@ -229,7 +238,7 @@ def _builder(
 
 
 def open_label_index(graph: OpenedGraph, directory: Location, *, embedder: Embedder | None = None) -> LabelIndex | None:
-    """The index that was built; ``None`` if none was, or none completely.
+    """Open the index that was built; ``None`` if there is no complete one.
 
     :raises IndexStaleError: if it was made from another graph or by another recipe.
     :raises ModelMismatchError: if it has vectors, but of another embedder.
@@ -254,6 +263,6 @@ def open_label_index(graph: OpenedGraph, directory: Location, *, embedder: Embed
 
 
 def _import_early(rows: int) -> None:
-    """Import LanceDB while the graph is being read, if so many labels need it: saves a second."""
+    """Import LanceDB in a thread while labels are still being read. Saves a second if there are many."""
     if rows > MEMORY_ROWS:
         threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
