@@ -220,7 +220,8 @@ _REFUSAL = re.compile(r"\b(?:sorry|cannot|can['’]t|unable to|there are no|as a
 _VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)
 _UNITS = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _QUANTITY = re.compile(
-    r"(?<![\w.,:/−–-])([-−]?)[$€£]?\s?(\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d*\.?\d+(?:[eE]-?\d{1,4})?)\s?(thousand|million|billion)?"
+    r"(?<![\w.,:/−–-])([-−]?)[$€£]?\s?(\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d*\.?\d+(?:[eE]-?\d{1,4})?)"
+    r"\s?(thousand|million|billion)?"
     r"(?!st\b|nd\b|rd\b|th\b|\d|[.,:/–-]\d)",
     re.IGNORECASE,
 )
