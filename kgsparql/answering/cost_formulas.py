@@ -85,7 +85,7 @@ def _parsed(formula: str) -> ast.expr:
         raise ValueError(f"it cannot be read: {error}") from error
 
 
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one return for each kind of node
+def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=int() | str() | None as value):
             return value

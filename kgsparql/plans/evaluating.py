@@ -235,7 +235,7 @@ class Facts:
         return _SUMMARIES[column.summary](keys) if keys else None
 
 
-def _key(end: Term, kind: a.Kind) -> Key | None:  # noqa: PLR0911 - one arm a form
+def _key(end: Term, kind: a.Kind) -> Key | None:
     """What a value is compared by; nothing where it cannot be read as its kind."""
     if kind == "item":
         return end

@@ -217,7 +217,7 @@ def _group(group: Group, indent: str) -> str:
     return "".join(_pattern(pattern, indent) for pattern in group)
 
 
-def _pattern(pattern: Pattern, indent: str) -> str:  # noqa: PLR0911 - one arm a form
+def _pattern(pattern: Pattern, indent: str) -> str:
     inner = indent + "  "
     match pattern:
         case Along():
@@ -255,7 +255,7 @@ def _node(node: Node) -> str:
     return str(validated(node))
 
 
-def _expression(expression: Expression) -> str:  # noqa: PLR0911 - one arm a form
+def _expression(expression: Expression) -> str:
     match expression:
         case Apply("!", (one,)):
             return f"!({_expression(one)})"
