@@ -227,10 +227,11 @@ def _failed(output: str) -> Iterator[str]:
 
 
 def results(
-    checkout: Path, drawn: Sequence[Fault], tests: Sequence[str], workers: int
+    checkout: Path, drawn: Sequence[Fault], tests: Sequence[str], workers: int, *, is_deep: bool
 ) -> Iterator[tuple[Fault, str, str]]:
-    """Each fault, with the test of the short suite that finds it, and else the deep one that does."""
-    short, deep = (passers_by(checkout, suite, tests, workers) for suite in (SHORT, DEEP))
+    """Yield each fault with the test of the short suite that finds it, else the deep one that does."""
+    short = passers_by(checkout, SHORT, tests, workers)
+    deep = passers_by(checkout, DEEP, tests, workers) if is_deep else {}
 
     def tried(number: int) -> tuple[str, str]:
         found = finder(checkout, number, SHORT, short.get(number, set()))
@@ -249,6 +250,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=Path, default=Path("kgsparql"), help="a folder of the checkout")
     parser.add_argument("--workers", type=int, default=2, help="test runs at once (default: 2)")
+    parser.add_argument("--short", action="store_true", help="leave the deep tests out")
     parser.add_argument("--list", action="store_true", help="print the faults, run nothing")
     parser.add_argument("--json", type=Path, help="write the table here, too")
     given = parser.parse_args()
@@ -263,7 +265,7 @@ def main() -> None:
         if (ROOT.parent / "shared").is_dir():
             (checkout.parent / "shared").symlink_to((ROOT.parent / "shared").resolve())
         plant(checkout, drawn)
-        rows = list(results(checkout, drawn, given.tests, given.workers))
+        rows = list(results(checkout, drawn, given.tests, given.workers, is_deep=not given.short))
     print("\n| fault | short suite | deep tests |\n|---|---|---|")
     for fault, by_short, by_deep in rows:
         mark = f"`{by_deep}`" if by_deep else "" if by_short else "not found"
