@@ -115,21 +115,21 @@ def test_from_the_files_of_a_store_or_from_the_store_it_is_the_same(tmp_path: Pa
     assert arrays(built(open_store(directory))) == by_files
 
 
-@pytest.mark.parametrize("damage", ["cut", "half", "empty", "end", "table", "longer"])
-def test_half_a_file_is_never_read_and_made_anew(tmp_path: Path, damage: str) -> None:
+def test_half_a_file_is_never_read_and_made_anew(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     whole = arrays(built(open_store(directory)))
     file = kept_file(open_store(directory))
-    data = bytearray(file.read_bytes())
-    place = {"end": -1, "table": -120}.get(damage)
-    if place is not None:
-        data[place] ^= 1
-    cut = {"cut": data[:-1], "half": data[: len(data) // 2], "empty": b"", "longer": b"x" + data}.get(damage, data)
-    file.write_bytes(cut)
-    graph = open_store(directory)
-    assert graph.adjacency_view() is None
-    assert len(shortest_paths(graph, START, END).items) == 8
-    assert arrays(built(graph)) == whole
+    for damage in ("cut", "half", "empty", "end", "table", "longer"):
+        data = bytearray(file.read_bytes())
+        place = {"end": -1, "table": -120}.get(damage)
+        if place is not None:
+            data[place] ^= 1
+        cut = {"cut": data[:-1], "half": data[: len(data) // 2], "empty": b"", "longer": b"x" + data}.get(damage, data)
+        file.write_bytes(cut)
+        graph = open_store(directory)
+        assert graph.adjacency_view() is None
+        assert len(shortest_paths(graph, START, END).items) == 8
+        assert arrays(built(graph)) == whole
 
 
 def test_an_error_while_writing_leaves_what_was_there(tmp_path: Path) -> None:
@@ -237,31 +237,27 @@ def test_who_may_not_wait_any_longer_goes_the_slow_way(tmp_path: Path, monkeypat
     assert noted(directory) == (18, [], 8)
 
 
-@pytest.mark.parametrize("room", [0, 300, 700])
-def test_a_full_disk_leaves_the_slow_way_with_a_note(tmp_path: Path, room: int) -> None:
-    directory = store_of(tmp_path)
-    kept_file(open_store(directory)).parent.mkdir(parents=True)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        edges, notes, paths = noted(directory)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert (edges, len(notes), paths) == (0, 1, 8)
-    assert "still searched by queries" in notes[0]
-    assert list((tmp_path / "cache" / "adjacency").iterdir()) == []
-    assert noted(directory) == (18, [], 8)
-
-
-def test_a_read_only_store_and_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_or_one_that_cannot_be_written_leaves_the_slow_way_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = store_of(tmp_path)
     before = sorted(entry.name for entry in directory.iterdir())
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(blocked))
-    edges, notes, paths = noted(directory)
-    assert (edges, len(notes), paths) == (0, 1, 8)
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    kept_file(open_store(directory)).parent.mkdir(parents=True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in (0, 300, 700):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            edges, notes, paths = noted(directory)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert (edges, len(notes), paths) == (0, 1, 8)
+        assert "still searched by queries" in notes[0]
+        assert list((tmp_path / "cache" / "adjacency").iterdir()) == []
+    with monkeypatch.context() as blocked:
+        (tmp_path / "file").write_text("")
+        blocked.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "file"))
+        edges, notes, paths = noted(directory)
+        assert (edges, len(notes), paths) == (0, 1, 8)
     assert noted(directory) == (18, [], 8)
     assert sorted(entry.name for entry in directory.iterdir()) == before  # nothing is written into a store
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import resource
 import socket
@@ -24,7 +25,6 @@ from kgsparql.graphs.decoding import ReadLimits, Tally
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import ROOT
 from tests.deep import deep
 
@@ -63,23 +63,25 @@ def refused(code: str, load: Load, name: str, data: bytes, **options: Any) -> Kg
     return caught.value
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
-    ("name", "data"),
+    ("suffixes", "data"),
     [
-        ("g.ttl", TRIPLE),
-        ("g.nt", TRIPLE),
-        ("g.nq", TRIPLE),
-        ("g.trig", TRIPLE),
-        ("g.rdf", RDF + ABOUT_A + b"</rdf:RDF>"),
-        ("g.owl", RDF + ABOUT_A + b"</rdf:RDF>"),
-        ("g.xml", RDF + ABOUT_A + b"</rdf:RDF>"),
-        ("g.jsonld", b'{"@id": "http://e.org/a", "http://e.org/p": "v"}'),
+        (("ttl", "nt", "nq", "trig"), TRIPLE),
+        (("rdf", "owl", "xml"), RDF + ABOUT_A + b"</rdf:RDF>"),
+        (("jsonld",), b'{"@id": "http://e.org/a", "http://e.org/p": "v"}'),
     ],
 )
-def test_every_format_packed_and_not(load: Load, name: str, data: bytes, packed: bool) -> None:
-    graph = load(f"{name}.gz", gzip.compress(data)) if packed else load(name, data)
-    assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"']
+def test_L04_every_format_packed_and_not_and_with_a_byte_order_mark(
+    load: Load, suffixes: tuple[str, ...], data: bytes
+) -> None:
+    for suffix in suffixes:
+        for graph in (
+            load(f"g.{suffix}.gz", gzip.compress(data)),
+            load(f"g.{suffix}", data),
+            load(f"g.{suffix}", b"\xef\xbb\xbf" + data),
+            load(f"g.{suffix}", data.decode().encode("utf-8-sig"), encoding="utf-8-sig"),
+        ):
+            assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"'], suffix
 
 
 def test_standard_input_needs_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,36 +145,28 @@ def named_graphs(graph: OxigraphGraph) -> list[str]:
     return sorted(name.value for name in graph.store.named_graphs())
 
 
-def test_L01_turtle_cut_in_a_triple(load: Load) -> None:
-    error = refused("E_PARSE", load, "cut.ttl", TRIPLE + b"<http://e.org/a> <http://e.org/p")
-    assert "cut.ttl:2:18" in error.message
-
-
-def test_L02_bad_object_far_down(load: Load) -> None:
+def test_L01_L02_L03_where_a_file_is_not_well_formed(load: Load) -> None:
+    assert "cut.ttl:2:18" in refused("E_PARSE", load, "cut.ttl", TRIPLE + b"<http://e.org/a> <http://e.org/p").message
     error = refused("E_IRI", load, "far.nt", TRIPLE * 120_000 + b"<http://e.org/a> <http://e.org/p> <http://x y> .\n")
     assert (error.detail["line"], error.detail["column"]) == (120_001, 35)
-
-
-def test_L03_no_final_dot(load: Load) -> None:
     assert "must be followed by a dot" in refused("E_PARSE", load, "dot.nt", TRIPLE[:-2] + b"\n").message
 
 
-@pytest.mark.parametrize("name", ["bom.ttl", "bom.nt", "bom.rdf", "bom.jsonld"])
-def test_L04_byte_order_mark(load: Load, name: str) -> None:
-    data = {
-        "bom.rdf": RDF + ABOUT_A + b"</rdf:RDF>",
-        "bom.jsonld": b'{"@id": "http://e.org/a", "http://e.org/p": "v"}',
-    }.get(name, TRIPLE)
-    assert objects(load(name, b"\xef\xbb\xbf" + data)) == ['"v"']
-    assert objects(load(name, data.decode().encode("utf-8-sig"), encoding="utf-8-sig")) == ['"v"']
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("suffix", ["nt", "ttl"])
-@pytest.mark.parametrize("skip_bad", [False, True])
-def test_L05_line_ends(load: Load, end: bytes, suffix: str, skip_bad: bool) -> None:
-    data = end.join([TRIPLE.strip(), b"# c", TRIPLE.strip().replace(b"v", b"w"), b""])
-    assert objects(load(f"ends.{suffix}", data, skip_bad=skip_bad)) == ['"v"', '"w"']
+def test_L05_line_ends(load: Load, suffix: str) -> None:
+    for end, skip_bad in itertools.product((b"\n", b"\r\n", b"\r"), (False, True)):
+        data = end.join([TRIPLE.strip(), b"# c", TRIPLE.strip().replace(b"v", b"w"), b""])
+        assert objects(load(f"ends.{suffix}", data, skip_bad=skip_bad)) == ['"v"', '"w"'], (end, skip_bad)
+
+
+@pytest.mark.parametrize("size", [1 << 16, 100_001])
+def test_lines_of_a_literal_in_xml_end_as_a_reader_of_xml_ends_them(load: Load, size: int) -> None:
+    """Oxigraph kept ``\\r``, so a literal was another one where git had changed line ends; also between two chunks."""
+    lines = [b"line"] * (size // 6)
+    for end in (b"\n", b"\r", b"\r\n"):
+        data = RDF + ABOUT_A.replace(b">v<", b">" + b"\n".join(lines) + b"<") + b"</rdf:RDF>"
+        (quad,) = load("ends.rdf", data.replace(b"\n", end)).store
+        assert quad.object.value == "\n".join(["line"] * len(lines))
 
 
 def test_L06_latin_1(load: Load) -> None:
@@ -187,13 +181,13 @@ def test_L06_latin_1(load: Load) -> None:
         load("latin.nt", data, encoding="klingon")
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_L07_utf_16(load: Load, codec: str) -> None:
-    data = TRIPLE.decode().encode(codec)
-    error = refused("E_ENCODING", load, "wide.nt", data)
-    assert codec.upper() in error.message
-    assert codec in error.hint
-    assert objects(load("wide.nt", data, encoding=codec)) == ['"v"']
+def test_L07_utf_16(load: Load) -> None:
+    for codec in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        data = TRIPLE.decode().encode(codec)
+        error = refused("E_ENCODING", load, "wide.nt", data)
+        assert codec.upper() in error.message
+        assert codec in error.hint
+        assert objects(load("wide.nt", data, encoding=codec)) == ['"v"']
 
 
 def test_L08_rdf_xml_in_another_encoding(load: Load) -> None:
@@ -223,26 +217,18 @@ def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["nt", "ttl"])
-@pytest.mark.parametrize("bad", [b" ", b"{", b'"', b"\\", b"\\u003E", b"\\u0020", b"|", b"^", b"`"])
-def test_L11_iris_that_are_not(load: Load, suffix: str, bad: bytes) -> None:
-    data = TRIPLE + b"<http://e.org/a> <http://e.org/p> <http://e.org/" + bad + b"x> .\n" + TRIPLE.replace(b"v", b"w")
-    name = f"iri.{suffix}"
-    with pytest.raises(GraphLoadError) as caught:
-        load(name, data)
-    assert caught.value.code in {"E_IRI", "E_PARSE"}
-    assert caught.value.detail["line"] == 2
-    notes: list[str] = []
-    assert objects(load(name, data, skip_bad=True, notes=notes.append)) == ['"v"', '"w"']
-    assert any("1 bad statement was skipped" in note and f"{name}:2" in note for note in notes)
-
-
-@pytest.mark.parametrize("suffix", ["nt", "ttl"])
-@pytest.mark.parametrize("tag", [b"en_US", b"abcdefghijklmn", b"", b"1"])
-def test_L12_language_tags_that_are_not(load: Load, suffix: str, tag: bytes) -> None:
-    data = TRIPLE + TRIPLE.replace(b'"v"', b'"x"@' + tag) + TRIPLE.replace(b"v", b"w")
-    error = refused("E_PARSE", load, f"tag.{suffix}", data)
-    assert error.detail["line"] == 2
-    assert objects(load(f"tag.{suffix}", data, skip_bad=True)) == ['"v"', '"w"']
+def test_L11_L12_iris_and_language_tags_that_are_not(load: Load, suffix: str) -> None:
+    iris = [b"<http://e.org/%bx>" % bad for bad in (b" ", b"{", b'"', b"\\", b"\\u003E", b"\\u0020", b"|", b"^", b"`")]
+    tags = [b'"x"@' + tag for tag in (b"en_US", b"abcdefghijklmn", b"", b"1")]
+    for bad in (*iris, *tags):
+        data, name = TRIPLE + TRIPLE.replace(b'"v"', bad) + TRIPLE.replace(b"v", b"w"), f"bad.{suffix}"
+        with pytest.raises(GraphLoadError) as caught:
+            load(name, data)
+        assert caught.value.code in {"E_IRI", "E_PARSE"} - ({"E_IRI"} if bad in tags else set()), bad
+        assert caught.value.detail["line"] == 2, bad
+        notes: list[str] = []
+        assert objects(load(name, data, skip_bad=True, notes=notes.append)) == ['"v"', '"w"'], bad
+        assert any("1 bad statement was skipped" in note and f"{name}:2" in note for note in notes)
 
 
 def test_skipping_counts_each_line_and_keeps_blank_nodes_joined(tmp_path: Path) -> None:
@@ -256,25 +242,13 @@ def test_skipping_counts_each_line_and_keeps_blank_nodes_joined(tmp_path: Path) 
     assert file.first_skipped.startswith("many.nt:3001:")
 
 
-def test_L13_language_tags_have_one_case(load: Load) -> None:
-    graph = load("case.ttl", b'<http://e.org/a> <http://e.org/p> "v"@EN-us, "v"@en-US .')
-    assert objects(graph) == ['"v"@en-us']
-
-
-def test_L14_lone_surrogate(load: Load) -> None:
+def test_L13_L14_L15_L16_odd_texts(load: Load) -> None:
+    assert objects(load("case.ttl", TRIPLE.replace(b'"v"', b'"v"@EN-us, "v"@en-US'))) == ['"v"@en-us']
     refused("E_PARSE", load, "s.nt", TRIPLE.replace(b"v", b"\\uD800"))
     refused("E_ENCODING", load, "s.nt", TRIPLE.replace(b"v", b"\xed\xa0\x80"))
-
-
-def test_L15_odd_characters_are_kept(load: Load) -> None:
-    text = "a\u202eb\u200bc\u0000d"
-    graph = load("odd.nt", TRIPLE.replace(b"v", text.replace("\0", "\\u0000").encode()))
-    assert [quad.object.value for quad in graph.store] == [text]
-
-
-def test_L16_literal_of_10_mb(load: Load) -> None:
-    graph = load("long.nt", TRIPLE.replace(b"v", b"x" * 10_000_000))
-    assert [len(quad.object.value) for quad in graph.store] == [10_000_000]
+    for text in ("a\u202eb\u200bc\u0000d", "x" * 10_000_000):
+        graph = load("odd.nt", TRIPLE.replace(b"v", text.replace("\0", "\\u0000").encode()))
+        assert [quad.object.value for quad in graph.store] == [text]
 
 
 @pytest.mark.parametrize("skip_bad", [False, True])
@@ -291,28 +265,28 @@ def laughs(levels: int) -> bytes:
     return b'<?xml version="1.0"?>\n<!DOCTYPE rdf:RDF [' + entities + b"]>\n" + RDF + b"</rdf:RDF>"
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        laughs(3),
-        laughs(8),
-        laughs(10),
-        b"<!DOCTYPE rdf:RDF [<!ENTITY a '" + b"x" * 100_000 + b"'>]>" + RDF + b"</rdf:RDF>",
-        b"<!-- a -->" * 5000 + b"\n \t<?pi x?> <!DOCTYPE\n\n rdf:RDF \n\t[ <!ENTITY % a 'b'> ]>" + RDF + b"</rdf:RDF>",
-        b"\xef\xbb\xbf<!DOCTYPE rdf:RDF [<!ENTITY a 'b'>]>" + RDF + b"</rdf:RDF>",
-        b'<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE rdf:RDF [<!ENTITY a "b">]>' + RDF + b"</rdf:RDF>",
-        b'<!DOCTYPE rdf:RDF SYSTEM "file:///etc/hostname">' + RDF + b"</rdf:RDF>",
-        b'<!DOCTYPE rdf:RDF PUBLIC "x" "http://127.0.0.1:9/x.dtd">' + RDF + b"</rdf:RDF>",
-        b'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + RDF + b"</rdf:RDF>",
-    ],
-    ids=["3", "8", "10", "quadratic", "far", "bom", "latin-1", "system", "public", "entity"],
+DECLARED = (
+    laughs(3),
+    laughs(8),
+    laughs(10),
+    b"<!DOCTYPE rdf:RDF [<!ENTITY a '" + b"x" * 100_000 + b"'>]>" + RDF + b"</rdf:RDF>",
+    b"<!-- a -->" * 5000 + b"\n \t<?pi x?> <!DOCTYPE\n\n rdf:RDF \n\t[ <!ENTITY % a 'b'> ]>" + RDF + b"</rdf:RDF>",
+    b"\xef\xbb\xbf<!DOCTYPE rdf:RDF [<!ENTITY a 'b'>]>" + RDF + b"</rdf:RDF>",
+    b'<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE rdf:RDF [<!ENTITY a "b">]>' + RDF + b"</rdf:RDF>",
+    b'<!DOCTYPE rdf:RDF SYSTEM "file:///etc/hostname">' + RDF + b"</rdf:RDF>",
+    b'<!DOCTYPE rdf:RDF PUBLIC "x" "http://127.0.0.1:9/x.dtd">' + RDF + b"</rdf:RDF>",
+    b'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + RDF + b"</rdf:RDF>",
 )
-def test_L18_L19_document_type_definitions(load: Load, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+
+
+def test_L18_L19_document_type_definitions(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", None)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
-    assert "xmllint" in refused("E_DTD", load, "dtd.rdf", data).hint
+    for data in DECLARED:
+        assert "xmllint" in refused("E_DTD", load, "dtd.rdf", data).hint
     assert time.monotonic() - start < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+    assert objects(load("plain.rdf", b"<!DOCTYPE rdf:RDF>" + RDF + ABOUT_A + b"</rdf:RDF>")) == ['"v"']
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-7"])
@@ -324,10 +298,6 @@ def test_L18_hidden_by_an_encoding(load: Load, codec: str) -> None:
     refused("E_DTD", load, "hidden.rdf", text.encode(codec), encoding=codec)
 
 
-def test_a_doctype_that_declares_nothing_is_fine(load: Load) -> None:
-    assert objects(load("plain.rdf", b"<!DOCTYPE rdf:RDF>" + RDF + ABOUT_A + b"</rdf:RDF>")) == ['"v"']
-
-
 def test_L20_rdf_xml_nested_without_end(load: Load) -> None:
     start = time.monotonic()
     data = RDF + b"<rdf:Description><e:p>" * 25_000 + b"</e:p></rdf:Description>" * 25_000 + b"</rdf:RDF>"
@@ -335,7 +305,7 @@ def test_L20_rdf_xml_nested_without_end(load: Load) -> None:
     assert time.monotonic() - start < 10
 
 
-@pytest.mark.parametrize("suffix", ["nt", "nq", "ttl", "trig"])
+@pytest.mark.parametrize("suffix", ["nq", "ttl"])
 def test_L21_quoted_triples_nested_without_end(load: Load, suffix: str) -> None:
     opening = b"<<( <http://e.org/a> <http://e.org/p>\t"  # 20,000 of them end the process
     nested = opening * 20_000 + b"<http://e.org/c>" + b" )>>" * 20_000
@@ -345,8 +315,7 @@ def test_L21_quoted_triples_nested_without_end(load: Load, suffix: str) -> None:
     assert len(list(load(f"shallow.{suffix}", b"<http://e.org/a> <http://e.org/p> " + shallow + b" .").store)) == 1
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
-def test_brackets_in_strings_iris_and_comments_are_none(size: int) -> None:
+def test_brackets_in_strings_iris_and_comments_are_none() -> None:
     fine = (
         b'e:a e:b "<<<<", "", \'\', """ "" << " \'\'\' """, \'\'\' << \'\'\' . # <<\r'
         b'e:it\\\'s e:b "a\\"<<" , <#x> , <> .\n'
@@ -354,13 +323,14 @@ def test_brackets_in_strings_iris_and_comments_are_none(size: int) -> None:
     )
     limits = ReadLimits(quoted_depth=2)
 
-    def passed(data: bytes) -> bytes:
+    def passed(data: bytes, size: int) -> bytes:
         chunks = (data[i : i + size] for i in range(0, len(data), size))
         return b"".join(guarded(chunks, ox.RdfFormat.TURTLE, "x", Tally(), encoding=None, limits=limits))
 
-    assert passed(fine) == fine
-    with pytest.raises(LimitError, match="deeper than 2"):
-        passed(fine + b'e:a e:b <<( e:a # >> " \r e:b <<( e:a e:b <<( e:a e:b 1 )>> )>> )>> .')
+    for size in (1, 2, 3, 5, 8, 1000):
+        assert passed(fine, size) == fine
+        with pytest.raises(LimitError, match="deeper than 2"):
+            passed(fine + b'e:a e:b <<( e:a # >> " \r e:b <<( e:a e:b <<( e:a e:b 1 )>> )>> )>> .', size)
 
 
 @pytest.mark.parametrize(
@@ -376,36 +346,34 @@ def test_L22_json_ld_nested_without_end(load: Load) -> None:
     assert "Max stack size" in refused("E_PARSE", load, "deep.jsonld", b"[" * 100_000).message
 
 
-@pytest.mark.parametrize(
-    "context",
-    [
+def test_L23_L24_contexts_outside_the_file(tmp_path: Path) -> None:
+    contexts = (
         b'"http://127.0.0.1:9/context"',
         b'"file:///etc/hostname"',
         b'{"@version": 1.1, "@import": "http://127.0.0.1:9/context"}',
         b'["http://127.0.0.1:9/context", {}]',
-    ],
-)
-def test_L23_L24_contexts_outside_the_file(tmp_path: Path, context: bytes) -> None:
-    path = tmp_path / "remote.jsonld"
-    path.write_bytes(b'{"@context": ' + context + b', "@id": "http://e.org/a", "http://e.org/p": "v"}')
+    )
+    for number, context in enumerate(contexts):
+        data = b'{"@context": ' + context + b', "@id": "http://e.org/a", "http://e.org/p": "v"}'
+        (tmp_path / f"{number}.jsonld").write_bytes(data)
     code = (
         "import sys\n"
+        "from pathlib import Path\n"
         "from kgsparql.graphs import open_graph\n"
         "from kgsparql.errors import GraphLoadError\n"
         "def watch(event, args):\n"
         "    if event.startswith('socket.') or event == 'open' and 'hostname' in str(args[0]):\n"
         "        print('LEAK', event, args)\n"
         "sys.addaudithook(watch)\n"
-        "try:\n"
-        "    open_graph(sys.argv[1])\n"
-        "except GraphLoadError as error:\n"
-        "    print(error.code, error.hint)\n"
+        "for path in Path(sys.argv[1]).iterdir():\n"
+        "    try:\n"
+        "        open_graph(path)\n"
+        "    except GraphLoadError as error:\n"
+        "        print(error.code)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
-    )
-    assert done.stdout.startswith("E_EGRESS")
-    assert "LEAK" not in done.stdout
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
+    assert done.stdout.split() == ["E_EGRESS"] * len(contexts)
 
 
 def test_L23_a_context_given_as_a_file(tmp_path: Path) -> None:
@@ -449,36 +417,28 @@ def test_L26_gzip_is_known_by_its_bytes(load: Load) -> None:
     assert "zip archive" in refused("E_FORMAT", load, "data.ttl", b"PK\x03\x04....").message
 
 
-@pytest.mark.parametrize(
-    "page", [b"<!DOCTYPE html><html></html>", b"\n <!-- x --> <HTML lang=en>", b"<html>404</html>"]
-)
-@pytest.mark.parametrize("suffix", ["ttl", "nt", "rdf", "trig"])
-def test_L27_web_page_saved_as_rdf(load: Load, suffix: str, page: bytes) -> None:
+def test_L27_what_is_no_rdf_or_another_format(load: Load) -> None:
+    pages = (b"<!DOCTYPE html><html></html>", b"\n <!-- x --> <HTML lang=en>", b"<html>404</html>")
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
-    assert "git lfs pull" in refused("E_FORMAT", load, f"page.{suffix}", pointer).hint
-    assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
-
-
-def test_L27_another_rdf_format(load: Load) -> None:
+    for suffix in ("ttl", "nt", "rdf", "trig"):
+        assert "git lfs pull" in refused("E_FORMAT", load, f"page.{suffix}", pointer).hint
+        for page in pages:
+            assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
     assert "looks like RDF/XML" in refused("E_FORMAT", load, "x.ttl", RDF + b"</rdf:RDF>").message
     assert "looks like JSON" in refused("E_FORMAT", load, "x.ttl", b'{"@id": "http://e.org/a"}').message
 
 
-@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"\xef\xbb\xbf"])
-def test_L28_nothing_in_it(load: Load, data: bytes) -> None:
-    notes: list[str] = []
-    graph = load("empty.ttl", data, notes=notes.append)
-    assert len(graph.store) == 0
-    assert any("no triples" in note for note in notes)
+def test_L28_nothing_in_it(load: Load) -> None:
+    for data in (b"", b"# nothing\n", b"\xef\xbb\xbf"):
+        notes: list[str] = []
+        assert len(load("empty.ttl", data, notes=notes.append).store) == 0
+        assert any("no triples" in note for note in notes)
 
 
-def test_L29_one_file_twice(tmp_path: Path) -> None:
+def test_L29_L30_one_file_twice_is_one_and_blank_nodes_belong_to_their_file(tmp_path: Path) -> None:
     path = tmp_path / "twice.ttl"
     path.write_bytes(TRIPLE + b"[] <http://e.org/p> [] .")
     assert len(open_graph([path, str(path), tmp_path / "." / "twice.ttl"]).store) == 2
-
-
-def test_L30_labels_of_blank_nodes_belong_to_their_file(tmp_path: Path) -> None:
     for name in ("a.nt", "b.nt"):
         (tmp_path / name).write_bytes(b"_:b0 <http://e.org/p> _:b0 .\n")
     graph = open_graph([tmp_path / "a.nt", tmp_path / "b.nt"])
@@ -504,21 +464,14 @@ def test_L33_values_are_canonical(load: Load) -> None:
     }  # fmt: skip
 
 
-def test_L34_L35_dates_and_numbers_beyond_the_usual(load: Load) -> None:
+def test_L34_L35_L44_dates_and_numbers_beyond_the_usual_and_rdf_1_2(load: Load) -> None:
     dates = ["2020-02-31", "-0044-03-15", "0000-01-01", "99999999999-01-01"]
     numbers = ["12345678901234567890123", "0.1234567890123456789012345"]
     lines = [f'<http://e.org/a> <http://e.org/p> "{d}"^^<{XSD}date> .' for d in dates]
     lines += [f'<http://e.org/a> <http://e.org/p> "{n}"^^<{XSD}decimal> .' for n in numbers]
-    graph = load("odd.nt", "\n".join(lines).encode())
-    solutions = graph.select(Query("all", "SELECT ?o { ?s ?p ?o } ORDER BY ?o"))
-    assert {s["o"].value for s in solutions} == {*dates, *numbers}  # type: ignore[union-attr]
-
-
-def test_L44_rdf_1_2(load: Load) -> None:
-    graph = load(
-        "new.ttl", b'<http://e.org/a> <http://e.org/p> <<( <http://e.org/a> <http://e.org/p> "x"@en--ltr )>> .'
-    )
-    assert len(graph.select(Query("all", "SELECT * { ?s ?p ?o }"))) == 1
+    assert {quad.object.value for quad in load("odd.nt", "\n".join(lines).encode()).store} == {*dates, *numbers}
+    quoted = TRIPLE.replace(b'"v"', b'<<( <http://e.org/a> <http://e.org/p> "x"@en--ltr )>>')
+    assert len(load("new.ttl", quoted).select(Query("all", "SELECT * { ?s ?p ?o }"))) == 1
 
 
 def test_L45_paths_that_are_not_files(tmp_path: Path) -> None:
@@ -577,13 +530,6 @@ def test_fingerprints_follow_content_and_options(load: Load) -> None:
     assert load("b.ttl", TRIPLE).fingerprint == one
     assert load("a.ttl", TRIPLE + TRIPLE.replace(b"v", b"w")).fingerprint != one
     assert load("a.ttl", TRIPLE, base="http://e.org/").fingerprint != one
-
-
-def test_terms_are_those_of_the_specifications(load: Load) -> None:
-    graph = load("t.ttl", b'<http://e.org/a> <http://e.org/p> "v"@en, [] .')
-    kinds = {type(quad.object) for quad in graph.store} | {type(quad.subject) for quad in graph.store}
-    assert kinds == {IRI, Literal, BlankNode}
-    assert isinstance(graph.store, ox.Store)
 
 
 def test_ctrl_c_while_reading_stops_at_once(tmp_path: Path) -> None:

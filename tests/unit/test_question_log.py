@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -105,41 +106,32 @@ def test_keys_are_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "me:pw" not in str(one)
 
 
-@pytest.mark.parametrize(
-    ("answer", "rating", "right", "expected"),
-    [
-        ({}, None, None, None),
-        ({}, False, None, None),
-        ({}, True, None, {"answers": ["Marie Curie"], "answer_iris": ["http://e.org/curie"]}),
-        ({"more_answers": 7}, True, None, None),
-        ({"answers": []}, True, None, None),
-        ({"answers": [], "status": "not_in_graph"}, True, None, {"answers": []}),
-        ({}, False, ["Pierre Curie", "Becquerel"], {"answers": ["Pierre Curie", "Becquerel"]}),
-        ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}),
-        ({}, False, [], {"answers": []}),
-    ],
-)
-def test_the_right_answers_of_an_evaluation(
-    answer: dict[str, object],
-    rating: bool | None,
-    right: list[str] | None,
-    expected: dict[str, object] | None,
-    tmp_path: Path,
-) -> None:
-    with QuestionLog(tmp_path / "q.sqlite") as log:
-        number = log.add(answered(**answer))
-        log.rate(number, is_right=rating, right_answers=right)
-        line = log.entry(number).evaluation_line()
-    assert line == (None if expected is None else {"id": "log-1", "question": "Who?", **expected})
-    if line is not None:
-        import json
+RIGHT: list[tuple[dict[str, object], bool | None, list[str] | None, dict[str, object] | None]] = [
+    ({}, None, None, None),
+    ({}, False, None, None),
+    ({}, True, None, {"answers": ["Marie Curie"], "answer_iris": ["http://e.org/curie"]}),
+    ({"more_answers": 7}, True, None, None),
+    ({"answers": []}, True, None, None),
+    ({"answers": [], "status": "not_in_graph"}, True, None, {"answers": []}),
+    ({}, False, ["Pierre Curie", "Becquerel"], {"answers": ["Pierre Curie", "Becquerel"]}),
+    ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}),
+    ({}, False, [], {"answers": []}),
+]
 
-        file = tmp_path / "questions.jsonl"
-        file.write_text(json.dumps(line), encoding="utf-8")
-        (question,) = load(file).questions
-        assert [one.label or str(one.term) for one in question.answers or ()] == (
-            expected.get("answers", ["<http://e.org/p>"]) if expected else []
-        )
+
+def test_the_right_answers_of_an_evaluation(tmp_path: Path) -> None:
+    for place, (answer, rating, right, expected) in enumerate(RIGHT):
+        with QuestionLog(tmp_path / f"{place}.sqlite") as log:
+            number = log.add(answered(**answer))
+            log.rate(number, is_right=rating, right_answers=right)
+            line = log.entry(number).evaluation_line()
+        assert line == (None if expected is None else {"id": "log-1", "question": "Who?", **expected})
+        if line is not None and expected is not None:
+            file = tmp_path / "questions.jsonl"
+            file.write_text(json.dumps(line), encoding="utf-8")
+            (question,) = load(file).questions
+            found = [one.label or str(one.term) for one in question.answers or ()]
+            assert found == expected.get("answers", ["<http://e.org/p>"])
 
 
 def test_what_cannot_be_rated(tmp_path: Path) -> None:

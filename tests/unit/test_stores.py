@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import json
@@ -21,7 +20,6 @@ import pytest
 
 import kgsparql.graphs.sources
 from kgsparql.errors import (
-    DiskFullError,
     GraphLoadError,
     InputError,
     OptionError,
@@ -35,6 +33,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.storage.atomic_replace import partial_path
 from kgsparql.storage.file_lock import lock_path, writer_lock
+from tests.cli.lock_holder import lock_held
 from tests.conftest import ROOT
 from tests.deep import DEEP
 
@@ -90,24 +89,18 @@ def test_load_open_describe(tmp_path: Path, store: Path) -> None:
         graph.store.add(ox.Quad(IRI("http://e.org/x"), IRI("http://e.org/x"), IRI("http://e.org/x")))
 
 
-@pytest.mark.parametrize("suffix", ["nt", "ttl", "trig.gz"])
-def test_the_same_file_again_is_nothing_to_do(tmp_path: Path, store: Path, suffix: str) -> None:
-    data = b"_:a <http://e.org/p> _:b .\n"
-    path = tmp_path / f"again.{suffix}"
-    path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
-    load_store(path, store)
-    before = contents(store), store.stat().st_ino
-    report = load_store([path, path], store)
-    assert (report.loaded, report.unchanged) == ((), (str(path),))
-    assert (contents(store), store.stat().st_ino) == before
-
-
-def test_another_file_is_added(tmp_path: Path, store: Path) -> None:
-    load_store(nt(tmp_path, "a.nt", 5), store)
-    report = load_store(nt(tmp_path, "b.nt", 7, "w"), store)
-    assert len(contents(store)) == 12
-    assert [s.triples for s in report.manifest.sources] == [5, 7]
-    assert beside(store) == ["my store.db"]
+def test_the_same_file_again_is_nothing_to_do_and_another_is_added(tmp_path: Path, store: Path) -> None:
+    for number, suffix in enumerate(("nt", "ttl", "trig.gz"), 1):
+        data = b"_:a <http://e.org/%d> _:b .\n" % number
+        path = tmp_path / f"again.{suffix}"
+        path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
+        load_store(path, store)
+        before = contents(store), store.stat().st_ino
+        report = load_store([path, path], store)
+        assert (report.loaded, report.unchanged) == ((), (str(path),))
+        assert (contents(store), store.stat().st_ino) == before
+        assert [source.triples for source in report.manifest.sources] == [1] * number
+        assert beside(store) == ["my store.db"]
 
 
 def test_a_changed_source_is_refused_with_the_command_that_rebuilds(tmp_path: Path, store: Path) -> None:
@@ -151,14 +144,13 @@ def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
         load_store(trig, store, graph="http://e.org/mine")
 
 
-def test_a_directory_is_loaded_whole(tmp_path: Path, store: Path) -> None:
+def test_a_directory_and_standard_input_into_a_store(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "files").mkdir()
     nt(tmp_path / "files", "a.nt", 2, "a")
     (tmp_path / "files" / "b.ttl.gz").write_bytes(gzip.compress(triples(3, "b")))
     assert [s.triples for s in load_store(tmp_path / "files", store).loaded] == [2, 3]
-
-
-def test_standard_input_into_a_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4))))
     report = load_store("-", store, format="nt")
     assert [(s.source, s.triples) for s in report.loaded] == [("-", 4)]
@@ -313,17 +305,7 @@ def test_S02_killed_between_two_renames(tmp_path: Path, store: Path) -> None:
 def test_S07_second_writer(tmp_path: Path, store: Path) -> None:
     path = nt(tmp_path, "a.nt", 5)
     load_store(path, store)
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom kgsparql.storage.file_lock import writer_lock\n"
-        "with writer_lock(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert holder.stdout is not None
-    assert holder.stdin is not None
-    with holder.stdout, holder.stdin:
-        assert holder.stdout.readline() == b"held\n"
+    with lock_held(store) as holder:
         start = time.monotonic()
         with pytest.raises(StoreLockedError, match=f"process {holder.pid}") as caught:
             load_store(path, store)
@@ -344,19 +326,6 @@ def test_S07_a_writer_that_knows_nothing_of_our_lock(tmp_path: Path, store: Path
     with pytest.raises(StoreLockedError, match="another program"):
         load_store(nt(tmp_path, "b.nt", 5, "b"), store)
     assert len(held) == 5
-
-
-def test_S16_where_files_cannot_be_locked_nothing_is_left(
-    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_locks(_: int) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("kgsparql.storage.file_lock._lock", no_locks)
-    with pytest.raises(StoreError, match="cannot lock") as caught:
-        load_store(nt(tmp_path, "a.nt", 5), store)
-    assert "file system with locks" in caught.value.hint
-    assert beside(store) == []
 
 
 def test_S05_disk_full(tmp_path: Path) -> None:
@@ -386,19 +355,21 @@ def test_S05_disk_full_is_known_by_number_and_by_text() -> None:
     assert is_disk_full(OSError(28, "No space left on device"))
     assert is_disk_full(OSError("IO error: No space left on device: While appending to file"))
     assert not is_disk_full(OSError("IO error: While opening a file"))
-    assert DiskFullError.code == "E_DISK_FULL"
 
 
-def test_a_manifest_of_a_newer_version(tmp_path: Path, store: Path) -> None:
+def test_a_store_of_a_newer_version_or_without_some_of_its_files(tmp_path: Path, store: Path) -> None:
     load_store(nt(tmp_path, "a.nt", 5), store)
     manifest = store / "kgsparql.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
-    with pytest.raises(StoreError, match="newer") as caught:
-        open_store(store)
-    assert caught.value.code == "E_VERSION"
-    manifest.write_text("{")
-    with pytest.raises(StoreError, match="manifest"):
-        open_store(store)
+    newer = json.dumps({**json.loads(manifest.read_text()), "version": 99})
+    for text, code, said in ((newer, "E_VERSION", "newer"), ("{", "E_STORE_CORRUPT", "manifest|damaged")):
+        manifest.write_text(text)
+        with pytest.raises(StoreError, match=said) as caught:
+            open_store(store)
+        assert caught.value.code == code
+    (store / "CURRENT").unlink()
+    with pytest.raises(StoreError, match="damaged") as caught:
+        open_graph(store)
+    assert caught.value.code == "E_STORE_CORRUPT"
 
 
 def test_a_store_that_another_program_made(tmp_path: Path) -> None:
@@ -511,24 +482,6 @@ def test_triples_may_repeat_where_there_is_more_than_one_graph(tmp_path: Path, s
     assert not open_graph(store).may_repeat_triples
     load_store(files[1], store)
     assert open_graph(store).may_repeat_triples
-
-
-def test_real_graph_into_a_store(store: Path) -> None:
-    path = ROOT / "../shared/data/nobel/graph.nt.gz"
-    if not path.exists():
-        pytest.skip("the Nobel data is not beside this checkout")
-    report = load_store(path, store)
-    assert report.loaded[0].triples == len(open_graph(path).store) == len(contents(store))
-
-
-def test_a_store_that_lacks_files_is_called_damaged(tmp_path: Path) -> None:
-    file = tmp_path / "a.nt"
-    file.write_text("<http://e/a> <http://e/p> <http://e/b> .")
-    load_store(file, tmp_path / "S")
-    (tmp_path / "S" / "CURRENT").unlink()
-    with pytest.raises(StoreError, match="damaged") as caught:
-        open_graph(tmp_path / "S")
-    assert caught.value.code == "E_STORE_CORRUPT"
 
 
 def test_a_cache_that_cannot_be_written_is_said_and_done_without(
