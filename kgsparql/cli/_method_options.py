@@ -48,27 +48,11 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
 
     preset = Preset.load(path)
     if name is not None and name != preset.method:
-        raise _contradiction(path, preset, name)
+        raise contradiction(path, preset, name)
     return preset.method, preset.with_options(options)
 
 
-def methods_with(
-    path: Path | None, names: str | None, options: Mapping[str, str]
-) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """The names of several methods, and the options of each; a preset is for its own method among them."""
-    from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
-    from kgsparql.retrievers._presets import Preset
-
-    preset = None if path is None else Preset.load(path)
-    methods = checked_names(names or (preset.method if preset else "all"))
-    if preset and not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
-        raise _contradiction(path, preset, names)
-    found: dict[str, dict[str, Any]] = {**options_by_method(options, methods)}
-    if preset is not None:
-        found[preset.method] = preset.with_options(found.get(preset.method, {}))
-    return methods, found
-
-
-def _contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:
+def contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:
+    """Make the error for a preset of another method than those that are named."""
     about = f"-r {printable(names or '', 60)}: the preset {path} is of {preset.method}"
     return OptionError(about, hint="leave out one of the two")

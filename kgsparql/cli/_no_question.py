@@ -27,8 +27,8 @@ def no_question(graph: GraphOptions, *, lang: str) -> InputError:
 
 
 def _examples(graph: GraphOptions, languages: tuple[str, ...]) -> tuple[str, ...]:
-    from kgsparql.evaluation.making import example_questions
     from kgsparql.graphs import names_endpoint
+    from kgsparql.made_questions.examples import example_questions
 
     if names_endpoint(graph.sources) or not all(map(_is_opened_soon, graph.sources)):
         return ()

@@ -1,29 +1,22 @@
-"""What a person sees on stderr: lines, errors, progress, the steps of a question, how far a run of eval is."""
+"""What a person sees on stderr: lines, errors, progress, and the steps of a question."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kgsparql.errors import CancelledError, KgsparqlError
+from kgsparql.errors import KgsparqlError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.runs.plan import MethodProgress
     from kgsparql.events import Event
 
 
 _LONGEST = 20_000
 """Characters of a line of a prompt or a reply."""
-
-_EVERY_S = 30.0
-"""How often :class:`TallyLine` writes a line where there is no terminal."""
 
 
 def say(message: str, *, quiet: bool = False) -> None:
@@ -121,70 +114,3 @@ def _step_lines(event: Event, verbose: int) -> Iterator[str]:
 def _indented(text: str, limit: int) -> str:
     """A query, a prompt or a reply, each line safe on a terminal and cut at ``limit`` characters."""
     return "\n".join(f"    {printable(line, limit)}" for line in text.splitlines() if not line.startswith("#+"))
-
-
-def tally_text(at: MethodProgress) -> str:
-    """One line: how many questions are done, how good the answers are, their cost, and the time left.
-
-    >>> from kgsparql.evaluation.runs.plan import MethodProgress
-    >>> tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
-    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
-    """
-    parts = [f"{at.method} {at.done:,}/{at.total:,}"]
-    if at.done:
-        parts.append(f"Hits@1 {100 * at.hits / at.done:.1f} %")
-    if at.failed:
-        parts.append(f"{at.failed:,} failed")
-    if at.cost is not None:
-        parts.append(f"cost {at.cost:.4g}")
-    if at.seconds_left is not None and at.done < at.total:
-        minutes, seconds = divmod(round(at.seconds_left), 60)
-        parts.append(f"{minutes}:{seconds:02} left")
-    return " · ".join(parts)
-
-
-class TallyLine:
-    """Shows how far a method is: a line that changes on a terminal; elsewhere a line at its end and now and then.
-
-    Of a run that is stopped it says how to go on with it.
-    """
-
-    def __init__(self, directory: Path, *, quiet: bool) -> None:
-        self._directory = directory
-        self._quiet = quiet
-        self._last_line_at = time.monotonic()
-        self._live: Any = None
-        if not quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
-
-    def __enter__(self) -> TallyLine:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-        if isinstance(error, KeyboardInterrupt | CancelledError):
-            say(f"stopped; the same command with --resume goes on: {self._directory}", quiet=self._quiet)
-
-    def __call__(self, at: MethodProgress) -> None:
-        """Show it; the line of a method that is done stays on the screen."""
-        text = tally_text(at)
-        if self._live is not None:
-            from rich.text import Text
-
-            self._live.update(Text(text))
-        is_due = self._live is None and time.monotonic() - self._last_line_at > _EVERY_S
-        if at.done != at.total and not is_due:
-            return
-        self._last_line_at = time.monotonic()
-        if self._live is not None:
-            self._live.console.print(text, highlight=False, markup=False)
-        else:
-            say(text, quiet=self._quiet)

@@ -98,6 +98,11 @@ class Record:
     :param error: code and message, if the question failed, or the model did when there was evidence.
     :param is_lost: a server did not answer: the question is asked again when the run is resumed.
     :param ranked: nobody chose among the answers: they are candidates in order.
+    :param score: of the answer as a whole, the higher the likelier it is right; comparable among the records of one
+        method. Today it is the ranker's margin: the score of the best answer less that of the first candidate that is
+        no part of the answer, or less nothing where nothing else was found. ``None`` if there is no answer.
+    :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
+        not as *no sure answer*.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
     :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
         ``None`` if it was not noted.
@@ -119,6 +124,8 @@ class Record:
     grounding: str = "graph"
     text: str = ""
     ranked: bool = False
+    score: float | None = None
+    is_sure: bool = False
     answers: tuple[RecordedAnswer, ...] = ()
     evidence: tuple[RecordedEvidence, ...] = ()
     linked: tuple[RecordedLink, ...] | None = ()
@@ -159,6 +166,7 @@ class Record:
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
             grounding=answer.grounding, text=answer.text, ranked=answer.is_ranked,
+            score=_margin(answer), is_sure=answer.status == "answered" and error is None,
             answers=tuple(_answer(one, answer.grounding, degrees) for one in answer.answers),
             evidence=tuple(_evidence(item, answer.cited) for item in answer.evidence),
             linked=tuple(map(_link, answer.linked)) if links else None, chosen_by=tuple(sorted(set(chosen_by))),
@@ -206,6 +214,14 @@ def is_lost(error: KgsparqlError) -> bool:
 def _answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
     term = "" if grounding == "model" else str(answer.term)
     return RecordedAnswer(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
+
+
+def _margin(answer: Answer) -> float | None:
+    best = answer.best
+    if not best:
+        return None
+    others = [one.score for one in answer.answers[len(best) :]]
+    return round(best[0].score - max(others, default=0.0), 6)
 
 
 def _rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:

@@ -8,10 +8,8 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.evaluation.making import example_questions
-from kgsparql.evaluation.making.example_wording import as_asked, how_many
-from kgsparql.evaluation.making.examples import INDEXED_AT_ONCE
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.made_questions.examples import INDEXED_AT_ONCE, as_asked, example_questions, how_many
 from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -49,15 +47,13 @@ def test_they_are_of_four_kinds(questions: tuple[str, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("place", "right"),
-    [(0, {"chemistry", "physics"}), (1, {"Physics"}), (2, "2"), (3, {"rutherfordium"})],
-)
-def test_each_is_answered_rightly(nobel: KnowledgeBase, questions: tuple[str, ...], place: int, right: object) -> None:
-    answer = nobel.ask(questions[place])
-    assert answer.status == "answered"
-    assert not answer.gaps
-    assert (answer.value.value if answer.value else {one.label for one in answer.best}) == right
+def test_each_is_answered_rightly(nobel: KnowledgeBase, questions: tuple[str, ...]) -> None:
+    rights: tuple[object, ...] = ({"chemistry", "physics"}, {"Physics"}, "2", {"rutherfordium"})
+    for question, right in zip(questions, rights, strict=True):
+        answer = nobel.ask(question)
+        assert answer.status == "answered"
+        assert not answer.gaps
+        assert (answer.value.value if answer.value else {one.label for one in answer.best}) == right
 
 
 def test_the_same_again_and_others_for_another_seed(questions: tuple[str, ...]) -> None:
@@ -66,26 +62,18 @@ def test_the_same_again_and_others_for_another_seed(questions: tuple[str, ...]) 
     assert example_questions(again, seed=1) != questions
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_no_more_than_are_wanted(nobel: KnowledgeBase, count: int) -> None:
-    assert len(example_questions(nobel, count=count)) == count
-
-
-def test_no_two_ask_for_the_same(nobel: KnowledgeBase) -> None:
+def test_as_many_as_are_wanted_and_no_two_ask_for_the_same(nobel: KnowledgeBase) -> None:
+    for count in (0, 1, 3):
+        assert len(example_questions(nobel, count=count)) == count
     many = example_questions(nobel, count=8)
     assert len(set(many)) == len(many) > 4
 
 
-def test_what_has_no_name_is_not_asked_about() -> None:
-    assert example_questions(graph_of(("q1", "p1", "q2"), ("q3", "p1", "q4"))) == ()
-
-
-def test_labels_alone_are_nothing_to_ask_about() -> None:
-    assert example_questions(graph_of(("a", "label", Literal("Ann")), ("b", "label", Literal("Ben")))) == ()
-
-
-def test_nothing_is_asked_of_an_empty_graph() -> None:
-    assert example_questions(kgsparql.open(pyoxigraph.Store(), embedder="none")) == ()
+def test_nothing_is_asked_where_nothing_has_a_name_or_a_fact() -> None:
+    without_names = graph_of(("q1", "p1", "q2"), ("q3", "p1", "q4"))
+    without_facts = graph_of(("a", "label", Literal("Ann")), ("b", "label", Literal("Ben")))
+    for knowledge in (without_names, without_facts, graph_of()):
+        assert example_questions(knowledge) == ()
 
 
 def test_names_that_are_no_plain_text_are_not_shown() -> None:
@@ -138,7 +126,7 @@ def test_classes_and_properties_are_not_asked_about() -> None:
 
 def test_a_very_large_graph_has_none(nobel: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     assert nobel.indexes.index.rows > 0
-    monkeypatch.setattr("kgsparql.evaluation.making.examples.MOST_TRIPLES", 1_000)
+    monkeypatch.setattr("kgsparql.made_questions.examples.MOST_TRIPLES", 1_000)
     assert example_questions(nobel) == ()
 
 
@@ -152,9 +140,8 @@ def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
         assert example_questions(kgsparql.open(NOBEL, url, embedder="none")) == ()
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
+def test_persons_are_asked_for_by_who() -> None:
+    for made, said in (
         ("Who was Jaws directed by?", "Who directed Jaws?"),
         ("Who were Up and Soul written by?", "Who wrote Up and Soul?"),
         ("Who was Jaws shot by?", "Who was Jaws shot by?"),
@@ -163,10 +150,8 @@ def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
         ("Which film has Ann as editor?", "Which film has Ann as editor?"),
         ("Which?", "Which?"),
         ("", ""),
-    ],
-)
-def test_persons_are_asked_for_by_who(made: str, said: str) -> None:
-    assert as_asked(made) == said
+    ):
+        assert as_asked(made) == said
 
 
 def test_how_many_of_things_and_of_persons() -> None:

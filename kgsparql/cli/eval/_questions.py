@@ -1,25 +1,29 @@
-"""What the commands of ``eval`` share: the questions of a dataset, how they are asked, and the directory of a run."""
+"""What the commands of ``eval`` share: the questions of a dataset, how they are asked, and how far it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._method_options import contradiction
 from kgsparql.cli._model_options import LimitOptions, ModelOptions
-from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.errors import CancelledError, DataError, InputError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Dataset, Question
-    from kgsparql.evaluation.runs.plan import Method, Plan
+    from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -29,6 +33,9 @@ _MISSING = 0.5
 
 _PROBLEMS = 5
 """Unreadable lines that are shown."""
+
+_EVERY_S = 30.0
+"""How often :class:`TallyLine` writes a line where there is no terminal."""
 
 DatasetArgument = Annotated[
     str,
@@ -201,3 +208,87 @@ def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions
     for problem in known.problems[len(dataset.problems) :]:
         graph.say(f"  left out: {printable(str(problem), 300)}")
     return known, share
+
+
+def methods_with(
+    path: Path | None, names: str | None, options: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the names of several methods, and the options of each; a preset is for its own method among them."""
+    from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
+    from kgsparql.retrievers._presets import Preset
+
+    preset = None if path is None else Preset.load(path)
+    methods = checked_names(names or (preset.method if preset else "all"))
+    if preset and not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
+        raise contradiction(path, preset, names)
+    found: dict[str, dict[str, Any]] = {**options_by_method(options, methods)}
+    if preset is not None:
+        found[preset.method] = preset.with_options(found.get(preset.method, {}))
+    return methods, found
+
+
+def _tally_text(at: MethodProgress) -> str:
+    """Say in one line how many questions are done, how good the answers are, their cost, and the time left.
+
+    >>> from kgsparql.evaluation.runs.plan import MethodProgress
+    >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
+    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
+    """
+    parts = [f"{at.method} {at.done:,}/{at.total:,}"]
+    if at.done:
+        parts.append(f"Hits@1 {100 * at.hits / at.done:.1f} %")
+    if at.failed:
+        parts.append(f"{at.failed:,} failed")
+    if at.cost is not None:
+        parts.append(f"cost {at.cost:.4g}")
+    if at.seconds_left is not None and at.done < at.total:
+        minutes, seconds = divmod(round(at.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+    return " · ".join(parts)
+
+
+class TallyLine:
+    """Line that shows how far a method is, and changes on a terminal; elsewhere one at its end and now and then.
+
+    Of a run that is stopped it says how to go on with it.
+    """
+
+    def __init__(self, directory: Path, *, quiet: bool) -> None:
+        self._directory = directory
+        self._quiet = quiet
+        self._last_line_at = time.monotonic()
+        self._live: Any = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> TallyLine:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        if isinstance(error, KeyboardInterrupt | CancelledError):
+            c.say(f"stopped; the same command with --resume goes on: {self._directory}", quiet=self._quiet)
+
+    def __call__(self, at: MethodProgress) -> None:
+        """Show it; the line of a method that is done stays on the screen."""
+        text = _tally_text(at)
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(text))
+        is_due = self._live is None and time.monotonic() - self._last_line_at > _EVERY_S
+        if at.done != at.total and not is_due:
+            return
+        self._last_line_at = time.monotonic()
+        if self._live is not None:
+            self._live.console.print(text, highlight=False, markup=False)
+        else:
+            c.say(text, quiet=self._quiet)

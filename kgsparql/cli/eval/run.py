@@ -11,15 +11,16 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._method_options import PresetOption, methods_with, options_of
+from kgsparql.cli._method_options import PresetOption, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
-from kgsparql.cli._stderr import TallyLine
 from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,
     QuestionOptions,
+    TallyLine,
     check_directory,
+    methods_with,
     opened_dataset,
     with_answers,
 )

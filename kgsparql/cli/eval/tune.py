@@ -14,11 +14,11 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._stderr import TallyLine
 from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,
     QuestionOptions,
+    TallyLine,
     check_directory,
     opened_dataset,
     with_answers,

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,22 +23,6 @@ from kgsparql.redaction import redacted
 _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip
-
-_PROMPTS = {
-    "augmenting": "answering.question_rewriting:PURPOSE RULES",
-    "choosing": "answering.choosing:MENDING RULES",
-    "composing": "answering.composing:CLOSED_BOOK NOT_ANSWERED NO_EVIDENCE OWN_KNOWLEDGE REPLY RULES UNGROUNDED",
-    "evaluation.baselines.closed_book": "evaluation.baselines.closed_book:NOT_KNOWN RULES",
-    "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",
-    "retrievers._mindmap_calls": "retrievers._mindmap_parts:MENTIONS REPLY RULES SENTENCES",
-    "retrievers._order": "retrievers._walking:INSTALL_HINT",
-    "retrievers._plan_calls": "retrievers._written_plans:RULES",
-    "retrievers._struct_gpt_mediators": "retrievers._struct_gpt_mediators:CONSTRAINTS",
-}
-"""Every prompt: the name it is hashed under, which never changes, so that earlier runs go on; its module and constants.
-
-``_walking:INSTALL_HINT`` is no prompt; it stays since the hash of earlier runs has it.
-"""
 
 _MAY_DIFFER = frozenset(
     {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
@@ -146,13 +129,22 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 
 
 def prompts_hash() -> str:
-    """A hash of every prompt: if it differs, so may the replies of a model."""
-    found = []
-    for name, place in sorted(_PROMPTS.items()):
-        module, constants = place.split(":")
-        texts = vars(import_module(f"kgsparql.{module}"))
-        found += [f"{name}.{constant}\n{texts[constant]}" for constant in constants.split()]
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+    """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
+    from kgsparql.answering import choosing, composing
+    from kgsparql.evaluation.baselines import closed_book
+    from kgsparql.retrievers import _entity_calls, _mindmap_parts, _struct_gpt_mediators, _written_plans
+
+    prompts = (
+        choosing.MENDING, choosing.RULES,
+        closed_book.NOT_KNOWN, closed_book.RULES,
+        composing.CLOSED_BOOK, composing.NOT_ANSWERED, composing.NO_EVIDENCE, composing.OWN_KNOWLEDGE, composing.REPLY,
+        composing.RULES, composing.UNGROUNDED,
+        _entity_calls.NUMERIC, _entity_calls.REASONING, _entity_calls.RULES, _entity_calls.TEXT,
+        _mindmap_parts.MENTIONS, _mindmap_parts.REPLY, _mindmap_parts.RULES, _mindmap_parts.SENTENCES,
+        _struct_gpt_mediators.CONSTRAINTS,
+        _written_plans.RULES,
+    )  # fmt: skip
+    return hashlib.sha256("\n".join(sorted(map(str, prompts))).encode()).hexdigest()
 
 
 def now() -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.datasets.sampling import drawn
+from kgsparql.made_questions.patterns import drawn
 
 _FEWEST = 4
 """Questions that a split needs."""

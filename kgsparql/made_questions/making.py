@@ -1,51 +1,79 @@
-"""Questions about any graph, made of its own frequent paths and verified on it, so that methods can be measured there.
+"""Questions about any graph, made of its own frequent paths and verified on it.
 
 Each is a property path of one to three hops from a named entity, in English made of the names of predicates and
-classes. The questions repeat labels letter for letter, which favours methods that compare labels, until a model
-rephrases them.
+classes. Methods can be measured on them, but they repeat labels letter for letter, which favours methods that compare
+labels.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgsparql.errors import NotFoundError
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.datasets.sampling import drawn, equal_shares
-from kgsparql.evaluation.making.naming import Namer, topic_names
-from kgsparql.evaluation.making.patterns import FULL, Cell, Patterns, SampleSize, cell_of, patterns_of, sampled_starts
-from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
+from kgsparql.made_questions.patterns import (
+    FULL,
+    Cell,
+    Patterns,
+    Progress,
+    SampleSize,
+    cell_of,
+    drawn,
+    equal_shares,
+    patterns_of,
+    sampled_starts,
+)
+from kgsparql.made_questions.wording import Namer, question_text, topic_names
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Walk
-from kgsparql.rdf.query import MAX_ARMS
+from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-
-Progress = Callable[[str, int, int | None], None]
-
-_AnsweredWalk = tuple[Walk, tuple[GoldAnswer, ...]]
-"""A walk and the answers that it leads to."""
-
 MAX_ANSWERS = 20
 """Answers that a question has at most, by default."""
 
-_PATHS = 60
+_MAX_PATHS = 60
 """The commonest paths of one number of hops and direction, of which questions are made."""
 
 _ATTEMPTS = 25
 """Walks that are tried for each question that is wanted."""
 
-_PER_TOPIC = 3
-_TEXT = 80
-"""Characters of an answer that is a literal."""
+_QUESTIONS_OF_A_TOPIC = 3
+_MAX_LITERAL_CHARACTERS = 80
+
+_Answers = Mapping[Term, str]
+"""What a walk leads to, with labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeQuestion:
+    """Question with the walk that finds its answers.
+
+    :param topic: the name of the entity that it begins at.
+    :param answers: every right answer, with its label.
+    """
+
+    text: str
+    walk: Walk
+    topic: str
+    answers: Mapping[Term, str]
+
+    @property
+    def cell(self) -> Cell:
+        """The number of hops, and which way they are walked."""
+        return cell_of(self.walk.path)
+
+    @property
+    def query(self) -> Query:
+        """The query that finds the answers."""
+        return path_queries.answers(self.walk.path, self.walk.start, without_start=True, without_blank=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +85,14 @@ class MadeQuestions:
     :param why_no_more: if there are fewer than were wanted, why other paths became no questions.
     """
 
-    questions: tuple[Question, ...]
-    counts: Mapping[Cell, int]
-    tried: int
+    questions: tuple[MadeQuestion, ...]
     are_shared: bool = False
     why_no_more: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[Cell, int]:
+        """How many questions there are of each number of hops and direction."""
+        return dict(sorted(Counter(question.cell for question in self.questions).items()))
 
 
 def make(
@@ -74,12 +105,11 @@ def make(
     size: SampleSize = FULL,
     progress: Progress | None = None,
 ) -> MadeQuestions:
-    """Questions from a graph, the same for the same graph and seed.
+    """Make questions from a graph, the same for the same graph and seed.
 
     Each number of hops and direction (forward, inverse, mixed) has as many as the graph allows, made of its commonest
     paths in turn; if topics are scarce, each kind gets its share of them, the rarest first. Every question has one to
-    ``max_answers`` answers, the path and SPARQL that find them, and one topic, whose name no other entity has, unless
-    ``are_shared``.
+    ``max_answers`` answers, and one topic, whose name no other entity has, unless ``are_shared``.
 
     :raises NotFoundError: for a graph without triples, without a name that a person would use, or without a path that
         leads to so few answers.
@@ -104,9 +134,7 @@ def make(
             f"{graph.name}: no path of {max_hops} hops or less leads to at most {max_answers} answers with names",
             hint="allow more with --max-answers",
         )
-    counts = Counter((question.hops or 0, question.direction) for question in found)
-    why = maker.why_no_more() if len(found) < count else ()
-    return MadeQuestions(tuple(found), dict(sorted(counts.items())), maker.tried, are_shared, why)
+    return MadeQuestions(tuple(found), are_shared, maker.why_no_more() if len(found) < count else ())
 
 
 @dataclass
@@ -119,17 +147,17 @@ class _Maker:
     max_answers: int
     seed: int
     tried: int = 0
-    made: dict[Cell, list[Question]] = field(default_factory=dict)  # the rarest kind first
+    made: dict[Cell, list[MadeQuestion]] = field(default_factory=dict)  # the rarest kind first
     unused: Counter[str] = field(default_factory=Counter)
     _texts: set[str] = field(default_factory=set)
     _uses: Counter[IRI] = field(default_factory=Counter)
 
     def run(self, patterns: Patterns, count: int, progress: Progress | None) -> None:
         """Make questions until there are enough, or nothing is left to try."""
-        paths = {cell: self._usable(own) for cell, own in sorted(patterns.items())}
-        waiting = {cell: self._candidates(own) for cell, own in paths.items()}
+        paths = {cell: self._usable_paths(own) for cell, own in sorted(patterns.items())}
+        waiting = {cell: self._walks_to_try(own) for cell, own in paths.items()}
         rarity = {cell: sum(map(len, own.values())) for cell, own in paths.items()}
-        ready: dict[Cell, deque[_AnsweredWalk]] = {cell: deque() for cell in paths}
+        ready: dict[Cell, deque[tuple[Walk, _Answers]]] = {cell: deque() for cell in paths}
         self.made = {cell: [] for cell in sorted(paths, key=lambda cell: (rarity[cell], cell))}
         while True:
             # Cells share the questions equally; a cell with nothing left to try keeps what it has.
@@ -150,11 +178,14 @@ class _Maker:
                         del waiting[cell]
                     else:
                         batch += own
-            for walk, answers in self._answered(batch):
+            for walk, answers in self._answered_walks(batch):
                 ready[cell_of(walk.path)].append((walk, answers))
 
     def _take_turns(
-        self, wanted: Mapping[Cell, int], ready: Mapping[Cell, deque[_AnsweredWalk]], waiting: Collection[Cell]
+        self,
+        wanted: Mapping[Cell, int],
+        ready: Mapping[Cell, deque[tuple[Walk, _Answers]]],
+        waiting: Collection[Cell],
     ) -> None:
         """Make a question of each kind in turn, the rarest first, until a kind has no walk that is ready.
 
@@ -166,85 +197,75 @@ class _Maker:
                 return
             self._add(*ready[cell].popleft())
 
-    def chosen(self, count: int) -> list[Question]:
-        """At most ``count`` questions, of each number of hops and direction equally, with ids and types."""
+    def chosen(self, count: int) -> list[MadeQuestion]:
+        """Choose at most ``count`` questions, of each number of hops and direction equally."""
         made = [self.made[cell] for cell in sorted(self.made)]
         shares = equal_shares([len(own) for own in made], count)
-        picked = [question for own, share in zip(made, shares, strict=True) for question in own[:share]]
-        return [
-            replace(question, id=f"made-{number:04}", type=f"{question.hops}-hop {question.direction}")
-            for number, question in enumerate(picked, 1)
-        ]
+        return [question for own, share in zip(made, shares, strict=True) for question in own[:share]]
 
-    def _usable(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
-        """The commonest paths that can be put in words, with their starts."""
+    def _usable_paths(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
+        """Keep the commonest paths that can be put in words, with their starts."""
         usable = [path for path in paths if self.namer.makes_sense(path)]
-        return {path: paths[path] for path in sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_PATHS]}
+        commonest = sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_MAX_PATHS]
+        return {path: paths[path] for path in commonest}
 
-    def _candidates(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
-        """Walks to try: of each path one, then another of each …"""
+    def _walks_to_try(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
+        """Yield walks to try: of each path one, then another of each …"""
         starts = {path: drawn(paths[path], self.seed, key=lambda s, path=path: f"{s} {path}") for path in paths}  # type: ignore[misc]
         for place in range(max(map(len, starts.values()), default=0)):
             for path in paths:
                 if place < len(starts[path]):
                     yield Walk(starts[path][place], path)
 
-    def _answered(self, walks: Sequence[Walk]) -> list[_AnsweredWalk]:
+    def _answered_walks(self, walks: Sequence[Walk]) -> list[tuple[Walk, _Answers]]:
         self.tried += len(walks)
         found = walk_ends(self.knowledge.graph, walks, limit=self.max_answers + 1)
-        kept: list[tuple[Walk, tuple[Term, ...]]] = []
+        kept: list[tuple[Walk, list[Term]]] = []
         for walk, ends in zip(walks, found, strict=True):
-            terms = tuple(term for term in ends.items if term != walk.start)
+            terms = [term for term in ends.items if term != walk.start]
             if not ends.cuts and 0 < len(terms) <= self.max_answers and _are_answers(terms):
                 kept.append((walk, terms))
         self.unused["answers"] += len(walks) - len(kept)
-        named = self.knowledge.labels({term for _, terms in kept for term in terms})
-        return [(walk, tuple(GoldAnswer(term, named[term]) for term in terms)) for walk, terms in kept]
+        labels = self.knowledge.labels({term for _, terms in kept for term in terms})
+        return [(walk, {term: labels[term] for term in terms}) for walk, terms in kept]
 
-    def _add(self, walk: Walk, answers: tuple[GoldAnswer, ...]) -> None:
+    def _add(self, walk: Walk, answers: _Answers) -> None:
         """Make a question of a walk, unless its topic has been used up, or another question reads the same."""
-        if self._uses[walk.start] >= _PER_TOPIC:
+        if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
             self.unused["topic"] += 1
             return
-        topic = self.topics[walk.start]
-        kinds = [self.namer.kind(walk.path, i) for i in range(len(walk.path))]
-        namer, several = self.namer, len(answers) > 1
+        namer, topic = self.namer, self.topics[walk.start]
+        kinds = [namer.kind(walk.path, i) for i in range(len(walk.path))]
         text = question_text(
-            walk.path, topic, namer.wordings, kinds, several=several, many=namer.many, dates=namer.dates
+            walk.path, topic, namer.wordings, kinds, several=len(answers) > 1, many=namer.many, dates=namer.dates
         )
         if text in self._texts:
             self.unused["text"] += 1
             return
         self._texts.add(text)
         self._uses[walk.start] += 1
-        question = Question(
-            id="", text=text, answers=answers, topics=(Topic(walk.start, topic),), hops=len(walk.path),
-            path=tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path),
-            sparql=path_queries.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
-        )  # fmt: skip
-        self.made[cell_of(walk.path)].append(question)
+        self.made[cell_of(walk.path)].append(MadeQuestion(text, walk, topic, answers))
 
     def why_no_more(self) -> tuple[str, ...]:
-        """What became of the walks that no question was made of."""
+        """Say what became of the walks that no question was made of."""
         reasons = {
             "answers": f"{{:,}} paths lead to more than {self.max_answers} answers or to none that has a name",
-            "topic": f"{{:,}} begin at an entity that {_PER_TOPIC} questions are about already",
+            "topic": f"{{:,}} begin at an entity that {_QUESTIONS_OF_A_TOPIC} questions are about already",
             "text": "{:,} read like another question",
             "untried": f"after {self.tried:,} paths no more were tried",
         }
         return tuple(text.format(self.unused[reason]) for reason, text in reasons.items() if self.unused[reason])
 
 
-def _are_answers(terms: Iterable[Term]) -> bool:
-    """Whether these are what a person would take for answers: all IRIs, or all short literals in one language."""
-    own = list(terms)
-    literals = [term for term in own if isinstance(term, Literal)]
+def _are_answers(terms: Sequence[Term]) -> bool:
+    """Tell whether these are what a person would take for answers: all IRIs, or all short literals in one language."""
+    literals = [term for term in terms if isinstance(term, Literal)]
     if not literals:
-        return all(isinstance(term, IRI) for term in own)
-    is_one_kind = len(literals) == len(own) and len({term.language for term in literals}) == 1
+        return all(isinstance(term, IRI) for term in terms)
+    is_one_kind = len(literals) == len(terms) and len({term.language for term in literals}) == 1
     return is_one_kind and all(_is_short(literal.value) for literal in literals)
 
 
 def _is_short(text: str) -> bool:
-    is_printable = bool(text.strip()) and printable(text, _TEXT) == text
+    is_printable = bool(text.strip()) and printable(text, _MAX_LITERAL_CHARACTERS) == text
     return is_printable and "://" not in text and text.lower() not in {"true", "false"}

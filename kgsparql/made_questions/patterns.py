@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
-from kgsparql.evaluation.datasets.sampling import drawn
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
 from kgsparql.exploration.query_levels import far_ends
 from kgsparql.graphs.protocols import KnowledgeGraph
@@ -18,34 +18,36 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
+T = TypeVar("T")
+
+Progress = Callable[[str, int, int | None], None]
+
 Cell = tuple[int, str]
-"""Hops and direction: what questions are balanced by."""
+"""Hops and direction, by which questions are balanced."""
 
 Patterns = dict[Cell, dict[PropertyPath, list[IRI]]]
 """Property paths by hops and direction, each with starts that it leads somewhere from."""
 
-_PREDICATES = 150
-"""The commonest predicates, of which questions are made."""
-
-_AHEAD = 4
-"""Ways of each start that are walked on at each hop."""
-
-_WIDE = 200
-"""A step that leads to more terms is not walked on: nobody would ask about all of them together."""
-
-_MANY = 1.5
-"""Average number of terms that a step leads to from which on questions use the plural."""
-
 TYPES = (RDF_TYPE, INSTANCE_OF)
 """Predicates that give the class of something: no question is made of them, but they name what is asked for."""
+
+_MAX_PREDICATES = 150
+"""The commonest predicates, of which questions are made."""
+
+_WAYS_OF_A_START = 4
+"""Ways of each start that are walked on at each hop."""
+
+_MAX_ENDS = 200
+"""A step that leads to more terms is not walked on: nobody would ask about all of them together."""
+
+_ENDS_OF_A_PLURAL = 1.5
+"""Average number of terms that a step leads to from which on questions use the plural."""
 
 _NOT_ASKED = re.compile(
     r"^http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2002/07/owl)#|^http://www\.w3\.org/2000/01/rdf-schema#(?!subClassOf)"
     r"|^http://wikiba\.se/ontology#|^http://www\.w3\.org/2004/02/skos/core#(?:exactMatch|inScheme|notation|example)$"
 )
 _NAMES = frozenset({"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"})
-
-T = TypeVar("T")
 
 _Way = tuple[IRI, PropertyPath, Term, Term | None]
 """Where it starts, the path, where it is now, and where it was before."""
@@ -85,8 +87,34 @@ class Starts:
     many: frozenset[Step] = frozenset()
 
 
+def drawn(items: Iterable[T], seed: object, *, key: Callable[[T], Hashable] = str) -> list[T]:
+    """Sort items by a hash of the seed and their key: an order as good as random that is the same everywhere.
+
+    >>> drawn("abc", 1) == drawn("cab", 1), sorted(drawn("abc", 1))
+    (True, ['a', 'b', 'c'])
+    """
+    return sorted(items, key=lambda item: hashlib.sha256(f"{seed}\0{key(item)}".encode("utf-8", "replace")).digest())
+
+
+def equal_shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """Divide ``limit`` among groups: equally, but for groups that have fewer; what is left over goes to the first.
+
+    >>> equal_shares([300, 300, 10], 90), equal_shares([5, 5, 5], 7)
+    ([40, 40, 10], [3, 2, 2])
+    """
+    shares = [0] * len(sizes)
+    left = max(0, limit)
+    while left and (open_ := [i for i, size in enumerate(sizes) if shares[i] < size]):
+        each, more = divmod(left, len(open_))
+        for place, i in enumerate(open_):
+            added = min(sizes[i] - shares[i], each + (place < more))
+            shares[i] += added
+            left -= added
+    return shares
+
+
 def cell_of(path: PropertyPath) -> Cell:
-    """The number of hops of a path, and which way it is walked.
+    """Return the number of hops of a path, and which way it is walked.
 
     >>> cell_of(PropertyPath.of("http://e.org/p", "^http://e.org/q"))
     (2, 'mixed')
@@ -95,20 +123,14 @@ def cell_of(path: PropertyPath) -> Cell:
     return len(path), ways.pop() if len(ways) == 1 else "mixed"
 
 
-def _add(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
-    starts = patterns[cell_of(path)].setdefault(path, [])
-    if start not in starts[-1:]:
-        starts.append(start)
-
-
 def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) -> Starts:
-    """Entities at the commonest predicates of a graph, as many of each, on either side.
+    """Draw entities at the commonest predicates of a graph, as many of each, on either side.
 
     :raises NotFoundError: for a graph that has nothing to ask about.
     """
     counted = predicate_counts(graph)
-    skip = UNWALKED | set(TYPES) | {p for p in counted if not _is_asked(p)}
-    common = [p for p in counted if p not in skip][:_PREDICATES]
+    skip = UNWALKED | set(TYPES) | {p for p in counted if not _is_asked_about(p)}
+    common = [p for p in counted if p not in skip][:_MAX_PREDICATES]
     if not common:
         raise NotFoundError(
             f"{graph.name} holds no triples that a question could be about", code="E_EMPTY_GRAPH",
@@ -116,7 +138,7 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) ->
         )  # fmt: skip
     near: dict[Step, list[Term]] = defaultdict(list)
     sides: dict[Step, dict[IRI, None]] = defaultdict(dict)
-    for predicate, subject, object_ in _triples(graph, common, size.triples):
+    for predicate, subject, object_ in _sampled_triples(graph, common, size.triples):
         forward, inverse = Step(predicate), Step(predicate, "inverse")
         near[forward].append(object_)
         near[inverse].append(subject)
@@ -128,31 +150,27 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) ->
         tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], size.starts)),
         {step: tuple(drawn(dict.fromkeys(terms), seed)[:60]) for step, terms in near.items()},
         frozenset(skip),
-        frozenset(step for step, terms in near.items() if len(terms) >= _MANY * len(sides[step]) > 0),
+        frozenset(step for step, terms in near.items() if len(terms) >= _ENDS_OF_A_PLURAL * len(sides[step]) > 0),
     )
 
 
-def _is_asked(predicate: IRI) -> bool:
+def _is_asked_about(predicate: IRI) -> bool:
     return not _NOT_ASKED.search(predicate.value) and local_name(predicate).casefold() not in _NAMES
 
 
-def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI], at_most: int) -> list[tuple[IRI, Term, Term]]:
-    query, each = Query.load("predicate_triples"), max(50, at_most // len(predicates))
-    found: list[tuple[IRI, Term, Term]] = []
+def _sampled_triples(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int) -> Iterable[tuple[IRI, Term, Term]]:
+    query, each = Query.load("predicate_triples"), max(50, limit // len(predicates))
     for at in range(0, len(predicates), MAX_ARMS):
         arms = [query.bind(predicate=[p]).limit(each) for p in predicates[at : at + MAX_ARMS]]
-        found += [
-            (predicate, s["subject"], s["object"])
-            for s in graph.select(Query.union(arms))
-            if isinstance(predicate := s["predicate"], IRI)
-        ]
-    return found
+        for solution in graph.select(Query.union(arms)):
+            if isinstance(predicate := solution["predicate"], IRI):
+                yield predicate, solution["subject"], solution["object"]
 
 
-def _in_turn(lists: Sequence[Sequence[T]], at_most: int) -> list[T]:
-    """The first of each list, then the second of each …; each item once."""
+def _in_turn(lists: Sequence[Sequence[T]], limit: int) -> list[T]:
+    """Take the first of each list, then the second of each …; each item once."""
     places = range(max(map(len, lists), default=0))
-    return list(dict.fromkeys(own[place] for place in places for own in lists if place < len(own)))[:at_most]
+    return list(dict.fromkeys(own[place] for place in places for own in lists if place < len(own)))[:limit]
 
 
 def patterns_of(
@@ -162,9 +180,9 @@ def patterns_of(
     max_hops: int,
     seed: int,
     size: SampleSize = FULL,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Patterns:
-    """The property paths that lead somewhere from these starts; a few queries for each hop.
+    """Find the property paths that lead somewhere from these starts, with a few queries for each hop.
 
     From each start a few ways are walked on, drawn by the seed; none through blank nodes.
     """
@@ -175,10 +193,10 @@ def patterns_of(
             progress("looking for paths", hops - 1, max_hops)
         ends = sorted({end for _, _, end, _ in level if isinstance(end, IRI)}, key=str)
         if hops == max_hops and hops > 1:
-            _end(patterns, level, graph, ends, starts)
+            _add_last_hop(patterns, level, graph, ends, starts)
             return patterns
         groups: dict[Term, list[tuple[Step, tuple[Term, ...], int]]] = defaultdict(list)
-        for group in neighbours(graph, ends, skip=starts.skip, limit=_AHEAD).items:
+        for group in neighbours(graph, ends, skip=starts.skip, limit=_WAYS_OF_A_START).items:
             if group.step in starts.near:
                 groups[group.entity].append((group.step, group.neighbours, group.count))
         grown: list[_Way] = []
@@ -191,16 +209,24 @@ def patterns_of(
                     continue
                 longer = PropertyPath((*path.steps, step))
                 _add(patterns, longer, start)
-                if count <= _WIDE:
+                if count <= _MAX_ENDS:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
             one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
-            grown += list(one_of_each_path)[:_AHEAD]
-        level = _some(drawn(grown, seed, key=_way_key), size)
+            grown += list(one_of_each_path)[:_WAYS_OF_A_START]
+        level = _with_few_ends(drawn(grown, seed, key=_way_key), size)
     return patterns
 
 
-def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends: Iterable[IRI], starts: Starts) -> None:
-    """Add the paths one step longer; their ends are not looked up, which would be most of the work at a hub."""
+def _add(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
+    starts = patterns[cell_of(path)].setdefault(path, [])
+    if start not in starts[-1:]:
+        starts.append(start)
+
+
+def _add_last_hop(
+    patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends: Iterable[IRI], starts: Starts
+) -> None:
+    """Add the paths one step longer, without looking up their ends, which would be most of the work at a hub."""
     steps: dict[Term, list[PredicateCount]] = defaultdict(list)
     for count in predicates(graph, ends, skip=starts.skip).items:
         if count.step in starts.near:
@@ -218,8 +244,8 @@ def _way_key(way: _Way) -> str:
     return f"{way[0]} {way[1]} {way[2]}"
 
 
-def _some(ways: Iterable[_Way], size: SampleSize) -> list[_Way]:
-    """The first ways that end at few enough entities."""
+def _with_few_ends(ways: Iterable[_Way], size: SampleSize) -> list[_Way]:
+    """Keep the first ways that end at no more than ``size.frontier`` entities."""
     ends: set[Term] = set()
     kept: list[_Way] = []
     for way in ways:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from kgsparql.errors import NotFoundError
-from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.making.example_wording import as_asked, how_many
-from kgsparql.evaluation.making.making import make
-from kgsparql.evaluation.making.patterns import SampleSize
 from kgsparql.exploration import predicate_counts, predicates, types
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.english_forms import is_past_form, is_person
+from kgsparql.made_questions.making import MadeQuestion, make
+from kgsparql.made_questions.patterns import SampleSize
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
 
 if TYPE_CHECKING:
@@ -33,13 +33,11 @@ Kind = OneOf["one hop", "two hops", "count", "inverse"]
 _KINDS: tuple[Kind, ...] = ("one hop", "two hops", "count", "inverse")
 """In the order in which they are shown."""
 
+# A tenth of what an evaluation looks at: half a second in a graph of a million triples.
 _SIZE = SampleSize(triples=4_000, starts=120, frontier=120, ways=1_000)
-"""What is looked at: a tenth of what an evaluation needs, half a second in a graph of a million triples."""
-
 _MADE = 60
 _MAX_ANSWERS = 12
-_TRIES = 3
-"""Questions of each kind that are asked before it is given up."""
+_TRIES_OF_A_KIND = 3
 
 INDEXED_AT_ONCE = 60_000
 """Triples up to which labels are read for the examples; in a larger graph they wait for its label index."""
@@ -47,17 +45,13 @@ INDEXED_AT_ONCE = 60_000
 MOST_TRIPLES = 1_000_000
 """Triples up to which there are examples: among 1.5 million, choosing them takes two seconds, and answering as long."""
 
-_LONGEST = 90
-"""Characters of a question."""
+_MAX_CHARACTERS = 90
 
-_MOST_OF = 2
+_MAX_NESTED_NOUNS = 2
 """Nouns that may hang on one another: *the capital of the country of …*."""
 
 _NO_PLAIN_NAME = re.compile(r"[()\[\]{}<>\"“”*/\\:;,_|]|\d{3,}|\d-|-\d|^\w*[a-z][A-Z]\w*$")
-"""What no name has that stands in a sentence without more."""
-
-_IS_CODE = re.compile(r"[%_|\\]|::")
-"""What tells an answer that is written for machines."""
+_MACHINE_CODE = re.compile(r"[%_|\\]|::")
 
 _CLUMSY = re.compile(
     r"\bone of\b|\bother\b|\belse\b|\bthings?\b|\beverything\b|^Whose\b|^What (?:has|have)\b|\bthat .*\bthat\b"
@@ -65,7 +59,6 @@ _CLUMSY = re.compile(
     r"|\bthe [\w ]+ of\b.* (?:at|by|for|from|in|of|on|since|to|with)\?$"
     r"|^(?:Which|How many) (?:data|equipment|evidence|hardware|information|knowledge|music|news|research|software)\b"
 )
-"""What makes a question hard to read, though it is right."""
 
 _DULL = re.compile(
     r"\b(?:ids?|identifiers?|codes?|keys?|iris?|ur[il]s?|doi|e-?mails?|home ?pages?|websites?|votes|ISO|gender|sex"
@@ -75,40 +68,49 @@ _DULL = re.compile(
     r"|(?:domain|range|inverse) of|obsolete|deprecated|consider|similars?|alsos?)\b",
     re.IGNORECASE,
 )
-"""What is noted of a thing, or serves its description, but is seldom asked."""
+"""Words for what is noted of a thing, or serves its description, but is seldom asked."""
 
 _VOCABULARIES = (
     "http://www.w3.org/2002/07/owl#",
     "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
 )
-_OF_ANY_THING = {"NamedIndividual", "Thing", "Resource", "Statement", "List", "Bag", "Seq", "Alt"}
+_TYPES_OF_ANY_THING = {"NamedIndividual", "Thing", "Resource", "Statement", "List", "Bag", "Seq", "Alt"}
 
 _STILTED = re.compile(r"\b(?:has|have) .* as\b")
-"""What is right, but better said in another way where there is one."""
+"""A wording that is right, but shown only where there is no better one."""
+
+_PAST_FORMS = {
+    "written": "wrote", "made": "made", "sung": "sang", "given": "gave", "known": "knew", "seen": "saw",
+    "spoken": "spoke", "taken": "took", "won": "won",
+}  # fmt: skip
+"""Past forms by participles, where they differ or the ending does not show them."""
+
+_SINGULAR_VERBS = {"were": "was", "have": "has"}
+
+_MAX_CLASS_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Example:
-    """A question that may be shown, and what must come out for that.
+    """Question that may be shown, and what must come out for that.
 
-    :param path: from the topic to the answers, ``^`` before a predicate that is walked from object to subject.
     :param names: of the answers, in one line.
     """
 
     text: str
     kind: Kind
     topic: IRI
-    path: tuple[str, ...]
-    answers: frozenset[Term | None]
+    path: PropertyPath
+    answers: frozenset[Term]
     names: str
 
     def is_like(self, other: _Example) -> bool:
-        """Whether both are about the same entity, or ask for the same."""
-        return self.topic == other.topic or self.path[-1] == other.path[-1]
+        """Tell whether both are about the same entity, or ask for the same."""
+        return self.topic == other.topic or self.path.steps[-1] == other.path.steps[-1]
 
     def is_answered_by(self, answer: Answer) -> bool:
-        """Whether an answer is whole and right."""
+        """Tell whether an answer is whole and right."""
         if answer.status != "answered" or answer.gaps:
             return False
         if self.kind == "count":
@@ -119,7 +121,7 @@ class _Example:
 def example_questions(
     knowledge: KnowledgeBase, *, count: int = 4, seed: int = 0, max_seconds: float = math.inf
 ) -> tuple[str, ...]:
-    """Questions to begin with, of several kinds as far as there are any; the same for the same graph and seed.
+    """Choose questions to begin with, of several kinds as far as there are any; the same for the same graph and seed.
 
     Each has been asked, without a model, and was answered in full and rightly; where fewer were, there are fewer. There
     are none of an endpoint or of several graphs, of which too much would have to be asked; none in a snapshot; none of
@@ -142,7 +144,7 @@ def example_questions(
     found = list(_about_things(knowledge, [one for question in made.questions for one in _examples(question)]))
     ranked = _ranked(found, _degrees(knowledge, {example.topic for example in found}))
     chosen: list[_Example] = []
-    turns = deque(_answered(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
+    turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
     while turns and len(chosen) < count and not (chosen and time.monotonic() > ends):
         if (example := next(turns[0], None)) is None:
             turns.popleft()
@@ -152,16 +154,18 @@ def example_questions(
     return tuple(example.text for example in sorted(chosen, key=lambda example: _KINDS.index(example.kind)))
 
 
-def _answered(knowledge: KnowledgeBase, examples: Iterable[_Example], chosen: Sequence[_Example]) -> Iterator[_Example]:
-    """Those that are answered rightly and are not like one that is chosen already; only a few are asked."""
+def _answered_examples(
+    knowledge: KnowledgeBase, examples: Iterable[_Example], chosen: Sequence[_Example]
+) -> Iterator[_Example]:
+    """Yield those that are answered rightly and are not like one that is chosen already; only a few are asked."""
     unlike = (one for one in examples if not any(one.is_like(other) for other in chosen))
-    for example in islice(unlike, _TRIES):
+    for example in islice(unlike, _TRIES_OF_A_KIND):
         if example.is_answered_by(knowledge.ask(example.text)):
             yield example
 
 
 def _can_be_asked(knowledge: KnowledgeBase) -> bool:
-    """Whether questions cost no more than their own time: no network, and no large index to be made first."""
+    """Tell whether questions cost no more than their own time: no network, and no large index to be made first."""
     graph = knowledge.graph
     if not isinstance(graph, OxigraphGraph) or knowledge.snapshot is not None or knowledge.is_empty:
         return False
@@ -170,7 +174,7 @@ def _can_be_asked(knowledge: KnowledgeBase) -> bool:
 
 
 def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Iterator[_Example]:
-    """Those that are not about a term of an ontology: a class or a property."""
+    """Leave out those that are about a term of an ontology: a class or a property."""
     kinds = types(knowledge.graph, {example.topic for example in examples})
     for example in examples:
         if not any(_is_of_ontologies(kind) for kind in kinds.get(example.topic, ())):
@@ -178,36 +182,37 @@ def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Ite
 
 
 def _is_of_ontologies(kind: IRI) -> bool:
-    """Whether a type is one of RDFS or OWL, other than those that any thing may have."""
+    """Tell whether a type is one of RDFS or OWL, other than those that any thing may have."""
     namespace = next((own for own in _VOCABULARIES if kind.value.startswith(own)), None)
-    return namespace is not None and kind.value.removeprefix(namespace) not in _OF_ANY_THING
+    return namespace is not None and kind.value.removeprefix(namespace) not in _TYPES_OF_ANY_THING
 
 
-def _examples(question: Question) -> Iterator[_Example]:
-    """What can be asked of what a made question is about: itself, and how many answers it has."""
-    answers, topic = question.answers or (), question.topics[0]
-    says_itself = any(answer.label.casefold() in topic.label.casefold() for answer in answers)
-    are_plain = all(answer.label[:1].isalnum() and not _IS_CODE.search(answer.label) for answer in answers)
-    if says_itself or not are_plain or not _is_readable(question.text, topic.label):
+def _examples(question: MadeQuestion) -> Iterator[_Example]:
+    """Yield a made question as a person would ask it, and the question how many answers it has."""
+    labels, walk = question.answers.values(), question.walk
+    says_itself = any(label.casefold() in question.topic.casefold() for label in labels)
+    are_plain = all(label[:1].isalnum() and not _MACHINE_CODE.search(label) for label in labels)
+    if says_itself or not are_plain or not _is_readable(question.text, question.topic):
         return
-    terms, names = frozenset(answer.term for answer in answers), " ".join(answer.label for answer in answers)
-    inverse = question.hops == 1 and question.direction == "inverse"
-    kind: Kind = "inverse" if inverse else "one hop" if question.hops == 1 else "two hops"
-    yield _Example(as_asked(question.text), kind, topic.iri, question.path, terms, names)
+    terms, names = frozenset(question.answers), " ".join(labels)
+    hops, direction = question.cell
+    inverse = hops == 1 and direction == "inverse"
+    kind: Kind = "inverse" if inverse else "one hop" if hops == 1 else "two hops"
+    yield _Example(as_asked(question.text), kind, walk.start, walk.path, terms, names)
     if inverse and len(terms) > 1 and question.text.startswith("Which "):
-        yield _Example(how_many(question.text), "count", topic.iri, question.path, terms, names)
+        yield _Example(how_many(question.text), "count", walk.start, walk.path, terms, names)
 
 
 def _is_readable(text: str, topic: str) -> bool:
-    """Whether the name is a plain one, and the words around it make a short and simple sentence."""
-    if _NO_PLAIN_NAME.search(topic) or len(text) > _LONGEST or text.count(" of ") > _MOST_OF:
+    """Tell whether the name is a plain one, and the words around it make a short and simple sentence."""
+    if _NO_PLAIN_NAME.search(topic) or len(text) > _MAX_CHARACTERS or text.count(" of ") > _MAX_NESTED_NOUNS:
         return False
     words = text.replace(topic, "", 1)
     return not (_CLUMSY.search(words) or _DULL.search(words))
 
 
 def _ranked(examples: Iterable[_Example], degrees: dict[Term, int]) -> list[_Example]:
-    """Those first that are pleasant to read and about well-known things."""
+    """Put those first that are pleasant to read and about well-known things."""
 
     def key(example: _Example) -> tuple[int, int, str]:
         written = set(example.names.split())
@@ -222,3 +227,41 @@ def _degrees(knowledge: KnowledgeBase, topics: Collection[IRI]) -> dict[Term, in
     for counted in predicates(knowledge.graph, sorted(topics, key=str)).items:
         degrees[counted.entity] = degrees.get(counted.entity, 0) + counted.count
     return degrees
+
+
+def as_asked(text: str) -> str:
+    """Ask who did something, where that is what a made question asks.
+
+    >>> as_asked("Who was Jaws directed by?"), as_asked("Which Nobel laureates were born in Rome?")
+    ('Who directed Jaws?', 'Who was born in Rome?')
+    >>> as_asked("What is the capital of France?"), as_asked("Which person has Rome as birth place?")
+    ('What is the capital of France?', 'Who has Rome as birth place?')
+    """
+    done = re.fullmatch(r"Who (?:was|were) (.+) (\w+) by\?", text)
+    if done and (past := _PAST_FORMS.get(done[2]) or (done[2] if done[2].endswith("ed") else "")):
+        return f"Who {past} {done[1]}?"
+    found = _said_of_persons(text)
+    if found is None:
+        return text
+    verb, _, rest = found.partition(" ")
+    return f"Who {_SINGULAR_VERBS.get(verb, verb)} {rest}"
+
+
+def how_many(text: str) -> str:
+    """Ask how many answers a question has that asks which.
+
+    >>> how_many("Which films were directed by Ann?"), how_many("Which Nobel laureates worked at Bell Labs?")
+    ('How many films were directed by Ann?', 'How many people worked at Bell Labs?')
+    """
+    found = _said_of_persons(text)
+    return f"How many {text.removeprefix('Which ')}" if found is None else f"How many people {found}"
+
+
+def _said_of_persons(text: str) -> str | None:
+    """Return what is said of the persons asked for, from the verb on, if it can be said of one as of many."""
+    which, _, rest = text.partition(" ")
+    words = rest.split() if which == "Which" else []
+    for at, verb in enumerate(words[1 : _MAX_CLASS_WORDS + 1], 1):
+        if is_person(words[at - 1]) and (verb in {"was", "were", "has", "have"} or is_past_form(verb)):
+            return " ".join(words[at:])
+    return None
