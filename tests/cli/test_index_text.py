@@ -32,19 +32,14 @@ def test_documents_are_indexed_and_found(run: Run) -> None:
     said = index(run, TEXTS)
     assert said[-1].startswith("indexed 2 documents, 4 passages that mention entities ")
     assert said[-2].startswith("indexed 8")
+    assert index(run, TEXTS)[-1].startswith("unchanged: 2 documents, 4 passages")
+    assert ", 4 passages of 2 documents" in run("info", "-k", NOBEL).stdout
     question = "What did Richard Feynman drop in a glass of ice water?"
     result = run("ask", question, "-k", NOBEL, "-r", "entity", "--embedder", "none", "-f", "json")
     assert result.exit_code == 3, "without a model, nobody reads the passage"
     passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
     assert passages[0]["source"]["document"] == "feynman.txt"
     assert "a glass of ice water" in passages[0]["text"]
-
-
-def test_the_same_documents_are_not_indexed_again(run: Run) -> None:
-    index(run, TEXTS)
-    assert index(run, TEXTS)[-1].startswith("unchanged: 2 documents, 4 passages")
-    shorter = index(run, TEXTS, "--passage-tokens", 50)
-    assert shorter[-1].startswith("indexed 2 documents, ")
 
 
 def test_each_file_that_is_left_out_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
@@ -76,41 +71,23 @@ def test_of_very_many_files_that_are_left_out_the_first_are_named(run: Run, tmp_
     assert said[-1] == "no label of the graph is in these documents: they will not be found"
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        ("nothing", "no such directory"),
-        ("empty", "an empty directory"),
-        ("file", "a file, not a directory"),
-        ("others", "no document can be read"),
-        ("unreadable", "no document can be read: a.txt: not UTF-8"),
-    ],
-)
-def test_a_directory_without_documents_is_an_error(run: Run, tmp_path: Path, make: str, message: str) -> None:
-    texts = tmp_path / "texts"
-    if make == "file":
-        texts.write_text("text", encoding="utf-8")
-    elif make != "nothing":
-        texts.mkdir()
-    if make == "others":
-        (texts / "a.docx").write_bytes(b"")
-    if make == "unreadable":
-        (texts / "a.txt").write_bytes(b"\xff\xe9")
-    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", texts)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert "hint:" in result.stderr
-
-
-def test_what_is_wrong_with_the_documents_is_said_before_anything_is_built(
+def test_a_directory_without_documents_is_an_error_before_anything_is_built(
     run: Run, tmp_path: Path, empty_cache: Path
 ) -> None:
-    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / "nothing")
-    assert result.exit_code == 2
-    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", TEXTS, "--passage-tokens", 5)
-    assert result.exit_code == 2
-    assert "passages of 5 tokens" in result.stderr
-    assert not empty_cache.exists()
+    for name, data, message in (
+        ("nothing", None, "no such directory"), ("empty", {}, "an empty directory"),
+        ("unreadable", {"a.txt": b"\xff\xe9"}, "no document can be read: a.txt: not UTF-8"),
+        ("others", {"a.docx": b""}, "no document can be read"),
+    ):  # fmt: skip
+        if data is not None:
+            (tmp_path / name).mkdir()
+            for file, content in data.items():
+                (tmp_path / name / file).write_bytes(content)
+        result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / name)
+        assert (result.exit_code, message in result.stderr, "hint:" in result.stderr) == (2, True, True), name
+        assert empty_cache.exists() == (name in {"unreadable", "others"})
+    result = run("index", "-k", NOBEL, "--text", TEXTS, "--passage-tokens", 5)
+    assert (result.exit_code, "passages of 5 tokens" in result.stderr) == (2, True)
 
 
 def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run: Run, tmp_path: Path) -> None:
@@ -130,8 +107,3 @@ def test_clearing_the_cache_takes_the_passages_too(run: Run, empty_cache: Path) 
     index(run, TEXTS)
     assert run("cache", "--clear", "labels").exit_code == 0
     assert list(empty_cache.rglob("*.lance")) == []
-
-
-def test_what_was_indexed_is_told_with_the_graph(run: Run) -> None:
-    index(run, TEXTS)
-    assert ", 4 passages of 2 documents" in run("info", "-k", NOBEL).stdout

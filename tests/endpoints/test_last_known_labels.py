@@ -100,23 +100,18 @@ def test_E01_names_of_an_endpoint_that_is_down_are_those_that_were_kept(
     assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
 
 
-def test_E01_a_single_endpoint_that_is_down_is_what_is_said_whatever_is_kept(run: Run, place: Place) -> None:
+def test_E01_a_single_endpoint_that_is_down_is_what_is_said_whatever_is_kept(
+    run: Run, place: Place, tmp_path: Path
+) -> None:
     with place.up():
         assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
-    for command in (("ask", QUESTION, "--no-model"), ("find", "Zora")):
+    for command in (("ask", QUESTION, "--no-model"), ("find", "Zora"), ("find", "Zora", "-k", Place(tmp_path).url)):
         done = run(*command, "-k", place.url, "--embedder", "none")
+        assert done.stdout == ""
         assert done.exit_code == 5
-        assert done.stderr.strip().startswith(f"error: {place.url}: ")
+        assert "error: http://127.0.0.1:" in done.stderr
         assert "no connection" in done.stderr
         assert "are those of" not in done.stderr
-
-
-def test_several_endpoints_that_are_all_down_are_an_error(run: Run, place: Place, tmp_path: Path) -> None:
-    other = Place(tmp_path / "other")
-    with place.up():
-        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
-    done = run("find", "Zora", "-k", place.url, "-k", other.url, "--embedder", "none")
-    assert (done.exit_code, done.stdout) == (5, "")
 
 
 def test_of_several_indexes_that_are_kept_the_last_counts(run: Run, place: Place, beside: Path, tmp_path: Path) -> None:
@@ -136,6 +131,13 @@ def test_of_several_indexes_that_are_kept_the_last_counts(run: Run, place: Place
     found = run("find", "Zora Neale", "-k", place.url, "-k", beside, "--embedder", "none")
     assert found.exit_code == 0, found.stderr
     assert "Zora Neale" in found.stdout
+    for file in (tmp_path / "cache" / "labels").glob(f"*/{MANIFEST}"):
+        if file.parent.name not in others:  # a manifest that says something odd about when it was made
+            rewrite(file, json.loads(file.read_text()) | {"read": "\x1b[31mred"})
+    found = run("find", "Zora", "-k", place.url, "-k", beside, "--embedder", "none")
+    assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
+    assert "\x1b" not in found.stderr
+    assert "could not be asked" in found.stderr
 
 
 def test_a_slice_stands_in_for_an_endpoint_that_is_down(place: Place, beside: Path) -> None:
@@ -189,20 +191,6 @@ def test_a_recording_made_with_kept_names_is_replayed_without_the_cache(
     replayed = run(*command, "--replay", tmp_path / "snapshot")
     assert (replayed.exit_code, replayed.stdout) == (5, recorded.stdout), replayed.stderr
     assert "are those of" in replayed.stdout
-
-
-@pytest.mark.parametrize("read", [None, 7, "", "\x1b[31mred"])
-def test_a_manifest_that_does_not_say_when_it_was_made(
-    read: object, run: Run, place: Place, beside: Path, tmp_path: Path
-) -> None:
-    with place.up():
-        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
-    (file,) = (tmp_path / "cache" / "labels").glob(f"*/{MANIFEST}")
-    rewrite(file, json.loads(file.read_text()) | {"read": read})
-    found = run("find", "Zora", "-k", place.url, "-k", beside, "--embedder", "none")
-    assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
-    assert "\x1b" not in found.stderr
-    assert "could not be asked" in found.stderr
 
 
 def test_names_that_need_a_password_are_for_nobody_else(beside: Path) -> None:

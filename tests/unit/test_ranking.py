@@ -21,6 +21,9 @@ def test_bm25_prefers_rare_shared_words_and_forgives_endings() -> None:
 
 def test_bm25_gives_nothing_for_stop_words_that_all_share() -> None:
     assert BM25Ranker().rank("who is it by", TEXTS).tolist() == [0.0] * 5
+    assert (ranker_for(None).name, ranker_for(HashedEmbedder("x")).name) == ("bm25", "x")
+    for ranker in (BM25Ranker(), EmbeddingRanker(HashedEmbedder())):
+        assert ranker.rank("q", []).shape == (0,)
 
 
 def test_bm25_of_the_worked_example() -> None:
@@ -69,12 +72,3 @@ def test_embedding_ranker_is_the_cosine_and_embeds_a_text_once(tmp_path) -> None
     assert np.array_equal(first, again[::-1])
     assert first[4] == pytest.approx(float(embedder.embed([TEXTS[4]])[0] @ embedder.embed(["films released"])[0]))
     assert sorted(log.read_text().splitlines()[:6]) == sorted([*TEXTS, "films released"])
-
-
-def test_no_texts_no_scores() -> None:
-    assert BM25Ranker().rank("q", []).shape == EmbeddingRanker(HashedEmbedder()).rank("q", []).shape == (0,)
-
-
-def test_the_ranker_that_fits_what_is_installed() -> None:
-    assert ranker_for(None).name == "bm25"
-    assert ranker_for(HashedEmbedder("x")).name == "x"
