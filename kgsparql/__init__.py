@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +44,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
-    "answering.answer_frames": ("to_dataframe",),
-    "answering.answer_rdf": ("answer_to_rdflib",),
     "answering.ask_options": ("AskOptions",),
-    "answering.rendering.formats": ("render",),
     "answering.retriever": ("Retriever",),
     "answering.session": ("Session",),
     "budget": ("Budget", "Prices", "Usage"),
@@ -65,6 +63,11 @@ _MODULES = {
     "rdf.paths": ("Hop", "Path", "PropertyPath"),
     "rdf.query": ("Query",),
     "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
+    "rendering": ("render",),
+    "rendering.answer_json": ("answer_to_json",),
+    "rendering.answer_rdf": ("answer_to_rdflib",),
+    "rendering.html": ("load_ipython_extension",),
+    "rendering.rows": ("to_dataframe",),
     "serving.tools": ("Toolbox", "tools"),
     "retrievers.entity": ("Entity",),
     "retrievers.mindmap": ("MindMap",),
@@ -76,13 +79,13 @@ _MODULES = {
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim",
-    "Cut", "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
+    "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim", "Cut",
+    "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
     "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
     "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Snapshot", "Solutions", "Source", "StructGPT",
-    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_rdflib", "open", "open_graph", "open_model",
-    "render", "to_dataframe", "tools",
+    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_json", "answer_to_rdflib", "open", "open_graph",
+    "open_model", "render", "to_dataframe", "tools",
 ]  # fmt: skip
 
 
@@ -90,6 +93,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: ``import kgsparql`` itself costs nothing."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if "IPython" in sys.modules:  # a notebook asks the shell how an answer is shown, and an answer is a plain value
+        import_module(f"{__name__}.rendering.html").register_if_running()
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

@@ -1,10 +1,10 @@
-"""The events of a question, as values: the terminal, the run log and the tests read them."""
+"""The events of a question, as values; :func:`kgsparql.rendering.answer_json.event_json` writes them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 
@@ -21,10 +21,6 @@ class Event:
     sequence: int = 0
     parent: int = 0
     at_s: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """The event with its kind, every value a JSON value."""
-        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +137,6 @@ class Finished(Event):
     kind: ClassVar[str] = "finished"
     status: str = ""
     answer: Any = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The event with the answer as its JSON object."""
-        answer = None if self.answer is None else self.answer.to_json()
-        own = asdict(replace(self, answer=None))
-        return {"kind": self.kind, **own, "answer": answer}
 
 
 KINDS: tuple[type[Event], ...] = (

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.question import checked_question
-from kgsparql.answering.rendering.notebook import register_if_running
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.session_factory import SessionFactory
@@ -401,7 +400,6 @@ def open(
     >>> knowledge.resolve("Marie Curie")
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
-    register_if_running()
     given = [_plain(source) for source in sources]
     bound = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
     recording = None if snapshot is None else snapshot.recording

@@ -133,7 +133,8 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
 def test_the_same_bytes_twice_on_emckg(emckg: OxigraphGraph, shared_data: Path) -> None:
     for question in questions(shared_data / "emckg")[:20]:
         first, second = (
-            kgsparql.KnowledgeBase(emckg, embedder="none").ask(question["question"]).to_json() for _ in range(2)
+            kgsparql.answer_to_json(kgsparql.KnowledgeBase(emckg, embedder="none").ask(question["question"]))
+            for _ in range(2)
         )
         first["usage"] = second["usage"] = None
         assert json.dumps(first) == json.dumps(second)
@@ -207,7 +208,9 @@ def test_paths_in_an_adjacency_give_the_same_answers(shared_data: Path, name: st
             assert knowledge.index_paths() > 100_000
         else:
             knowledge.graph.revision = None
-        answers = [knowledge.ask(q, retriever="path_ranking").to_json() for q in asked[:: len(asked) // 60]]
+        answers = [
+            kgsparql.answer_to_json(knowledge.ask(q, retriever="path_ranking")) for q in asked[:: len(asked) // 60]
+        ]
         found.append([{**answer, "usage": None} for answer in answers])
     for one, other in zip(*found, strict=True):
         assert one == other

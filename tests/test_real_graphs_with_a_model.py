@@ -38,7 +38,7 @@ def knowing(asked: list[dict[str, Any]]) -> Callable[[dict[str, Any]], Reply]:
 
 def as_bytes(answers: list[Answer]) -> str:
     """The answers as JSON, without what may differ from one run to the next."""
-    said = [answer.to_json() for answer in answers]
+    said = [kgsparql.answer_to_json(answer) for answer in answers]
     for answer in said:
         answer["usage"] |= {"seconds": None, "cached_calls": None}
     return json.dumps(said)
@@ -82,7 +82,9 @@ def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path
         found: list[list[dict[str, Any]]] = []
         for source in (str(graph), url):
             knowledge = kgsparql.open(source, embedder="none")
-            answers = [knowledge.ask(q["question"], model=model, retriever="mindmap").to_json() for q in asked]
+            answers = [
+                kgsparql.answer_to_json(knowledge.ask(q["question"], model=model, retriever="mindmap")) for q in asked
+            ]
             found.append(json.loads(json.dumps(answers).replace(json.dumps(source)[1:-1], "SOURCE")))
         model.client.close()
     for embedded, remote in zip(*found, strict=True):

@@ -17,12 +17,14 @@ from kgsparql.graphs.notes import Note
 from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer_schema import AnsweredObject
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
 
 
-LISTED = 60
+LISTED = 10
+"""Answers that are listed for a person."""
+
+MAX_CHOICES = 60
 """Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
 
 COMPUTED_MARKER = "Q1"
@@ -248,9 +250,3 @@ class Answer:
     def __repr__(self) -> str:
         named = "; ".join(printable(one.shown, 120) for one in self.best[:3])
         return f"<Answer {self.status}: {named if self.is_ranked and named else str(self).partition(chr(10))[0]}>"
-
-    def to_json(self) -> AnsweredObject:
-        """The answer as one JSON object; :mod:`~kgsparql.answering.answer_schema` says what is in it."""
-        from kgsparql.answering.answer_json import answer_json  # not needed to answer
-
-        return answer_json(self)

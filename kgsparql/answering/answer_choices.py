@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kgsparql.answering.answer import LISTED, AnswerTerm, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
-_SHOWN = 120  # terms of the evidence that get a number; candidates that it does not show are added up to LISTED
+_SHOWN = 120  # terms of the evidence that get a number; candidates that it does not show are added up to MAX_CHOICES
 _SAMPLE = 200  # terms from which the kind of a group is taken, those whose classes are known
 _FITS = 0.5  # how well, in [0, 1], the kind of a group fits what is asked for, to come first
 
@@ -98,7 +98,7 @@ def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
     shown += [
         AnswerTerm(t, labels[t], markers=tuple(own)) for t, own in markers.items() if t not in known and t not in linked
     ]
-    unseen = [c for c in retrieval.candidates if c.term not in markers][: max(0, LISTED - len(shown))]
+    unseen = [c for c in retrieval.candidates if c.term not in markers][: max(0, MAX_CHOICES - len(shown))]
     asked_about = [
         AnswerTerm(term, label, markers=tuple(markers[term]))
         for term, label in linked.items() if term in markers and term not in known

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.kept_answer import HOW_TO_KEEP, KeptAnswer, KeptItem, Row
 from kgsparql.answering.kept_answer_trig import answers_of_trig
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
 
 MOST_BYTES = 64 * 2**20
 """Of a file of answers: a thousand long ones."""
@@ -92,14 +90,50 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
 
     :raises AnswerFileError: for what is not just one answer.
     """
-    if not isinstance(answer, str | bytes):
-        return answer_of_object(answer if isinstance(answer, Mapping) else answer.to_json())
+    if isinstance(answer, Answer):
+        return _kept_value(answer)
+    if isinstance(answer, Mapping):
+        return answer_of_object(answer)
     found = AnswerFile.read(answer.encode() if isinstance(answer, str) else answer)
     if found.damaged:
         raise found.damaged[0].error
     if len(found.answers) != 1:
         raise AnswerFileError(f"{len(found.answers):,} answers where one is expected", hint="give them one by one")
     return found.answers[0]
+
+
+def _kept_value(answer: Answer) -> KeptAnswer:
+    cited, computed = frozenset(answer.cited), answer.computed
+    named = [one for one in answer.answers if not isinstance(one.term, BlankNode)]
+    items, triples = [], {True: [], False: []}  # type: ignore[var-annotated]
+    for item in answer.evidence:
+        is_computed = item.kind == "computed"
+        triples[item.marker in cited] += [one.triple for one in item.triples]
+        whole = [("", item.query.shown)] if item.query.shown else []
+        is_cut = is_computed and computed is not None and computed.is_cut
+        items.append(
+            KeptItem(
+                marker=item.marker,
+                text=item.text,
+                is_cited=item.marker in cited,
+                queries=tuple([(own.source, own.query.shown) for own in item.queries] or whole),
+                answers=frozenset(one.term for one in named if item.marker in one.markers),
+                rows=frozenset(computed.rows) if is_computed and computed is not None else None,
+                is_computed=is_computed,
+                ends=None if is_computed else item.named_ends,
+                is_part=bool(item.cuts) or (item.kind == "path" and item.named_ends is None) or is_cut,
+            )
+        )
+    return KeptAnswer(
+        question=answer.question,
+        status=answer.status,
+        text=answer.text,
+        graphs=answer.graphs,
+        answers=tuple(one.term for one in named),
+        items=tuple(items),
+        cited=tuple(dict.fromkeys(triples[True])),
+        retrieved=tuple(dict.fromkeys(triples[False])),
+    )
 
 
 def _objects(data: bytes) -> Iterator[tuple[str, int, Any]]:

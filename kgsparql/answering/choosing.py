@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import LISTED
+from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -184,10 +184,10 @@ class ModelChooser(Chooser):
         return Chosen(tuple(chosen), meant, search, wants_more=bool(meant) or not chosen)
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        if len(candidates) <= LISTED:
+        if len(candidates) <= MAX_CHOICES:
             return candidates
         scores = wording_scores(self.second.ranker, question, candidates)
-        return [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:LISTED])]
+        return [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
 
     def _call(
         self, question: str, listed: Sequence[Candidate], purpose: str, at_most: int, links: Links | None

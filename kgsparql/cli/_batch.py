@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import unanswered_json
-from kgsparql.answering.rendering.answer_rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
 from kgsparql.cli._common import as_ours
 from kgsparql.cli._stderr import show_error
 from kgsparql.errors import CancelledError, DataError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.answer_json import answer_to_json, unanswered_json
+from kgsparql.rendering.rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
 
 _LONGEST = 1_000_000
 """Bytes of a line."""
@@ -103,7 +103,7 @@ class BatchOutput:
     def answered(self, line: AskedLine, answer: Answer) -> str:
         """The answer to a line."""
         if self.form == "jsonl":
-            return _json({"id": line.id, **answer.to_json()})
+            return _json({"id": line.id, **answer_to_json(answer)})
         if self.form == "plain":
             return "\t".join(plain_answers(answer)) + "\n"
         if self.form in {"csv", "tsv"}:
@@ -162,7 +162,7 @@ class Batch:
             try:
                 answer = self.ask(line.question)
                 self.codes.add(self.code_of(answer))
-                return self.output.answered(line, answer)  # which may have no form as a nanopublication
+                return self.output.answered(line, answer)
             except CancelledError:
                 raise
             except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown

@@ -37,14 +37,16 @@ def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answ
 
     def add(answer: Answer) -> Answer:
         if path is not None:
-            _add(path, answer.to_json())
+            from kgsparql.rendering.answer_json import answer_to_json
+
+            _add(path, answer_to_json(answer))
         return answer
 
     try:
         yield add
     except KgsparqlError as error:
         if path is not None and not isinstance(error, CancelledError):
-            from kgsparql.answering.answer_json import unanswered_json
+            from kgsparql.rendering.answer_json import unanswered_json
 
             _add(path, unanswered_json(question, error))
         raise

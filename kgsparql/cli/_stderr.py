@@ -95,7 +95,7 @@ def steps(verbose: int) -> Callable[[Event], None]:
 
 def _step_lines(event: Event, verbose: int) -> Iterator[str]:
     from kgsparql import events as e
-    from kgsparql.answering.step_words import step_words
+    from kgsparql.rendering.text import step_words
 
     is_detail = isinstance(event, e.QueryRun | e.PathsSearched)
     words = step_words(event) if verbose >= 2 or not is_detail else ""

@@ -152,9 +152,9 @@ class AnswerOptions:
         self, answer: Answer, form: str, knowledge: KnowledgeBase, *, names_graphs: bool, verbose: int = 0
     ) -> str:
         """The answer as text in this format."""
-        from kgsparql.answering.rendering.formats import render
+        from kgsparql.rendering import render
 
-        at = "" if self.reproducible or form not in {"trig", "nanopub"} else _time_of(answer, knowledge)
+        at = "" if self.reproducible or form != "trig" else _time_of(answer, knowledge)
         if self.reproducible:
             differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
             answer = replace(answer, usage={**answer.usage, **differing})
@@ -209,7 +209,7 @@ def ask(
     graph.say(without)
     c.write(result, how.output)
     if form in {"plain", "csv", "tsv"}:
-        from kgsparql.answering.rendering.computed_tables import cut_lines
+        from kgsparql.rendering.rows import cut_lines
 
         unsaid = answer.text.splitlines()[:1] if answer.gaps else []
         graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))

@@ -168,6 +168,6 @@ def _check_installed() -> None:
 
 
 def _renderers() -> Mapping[str, Callable[[Answer], str]]:
-    from kgsparql.answering.rendering.formats import render
+    from kgsparql.rendering import render
 
     return {form: partial(render, form=form) for form in ("md", "trig", "svg")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from kgsparql.answering.answer import LISTED
+from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.session import Session
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.mediators import hop_of
@@ -93,8 +93,8 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
         return list(found)
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
-    if len(pairs) > LISTED:
-        listed = sorted(likeliest(texts, session)[:LISTED])
+    if len(pairs) > MAX_CHOICES:
+        listed = sorted(likeliest(texts, session)[:MAX_CHOICES])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     if not session.can_spare_call("constraints"):
         return list(found)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kgsparql.answering.answer import LISTED, Draft
+from kgsparql.answering.answer import MAX_CHOICES, Draft
 from kgsparql.answering.choosing import Candidate, Choice, wording_scores
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import path_text
@@ -67,7 +67,7 @@ def candidate_lists(
         by_place.setdefault(offered[candidate.number].place, []).append(candidate)
     if shortlist is not None:
         chains = len(by_place)
-        most = max(1, min(max(shortlist // chains, _FEW), shortlist, LISTED // chains)) if batch else shortlist
+        most = max(1, min(max(shortlist // chains, _FEW), shortlist, MAX_CHOICES // chains)) if batch else shortlist
         for place, own in by_place.items():
             by_place[place] = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
     lists = list(by_place.values())

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import LISTED
+from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow, path_text
@@ -208,8 +208,8 @@ def thinned_offers(
     :param how: ``embedding`` keeps the paths most like the question by the session's ranker, ``random`` a sample.
     """
     limits = [to if how != "none" and len(one.siblings) >= threshold else len(one.siblings) for one in chosen]
-    if how != "none" and sum(limits) > LISTED:
-        limits = [min(limit, max(1, LISTED // len(chosen))) for limit in limits]
+    if how != "none" and sum(limits) > MAX_CHOICES:
+        limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
     if how == "random":
         return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
     long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]

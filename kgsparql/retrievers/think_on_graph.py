@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import LISTED, Draft, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, RankerChooser, is_read
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.link_mending import alternatives, find_links, mend_links
@@ -97,7 +97,7 @@ class ThinkOnGraph(WalkingRetriever):
     thin_to: Annotated[int, Within(1, 1_000)] = 5
     thin: Thinning = "embedding"
     prune: OneOf["model", "embedding", "bm25"] = "model"
-    shortlist: Annotated[int, Within(1, LISTED)] = 30
+    shortlist: Annotated[int, Within(1, MAX_CHOICES)] = 30
     batch_prune: bool = True
     score_entities: bool = True
     neighbours_per_predicate: Annotated[int, Within(1, 10_000)] = 200

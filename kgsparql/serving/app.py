@@ -22,10 +22,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgsparql.answering.answer_json import error_json, unanswered_json
-from kgsparql.answering.drawing.drawing import MOST_WHOLE, drawing_of
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.answer_json import answer_to_json, error_json, unanswered_json
+from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.serving.graph_facts import graph_facts
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.kept_runs import KeptRuns
@@ -85,7 +85,7 @@ class ServedPage:
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
         """A finished run as one JSON object, which needs no graph to be shown again; it is kept."""
-        drawing, answered = drawing_of(answer), answer.to_json()
+        drawing, answered = drawing_of(answer), answer_to_json(answer)
         frozen = {
             **run.summary(),
             "state": "finished",

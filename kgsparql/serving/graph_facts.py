@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer_json import error_json
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.manifest import MANIFEST
 from kgsparql.graphs.protocols import members_of
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.answer_json import error_json
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
 

@@ -18,10 +18,10 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
-from kgsparql.answering.step_words import step_words
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, Event
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox, error_text, to_json
 

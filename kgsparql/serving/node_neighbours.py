@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer_json import term_json
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
@@ -15,6 +14,7 @@ from kgsparql.graphs.protocols import members_of, within
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.rendering.answer_json import term_json
 
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer_json import error_json
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.answering.step_words import step_words
 from kgsparql.errors import BudgetExceededError, KgsparqlError
 from kgsparql.events import Event, Finished
+from kgsparql.rendering.answer_json import error_json, event_json
+from kgsparql.rendering.text import step_words
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -72,7 +72,7 @@ class AskedRun:
         if len(self.events) >= _MOST_EVENTS:
             self.left_out += 1
             return
-        told = {name: _shortened(value) for name, value in event.to_json().items()}
+        told = {name: _shortened(value) for name, value in event_json(event).items()}
         self.events.append({**told, "words": step_words(event)})
 
     def summary(self) -> dict[str, Any]:

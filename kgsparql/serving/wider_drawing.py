@@ -8,10 +8,10 @@ from typing import Literal as OneOf
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgsparql.answering.drawing.drawing import MOST_NODES, MOST_WHOLE
-from kgsparql.answering.drawing.layout import layout_in_layers
 from kgsparql.errors import InputError
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE
+from kgsparql.rendering.layout import layout_in_layers
 from kgsparql.serving.requests import json_of
 
 if TYPE_CHECKING:

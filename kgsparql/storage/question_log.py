@@ -135,7 +135,7 @@ class QuestionLog:
     def add(self, answer: Mapping[str, Any]) -> int:
         """Log an answer, or what stands for one after an error; its number in the log.
 
-        :param answer: the JSON object of an answer: of :meth:`kgsparql.answering.answer.Answer.to_json`.
+        :param answer: the JSON object of an answer: of :func:`kgsparql.answer_to_json`.
         """
         usage, error = answer.get("usage") or {}, answer.get("error") or {}
         row = (

@@ -309,33 +309,6 @@ def test_diff_names_what_differs_across_formats(run: Run, tmp_path: Path) -> Non
     assert "triples   -" not in done.stdout
 
 
-@pytest.mark.parametrize("question", QUESTIONS[:4])
-def test_a_nanopublication_has_its_four_graphs_and_conforms(run: Run, tmp_path: Path, question: str) -> None:
-    pyshacl = pytest.importorskip("pyshacl")
-    import rdflib
-
-    made = run("ask", question, "-k", NOBEL, "-q", "--no-model", "-f", "nanopub").stdout
-    quads = list(pyoxigraph.parse(made, pyoxigraph.RdfFormat.TRIG))
-    parts = {quad.graph_name.value.rpartition("#")[2] for quad in quads}
-    assert parts == {"head", "assertion", "provenance", "pubinfo"}
-    held = {q.triple for q in pyoxigraph.parse(NOBEL.read_bytes(), pyoxigraph.RdfFormat.TURTLE)}
-    asserted = [q.triple for q in quads if q.graph_name.value.endswith("#assertion")]
-    assert asserted
-    assert all(triple in held for triple in asserted if not triple.subject.value.startswith("urn:"))
-    shapes = rdflib.Graph().parse(FIXTURES.parent / "ontologies" / "shapes.ttl")
-    lines = [f"{quad.triple} ." for quad in quads]
-    assert pyshacl.validate(rdflib.Graph().parse(data="\n".join(lines), format="nt"), shacl_graph=shapes)[0]
-    for needed in ("hasProvenance", "hasAssertion", "wasDerivedFrom", "terms/creator"):
-        without = "\n".join(line for line in lines if needed not in line)
-        assert not pyshacl.validate(rdflib.Graph().parse(data=without, format="nt"), shacl_graph=shapes)[0], needed
-
-
-def test_what_the_graph_does_not_carry_is_no_nanopublication(run: Run) -> None:
-    done = run("ask", QUESTIONS[-1], "-k", NOBEL, "-q", "--no-model", "-f", "nanopub")
-    assert done.exit_code == 3
-    assert "nothing to publish" in done.stderr
-
-
 def test_more_than_was_kept_is_no_change(tmp_path: Path) -> None:
     file = tmp_path / "kept.ttl"
     e = "http://e.org/"
@@ -364,13 +337,3 @@ def test_a_table_is_kept_in_trig_too(run: Run, tmp_path: Path) -> None:
     assert "kgs:row" in file.read_text()
     done = run("check", file, "-k", NOBEL)
     assert done.exit_code == 0, done.output
-
-
-def test_of_many_questions_one_with_nothing_to_publish_keeps_none_from_its_nanopublication(run: Run) -> None:
-    asking = ("ask", "-", "-k", NOBEL, "-q", "--no-model", "-f", "nanopub")
-    done = run(*asking, stdin="\n".join((BORN, QUESTIONS[-1], CHILDREN)))
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.count("a np:Nanopublication") == 2
-    assert done.stderr.count("nothing to publish") == 1
-    assert "Xyzzyplugh" in done.stderr
-    assert run(*asking, stdin=QUESTIONS[-1]).exit_code == 3

@@ -18,6 +18,7 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import open_graph
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, PREFIXES
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -194,7 +195,7 @@ def knowledge_of() -> Callable[[str], kgsparql.KnowledgeBase]:
 
 def as_bytes(answer: Answer) -> str:
     """The answer as JSON, without what may differ from one run to the next."""
-    said = answer.to_json()
+    said = answer_to_json(answer)
     said["usage"] |= {"seconds": None, "cached_calls": None, "prepared": None}
     return json.dumps(said, ensure_ascii=False)
 

@@ -26,6 +26,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache
@@ -314,7 +315,7 @@ def _is_cut(answer: Answer) -> bool:
 
 def _content(answer: Answer) -> dict[str, Any]:
     """The answer without what it cost."""
-    said = answer.to_json()
+    said = answer_to_json(answer)
     del said["usage"]
     return said  # type: ignore[no-any-return]
 

@@ -15,6 +15,7 @@ import kgsparql
 from kgsparql.budget import Budget
 from kgsparql.events import CandidatesChosen, QueryRun
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
 from tests.contract.gallery import GALLERY, USELESS, instead
@@ -210,7 +211,7 @@ def test_M11_code_and_markup_are_text(ask: Ask, method: str, small: kgsparql.Kno
     sent = [event.text for event in asked.events if isinstance(event, QueryRun)]
     assert sent
     assert not any("evil" in text or "alert" in text for text in sent)
-    from kgsparql.answering.rendering.formats import render
+    from kgsparql.rendering import render
 
     shown = render(asked.answer, "md")
     assert "<script>" not in shown
@@ -231,7 +232,7 @@ def test_M12_a_citation_that_does_not_exist_is_removed_and_counted(
     check_honest(asked)
     assert asked.answer.status == "answered"
     assert asked.answer.removed >= 2
-    said = asked.answer.to_json()
+    said = answer_to_json(asked.answer)
     assert "P99" not in json.dumps([said[part] for part in ("text", "answers", "claims", "inference", "evidence")])
     assert any("removed" in note for note in asked.answer.notes)
     nothing = ask(small, COLLEAGUES, method, GALLERY["cited what is not there"])

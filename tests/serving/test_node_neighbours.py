@@ -12,9 +12,9 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.drawing.drawing import MOST_NODES, drawing_of
-from kgsparql.answering.drawing.layout import layout_in_layers
 from kgsparql.errors import InputError, NotFoundError
+from kgsparql.rendering.drawing import MOST_NODES, drawing_of
+from kgsparql.rendering.layout import layout_in_layers
 from kgsparql.serving.node_neighbours import node_neighbours
 from kgsparql.serving.wider_drawing import WiderDrawing
 from tests.serving.conftest import NOBEL

@@ -34,6 +34,7 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.array_file import ArrayWriter, read_arrays
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.sorted_names import SortedNames, front_coded
@@ -366,7 +367,7 @@ def test_an_answer_is_the_same_with_it_and_without(tmp_path: Path) -> None:
     def answered() -> dict[str, Any]:
         knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
         question = "Which university links Marie Curie and Niels Bohr?"
-        return knowledge.ask(question, retriever="mindmap", model=None).to_json()
+        return answer_to_json(knowledge.ask(question, retriever="mindmap", model=None))
 
     slow = answered()
     assert kgsparql.open(FIXTURES / "nobel.ttl", embedder="none").index_paths() > 0

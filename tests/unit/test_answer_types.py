@@ -8,13 +8,14 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_rdf import answer_to_trig
 from kgsparql.answering.value_types import computed_type
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
+from kgsparql.rendering.answer_rdf import answer_to_trig
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, wrote
@@ -62,7 +63,7 @@ def parcels(tmp_path_factory: pytest.TempPathFactory) -> kgsparql.KnowledgeBase:
 )
 def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase, question: str, kind: str | None) -> None:
     answer = nobel.ask(question)
-    shown = answer.to_json()
+    shown = answer_to_json(answer)
     assert (answer.type, answer.unit) == (shown["type"], shown["unit"]) == (kind, "")
 
 
@@ -115,7 +116,7 @@ def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
     answer = parcels.ask(question)
     assert answer.value is not None
     assert (answer.type, answer.value.value, answer.unit) == ("number", value, unit)  # type: ignore[union-attr]
-    assert answer.to_json()["unit"] == unit
+    assert answer_to_json(answer)["unit"] == unit
     assert answer.text.startswith(f"{shown} [Q1]\n")
     assert answer_to_trig(answer).count(f'schema:unitText "{unit}"') == (2 if unit else 0)
 

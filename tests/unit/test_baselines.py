@@ -26,6 +26,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import LABELS
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.file_lock import writer_lock
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
@@ -92,7 +93,7 @@ def test_every_citation_holds_and_the_query_of_an_item_finds_it_again(nobel: Kno
 
 @pytest.mark.parametrize("name", OF_THE_GRAPH)
 def test_the_same_bytes_twice(nobel: Knowledge, name: str) -> None:
-    made = [ask(nobel, name).to_json() for _ in range(2)]
+    made = [answer_to_json(ask(nobel, name)) for _ in range(2)]
     assert len({json.dumps({**one, "usage": {**one["usage"], "seconds": 0}}, default=str) for one in made}) == 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.answer import LISTED
+from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.choosing import Candidate, Chooser, OracleChooser, RankerChooser
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
@@ -122,10 +122,10 @@ def test_an_empty_reply_is_a_fallback_that_is_told() -> None:
 def test_a_long_list_is_thinned_by_the_ranker_before_a_model_reads_it() -> None:
     many = [*(f"thing {i}" for i in range(200)), "place of birth"]
     chosen, events, server = choose(
-        [Text({"choices": [{"n": LISTED, "score": 1}]})], candidates(many), question="What is her place of birth?"
+        [Text({"choices": [{"n": MAX_CHOICES, "score": 1}]})], candidates(many), question="What is her place of birth?"
     )
     lines = server.requests[0].body["messages"][-1]["content"].split("<candidates>\n")[1].split("\n")
-    assert len(lines) == LISTED + 1
+    assert len(lines) == MAX_CHOICES + 1
     assert [c.candidate.text for c in chosen] == ["place of birth"], "it kept its place, at the end of the list"
     (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
     assert told.pruned == 200

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answering.rendering.formats import render
 from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering import render
+from kgsparql.rendering.answer_json import answer_to_json
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 TURTLE = """
@@ -68,7 +69,7 @@ def test_answers_of_the_same_label_are_told_apart_by_one_query(knowledge: Knowle
     shown = render(answer, "text")
     assert {"Springfield (capital of Illinois)", "Springfield (town)"} <= set(shown.partition("  [P1]")[0].split("; "))
     assert r"Springfield (town) \[P1" in render(answer, "md")
-    listed = {own["term"]["value"]: own.get("description") for own in answer.to_json()["answers"]}
+    listed = {own["term"]["value"]: own.get("description") for own in answer_to_json(answer)["answers"]}
     assert listed["http://example.org/s3"] == "film"
     assert listed["http://example.org/a1"] is None
 

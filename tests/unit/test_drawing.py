@@ -14,20 +14,16 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
-from kgsparql.answering.drawing.dot import drawing_to_dot
-from kgsparql.answering.drawing.drawing import Drawing, drawing_of
-from kgsparql.answering.drawing.edge_shapes import edge_shapes, node_boxes
-from kgsparql.answering.drawing.html import answer_to_html
-from kgsparql.answering.drawing.mermaid import drawing_to_mermaid
-from kgsparql.answering.drawing.svg import drawing_to_svg
-from kgsparql.answering.rendering.formats import render
-from kgsparql.answering.rendering.notebook import mime_bundle
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
+from kgsparql.rendering import render
+from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_dot, drawing_to_mermaid
+from kgsparql.rendering.html import answer_to_html, mime_bundle
+from kgsparql.rendering.svg import drawing_to_svg, edge_shapes, node_boxes
 from tests.conftest import ROOT
 
 FOUND = Query("found", "SELECT ?answer { ?answer ?p ?o }")

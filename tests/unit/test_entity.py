@@ -12,7 +12,6 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer, Retrieval
-from kgsparql.answering.rendering.formats import render
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.events import Event, QueryRun
@@ -23,6 +22,8 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rendering import render
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import load
 from kgsparql.retrievers._entity_evidence import chunk_scores
 from kgsparql.retrievers.entity import Entity
@@ -599,7 +600,7 @@ def test_mistake_08_without_a_text_the_graph_answers(ask: Ask, nobel: KnowledgeB
 
 def test_mistake_09_entities_lines_and_passages_are_returned(nobel: KnowledgeBase) -> None:
     answer = nobel.ask("What did Marie Curie do in the war?", retriever="entity")
-    said = answer.to_json()
+    said = answer_to_json(answer)
     assert [link["term"]["value"] for link in said["linked"]] == [CURIE]
     kinds = {item["kind"] for item in said["evidence"]}
     assert {"neighbours", "passage"} <= kinds

@@ -13,8 +13,6 @@ import rdflib
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_rdf import answer_to_trig
-from kgsparql.answering.rendering.formats import render
 from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
@@ -25,6 +23,8 @@ from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering import render
+from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
 from tests.conftest import FIXTURES, ROOT
 from tests.unit.test_federated import Broken, divided, graph, parsed

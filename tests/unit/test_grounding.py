@@ -38,6 +38,7 @@ from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.replies import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rendering import render
 from kgsparql.retrievers import _entity_calls, _mindmap_parts
 from tests.model_server import ModelServer, Text
 from tests.sessions import labels_of
@@ -297,7 +298,7 @@ def test_words_of_the_prompt_are_no_answer(make: MakeSession, said: str) -> None
     assert len(requests) == 1
     assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
     assert made.text.startswith("Ranked candidates")
-    assert said.partition(" [")[0] not in json.dumps(made.to_json())
+    assert said.partition(" [")[0] not in render(made, "json")
 
 
 def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:
@@ -477,7 +478,7 @@ MEMORY = {
 def test_M14_what_is_not_enough_is_one_sentence_of_ours_above_the_candidates(make: MakeSession) -> None:
     made, _ = asked(make, MEMORY)
     assert made.text.splitlines()[:3] == [NOT_ANSWERED, "Ranked candidates", " 1. Bob  [P1]"]
-    assert "Queens" not in json.dumps(made.to_json())
+    assert "Queens" not in render(made, "json")
     assert (made.status, made.grounding, made.answers, made.removed) == ("not_in_graph", "graph", (), 1)
 
 

@@ -14,8 +14,8 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_file import kept_answer
 from kgsparql.answering.kept_answer import KeptAnswer, named_triples
 from kgsparql.answering.recheck import Rechecker, recheck
-from kgsparql.answering.rendering.formats import render
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.rendering import render
 from tests.conftest import FIXTURES
 
 NOBEL = FIXTURES / "nobel.ttl"
@@ -36,7 +36,7 @@ def answers() -> dict[str, Answer]:
 
 def both(answer: Answer) -> Iterator[KeptAnswer]:
     """The answer as TriG has it, and as JSON has it; items and triples in one order."""
-    for kept in (kept_answer(render(answer, "trig")), kept_answer(json.dumps(answer.to_json()))):
+    for kept in (kept_answer(render(answer, "trig")), kept_answer(render(answer, "json"))):
         items = tuple(sorted(kept.items, key=lambda item: item.marker))
         cited, retrieved = (tuple(sorted(triples, key=str)) for triples in (kept.cited, kept.retrieved))
         yield replace(kept, items=items, cited=cited, retrieved=retrieved)

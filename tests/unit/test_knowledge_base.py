@@ -24,6 +24,7 @@ from kgsparql.errors import (
 from kgsparql.events import KINDS, Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.rendering.answer_json import event_json
 from tests.conftest import FIXTURES
 
 NOBEL = FIXTURES / "nobel.ttl"
@@ -73,7 +74,7 @@ def test_events_are_numbered_and_the_last_carries_the_answer(nobel: kgsparql.Kno
     assert {type(event) for event in events} <= set(KINDS)
     (last,) = [event for event in events if isinstance(event, Finished)]
     assert last is events[-1]
-    assert last.to_json()["answer"]["question"] == ASKED
+    assert event_json(last)["answer"]["question"] == ASKED
     assert sum(isinstance(event, QueryRun) for event in events) == last.answer.usage["queries"]
 
 
@@ -81,7 +82,7 @@ def test_the_kinds_of_events_are_a_closed_list() -> None:
     assert {kind.__name__ for kind in KINDS} == {kind.__name__ for kind in Event.__subclasses__()}
     assert len({kind.kind for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
-        assert kind().to_json()["kind"] == kind.kind
+        assert event_json(kind())["kind"] == kind.kind
 
 
 def test_closing_the_stream_stops_the_question(nobel: kgsparql.KnowledgeBase) -> None:

@@ -16,6 +16,7 @@ from kgsparql.errors import ModelError
 from kgsparql.events import Event, ModelCalled, QueryRun
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
 from tests.model_server import Length, ModelServer, NoChoices, Refusal, Reply, Status, Text
@@ -218,7 +219,7 @@ def test_M11_code_and_markup_are_text(ask: Ask) -> None:
     answer, _ = ask(by_call(answer=wrote(hostile)), emit=events.append)
     assert answer.text == hostile
     assert not any("evil" in event.text for event in events if isinstance(event, QueryRun))
-    from kgsparql.answering.rendering.formats import render
+    from kgsparql.rendering import render
 
     shown = render(answer, "md")
     assert "\\<script\\>" in shown
@@ -319,7 +320,7 @@ def test_M01_M02_M03_M09_a_failing_model_leaves_the_facts(ask: Ask, reply: Reply
     assert answer.error.code == code
     assert answer.text.startswith("Ranked candidates")
     assert len(answer.evidence) > 0
-    assert answer.to_json()["error"]["code"] == code
+    assert answer_to_json(answer)["error"]["code"] == code
 
 
 def test_a_model_that_fails_before_there_is_evidence_is_an_error(ask: Ask) -> None:
@@ -356,7 +357,7 @@ def test_the_same_bytes_twice_and_with_the_server_down(nobel: kgsparql.Knowledge
             first = nobel.ask(FEYNMAN, retriever="mindmap", model=model)
         model.client.close()
         second = nobel.ask(FEYNMAN, retriever="mindmap", model=model, emit=events.append)
-    said = [answer.to_json() for answer in (first, second)]
+    said = [answer_to_json(answer) for answer in (first, second)]
     for answer in said:
         answer["usage"] |= {"seconds": None, "cached_calls": None}
     assert said[0] == said[1]

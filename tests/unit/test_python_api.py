@@ -22,9 +22,6 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
-from kgsparql.answering.answer_frames import to_dataframe
-from kgsparql.answering.answer_rdf import answer_to_rdflib
-from kgsparql.answering.rendering.formats import render
 from kgsparql.cli import app
 from kgsparql.errors import CancelledError, ForbiddenQueryError, InputError, OptionError, QueryTimeoutError
 from kgsparql.events import Event
@@ -32,6 +29,9 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.graphs.rdflib_interop import from_rdflib
 from kgsparql.rdf.data_frames import data_frame, python_value
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from kgsparql.rendering import render
+from kgsparql.rendering.answer_rdf import answer_to_rdflib
+from kgsparql.rendering.rows import to_dataframe
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import oxigraph_serve, store_of
 

@@ -12,8 +12,6 @@ import pytest
 
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
-from kgsparql.answering.rendering.answer_rows import separated
-from kgsparql.answering.rendering.formats import render
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_text
@@ -23,6 +21,8 @@ from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Triple
+from kgsparql.rendering import render
+from kgsparql.rendering.rows import separated
 
 KNOWS = IRI("http://e.org/knows")
 ANN = IRI("http://e.org/ann")

@@ -13,6 +13,7 @@ import kgsparql
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
 from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
@@ -55,7 +56,7 @@ def test_M01_M02_M03_a_question_with_a_fallback_is_replayed_to_the_same_bytes(
     def ask(response_cache: ResponseCache, url: str) -> str:
         with OpenAIClient(url, timeout_s=5) as client:
             asked = LanguageModel("m", client, response_cache=response_cache)
-            answer = nobel.ask(BORN, model=asked, retriever="mindmap", options={"verbalise": "model"}).to_json()
+            answer = answer_to_json(nobel.ask(BORN, model=asked, retriever="mindmap", options={"verbalise": "model"}))
         answer["usage"] |= dict.fromkeys(("seconds", "cached_calls", "paid_cost"))
         return json.dumps(answer, ensure_ascii=False, default=str)
 

@@ -18,6 +18,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import load
 from kgsparql.retrievers.struct_gpt import StructGPT
 from tests.conftest import FIXTURES
@@ -299,7 +300,7 @@ def test_mistake_06_nothing_is_kept_from_one_question_to_the_next(ask: Ask) -> N
     script = by_call(predicates=choosing("first", "second", "third"), facts=enough_with("Delta"))
     question = "What is the third of the second of the first of Alpha?"
     first, second = (ask(CHAIN, question, script, retriever=method) for _ in range(2))
-    assert first.answer.to_json()["evidence"] == second.answer.to_json()["evidence"]
+    assert answer_to_json(first.answer)["evidence"] == answer_to_json(second.answer)["evidence"]
     assert first.bodies == second.bodies
 
 

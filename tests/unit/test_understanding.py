@@ -16,6 +16,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
 from tests.conftest import FIXTURES
 
 FILMS = """
@@ -274,7 +275,7 @@ def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> Non
     assert answer.text.splitlines()[0] == (
         "No sure answer: this graph knows 'directed by', but nothing of it was found here"
     )
-    assert answer.to_json()["not_understood"][0]["words"] == "directed"
+    assert answer_to_json(answer)["not_understood"][0]["words"] == "directed"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from itertools import islice
 
 import numpy as np
 
-from kgsparql.answering.rendering.text_layout import wrapped
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.formats import escaped
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard
@@ -19,6 +18,7 @@ from kgsparql.evaluation.metrics.judging import judgement
 from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.scoring import each_record, key
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.rows import wrapped
 
 _ANSWERS = 5
 _EVIDENCE = 3

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kgsparql.answering.rendering.text_layout import WIDTH, aligned, wrapped
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice
 from kgsparql.evaluation.comparison.tables import HOW_SURE, Section, Table, sections
@@ -17,6 +16,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, VARYING
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.rows import WIDTH, aligned, wrapped
 
 _WIDEST = 40
 _NARROWEST = 20

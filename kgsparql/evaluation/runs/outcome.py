@@ -17,6 +17,7 @@ from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, Quer
 from kgsparql.exploration import predicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rendering.answer_json import event_json
 
 _DEGREES = 200
 """Answers of a question whose triples are counted, which orders the answers of one path."""
@@ -108,5 +109,5 @@ def _steps(events: Iterable[Event]) -> list[dict[str, Any]]:
             event = replace(event, text=f"{event.text[:_QUERY]} … ({len(event.text):,} characters)")  # noqa: PLW2901
         if isinstance(event, Finished):
             event = replace(event, answer=None)  # noqa: PLW2901
-        kept.append(event.to_json())
+        kept.append(event_json(event))
     return kept

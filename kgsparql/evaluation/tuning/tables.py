@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kgsparql.answering.rendering.text_layout import aligned, wrapped
 from kgsparql.evaluation.comparison.figures import amount
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.rows import aligned, wrapped
 
 _HEADS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "seconds": "s"}
 

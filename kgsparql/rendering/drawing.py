@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as OneOf
 
-from kgsparql.answering.drawing.layout import layout
+from kgsparql.evidence.evidence_tree import mermaid_text
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.literal_text import value_text
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
+from kgsparql.rendering.layout import layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgsparql.answering.answer import Answer
     from kgsparql.evidence.evidence import EvidenceItem
+
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
@@ -30,7 +32,7 @@ MOST_NODES = 60
 MOST_WHOLE = 400
 """Where a person asks for all; further ones are only in the table."""
 
-_LONGEST = 200
+_LABEL_LENGTH = 200
 """Characters of a label; pictures show less of it."""
 
 
@@ -124,10 +126,10 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     ids = {term: number for number, term in enumerate(found.terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
-    labels = _told_apart(_labels(answer, items, found.terms), descriptions)
+    labels = _told_apart(_node_labels(answer, items, found.terms), descriptions)
     edges = tuple(
         DrawnEdge(
-            number, ids[source], ids[target], _label(answer.labels.get(predicate, ""), predicate), predicate,
+            number, ids[source], ids[target], _label_text(answer.labels.get(predicate, ""), predicate), predicate,
             tuple(seen.markers), seen.is_inverse,
         )
         for number, ((source, predicate, target), seen) in enumerate(found.edges.items())
@@ -139,12 +141,12 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     )
     nodes = tuple(
         DrawnNode(
-            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LONGEST), place.layer, place.row,
-            place.x, place.y, _role(term, answers, firsts), tuple(markers),
+            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), place.layer, place.row,
+            place.x, place.y, _role_of(term, answers, firsts), tuple(markers),
         )
         for (term, markers), place in zip(found.terms.items(), places, strict=True)
     )  # fmt: skip
-    return Drawing(nodes, edges, len({term for item in items for term in _terms(item)} - ids.keys()))
+    return Drawing(nodes, edges, len({term for item in items for term in _item_terms(item)} - ids.keys()))
 
 
 _Link: TypeAlias = tuple[Term, IRI, Term]
@@ -171,15 +173,15 @@ class _Gathered:
         for path in item.paths:
             self._take(
                 item.marker,
-                [(_link(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited],
+                [(_link_of(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited],
             )
         on_paths = {hop.triple for path in item.paths for hop in path.hops}
         for one in item.triples:
             if one.triple in on_paths:
                 continue
-            self._take(item.marker, [(_link(one.triple), one.direction == "inverse")])
+            self._take(item.marker, [(_link_of(one.triple), one.direction == "inverse")])
         if item.kind == "passage":
-            text = _passage(item)
+            text = _passage_term(item)
             named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
             self._take(item.marker, [], [text])
             self._take(item.marker, [((text, _MENTIONS, term), False) for term in named if term in known])
@@ -200,21 +202,21 @@ def _best_first(answer: Answer) -> list[EvidenceItem]:
     return sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
 
 
-def _terms(item: EvidenceItem) -> Iterator[Term]:
+def _item_terms(item: EvidenceItem) -> Iterator[Term]:
     yield from item.terms
     if item.kind == "passage":
-        yield _passage(item)
+        yield _passage_term(item)
 
 
-def _passage(item: EvidenceItem) -> Literal:
+def _passage_term(item: EvidenceItem) -> Literal:
     return Literal(item.sourced_text)
 
 
-def _link(triple: Any) -> _Link:
+def _link_of(triple: Any) -> _Link:
     return triple.subject, triple.predicate, triple.object
 
 
-def _role(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
+def _role_of(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
     if term in answers:
         return "answer"
     if term in firsts:
@@ -222,12 +224,12 @@ def _role(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
     return "literal" if isinstance(term, Literal) else "other"
 
 
-def _labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term]) -> Mapping[Term, str]:
+def _node_labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term]) -> Mapping[Term, str]:
     """A label for each term: a value in a person's form, a statement of a Wikibase by what it joins."""
     named = dict(answer.labels)
     for item in items:
         named.update(with_statements(named, item.paths, [cited.triple for cited in item.triples]))
-    return {term: _label(named.get(term, ""), term) for term in terms}
+    return {term: _label_text(named.get(term, ""), term) for term in terms}
 
 
 def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) -> Mapping[Term, str]:
@@ -237,14 +239,95 @@ def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) ->
     def told(term: Term, label: str) -> str:
         if not isinstance(term, IRI) or shared[label] == 1:
             return label
-        return printable(f"{label} ({descriptions.get(term) or local_name(term)})", _LONGEST)
+        return printable(f"{label} ({descriptions.get(term) or local_name(term)})", _LABEL_LENGTH)
 
     return {term: told(term, label) for term, label in labels.items()}
 
 
-def _label(label: str, term: Term) -> str:
+def _label_text(label: str, term: Term) -> str:
     """The label, on one line; where there is none, what the term says of itself."""
     if isinstance(term, Literal):
-        return printable(value_text(term), _LONGEST) or '""'
+        return printable(value_text(term), _LABEL_LENGTH) or '""'
     by_itself = local_name(term) if isinstance(term, IRI) else "[]" if isinstance(term, BlankNode) else str(term)
-    return printable(label, _LONGEST) or printable(by_itself, _LONGEST)
+    return printable(label, _LABEL_LENGTH) or printable(by_itself, _LABEL_LENGTH)
+
+
+_DOT_STYLES: dict[Role, str] = {
+    "question": 'style="rounded,bold"',
+    "answer": 'style="rounded,filled" fillcolor="#c6ecd6"',
+    "literal": 'style="filled" fillcolor="#eef0f3" color="#c3c8d0"',
+    "other": 'style="rounded"',
+}
+
+
+def drawing_to_dot(drawing: Drawing) -> str:
+    """The drawing in the DOT language: every arrow points the way of its triple, steps walked against it are dashed."""
+    return "\n".join(["digraph answer {", *(f"  {line};" for line in _dot_lines(drawing)), "}"])
+
+
+def _dot_lines(drawing: Drawing) -> Iterator[str]:
+    yield "rankdir=LR"
+    yield 'node [shape=box fontname="sans-serif"]'
+    yield 'edge [fontname="sans-serif" fontsize=11]'
+    layers: dict[int, list[int]] = {}
+    for node in drawing.nodes:
+        layers.setdefault(node.layer, []).append(node.id)
+        told = f"label={_dot_string(node.label)} tooltip={_dot_string(str(node.term))}"
+        yield f"n{node.id} [{told} {_DOT_STYLES[node.role]}]"
+    columns = [numbers for _, numbers in sorted(layers.items())]
+    for numbers in columns:
+        yield f"{{ rank=same; {'; '.join(f'n{number}' for number in numbers)} }}"
+    if len(columns) > 1:  # the columns keep their order, whichever way the arrows between them point
+        yield f"{' -> '.join(f'n{numbers[0]}' for numbers in columns)} [style=invis]"
+    layer_of = {node.id: node.layer for node in drawing.nodes}
+    for edge in drawing.edges:
+        looks = " style=dashed" if edge.is_inverse else ""
+        looks += "" if layer_of[edge.source] < layer_of[edge.target] else " constraint=false"
+        yield f"n{edge.source} -> n{edge.target} [label={_dot_string(edge.label)}{looks}]"
+    if not drawing:
+        yield 'nothing [label="nothing to draw" shape=plaintext]'
+    if drawing.left_out:
+        yield f'more [label="+{drawing.left_out:,} more" shape=plaintext]'
+
+
+def _dot_string(text: str) -> str:
+    r"""The text as a string of DOT, in which a backslash stands for itself.
+
+    >>> print(_dot_string('a "b" \\N'))
+    "a \"b\" \\N"
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+_MERMAID_EDGES = 40
+"""More make a chart that nobody can read, and that some renderers refuse."""
+
+
+def drawing_to_mermaid(drawing: Drawing) -> str:
+    """The drawing as a flow chart: every arrow points the way of its triple, steps walked against it are dashed."""
+    return "\n".join(["flowchart LR", *(f"  {line}" for line in _mermaid_lines(drawing))])
+
+
+def _mermaid_lines(drawing: Drawing) -> Iterator[str]:
+    edges = drawing.edges[:_MERMAID_EDGES]
+    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
+    kept = {end for edge in edges for end in (edge.source, edge.target)}
+    shown = [node for node in drawing.nodes if node.id in kept or node.id not in joined]
+    yield from map(_mermaid_node, shown)
+    for edge in edges:
+        start, end = ("-.", ".->") if edge.is_inverse else ("--", "-->")
+        yield f'n{edge.source} {start} "{mermaid_text(edge.label)}" {end} n{edge.target}'
+    for role, looks in (("answer", "fill:#c6ecd6,stroke:#1b7f4b,color:#1b1f24"), ("question", "stroke-width:3px")):
+        if numbers := [f"n{node.id}" for node in shown if node.role == role]:
+            yield f"classDef {role} {looks}"
+            yield f"class {','.join(numbers)} {role}"
+    if left := drawing.left_out + len(drawing.nodes) - len(shown):
+        yield f'more["+{left:,} more"]'
+    elif not shown:
+        yield 'nothing["nothing to draw"]'
+
+
+def _mermaid_node(node: DrawnNode) -> str:
+    start, end = ("[", "]") if node.role == "literal" else ("(", ")")
+    return f'n{node.id}{start}"{mermaid_text(node.label)}"{end}'

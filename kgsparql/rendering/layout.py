@@ -15,14 +15,14 @@ LONGEST_NODE = 40
 LONGEST_EDGE = 30
 """Characters of a label that are shown."""
 
-_ROW = 50.0
-_GAP = 60.0
+_ROW_HEIGHT = 50.0
+_COLUMN_GAP = 60.0
 """Between two columns, beside the labels of the edges: room for arrow heads and slants."""
 
 _WIDENING, _MOST_WIDENING = 4.0, 140.0
 """More of it for each row, so that edges to many nodes are not steep."""
 
-_SWEEPS = 6
+_SORTING_SWEEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def layout(labels: Sequence[str], edges: Sequence[tuple[int, int, str]], firsts:
     >>> [(place.layer, place.row) for place in layout(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], {0})]
     [(0, 0), (1, 0), (1, 1)]
     """
-    distances = _distances(_neighbours(len(labels), edges), firsts)
+    distances = _layer_distances(_neighbour_lists(len(labels), edges), firsts)
     return layout_in_layers(labels, edges, [distances[node] for node in range(len(labels))])
 
 
@@ -82,18 +82,18 @@ def layout_in_layers(
     labels: Sequence[str], edges: Sequence[tuple[int, int, str]], layers: Sequence[int]
 ) -> list[Place]:
     """A place for each node, whose column is known; the columns that nothing stands in are left out."""
-    near = _neighbours(len(labels), edges)
+    near = _neighbour_lists(len(labels), edges)
     used = {at: column for column, at in enumerate(sorted(set(layers)))}
     layer = {node: used[at] for node, at in enumerate(layers)}
     columns = [[n for n in near if layer[n] == at] for at in used.values()]
-    _order(columns, near)
-    y = _heights(columns, near)
+    _sort_columns(columns, near)
+    y = _node_heights(columns, near)
     x = _column_middles(columns, labels, edges, layer)
     rows = {node: row for column in columns for row, node in enumerate(column)}
     return [Place(layer[n], rows[n], round(x[layer[n]], 1), round(y[n], 1)) for n in near]
 
 
-def _neighbours(nodes: int, edges: Iterable[tuple[int, int, str]]) -> dict[int, list[int]]:
+def _neighbour_lists(nodes: int, edges: Iterable[tuple[int, int, str]]) -> dict[int, list[int]]:
     near: dict[int, list[int]] = {node: [] for node in range(nodes)}
     for source, target, _ in edges:
         near[source].append(target)
@@ -101,7 +101,7 @@ def _neighbours(nodes: int, edges: Iterable[tuple[int, int, str]]) -> dict[int, 
     return near
 
 
-def _distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> dict[int, int]:
+def _layer_distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> dict[int, int]:
     """Steps from the first nodes; a part of the drawing without any starts from its first node."""
     found: dict[int, int] = {}
     for start in (sorted(firsts), *([node] for node in near)):
@@ -114,9 +114,9 @@ def _distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> di
     return found
 
 
-def _order(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> None:
+def _sort_columns(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> None:
     """Sort each column by the mean place of its neighbours in the column before it, then after it, some times."""
-    for sweep in range(_SWEEPS):
+    for sweep in range(_SORTING_SWEEPS):
         forward = sweep % 2 == 0
         order = range(1, len(columns)) if forward else range(len(columns) - 2, -1, -1)
         for at in order:
@@ -124,43 +124,43 @@ def _order(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> None:
             place = {node: (row + 0.5) / len(beside) for row, node in enumerate(beside)}
             column = columns[at]
             own = {node: (row + 0.5) / len(column) for row, node in enumerate(column)}
-            column.sort(key=lambda node: _mean([place[far] for far in near[node] if far in place], own[node]))
+            column.sort(key=lambda node: _mean_of([place[far] for far in near[node] if far in place], own[node]))
 
 
-def _mean(values: Sequence[float], otherwise: float) -> float:
+def _mean_of(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def _heights(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> dict[int, float]:
+def _node_heights(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> dict[int, float]:
     """The longest column evenly; the others, from there outwards, each node as near its neighbours as it can be."""
     if not columns:
         return {}
     longest = max(range(len(columns)), key=lambda at: len(columns[at]))
     top = MARGIN + NODE_HEIGHT / 2
-    y = {node: top + row * _ROW for row, node in enumerate(columns[longest])}
-    middle = _mean(list(y.values()), top)
+    y = {node: top + row * _ROW_HEIGHT for row, node in enumerate(columns[longest])}
+    middle = _mean_of(list(y.values()), top)
     for at in (*range(longest - 1, -1, -1), *range(longest + 1, len(columns))):
         column = columns[at]
-        wanted = [_mean([y[far] for far in near[node] if far in y and far not in column], middle) for node in column]
-        y.update(zip(column, _spaced(wanted), strict=True))
+        wanted = [_mean_of([y[far] for far in near[node] if far in y and far not in column], middle) for node in column]
+        y.update(zip(column, _spaced_heights(wanted), strict=True))
     lift = top - min(y.values())
     return {node: height + lift for node, height in y.items()}
 
 
-def _spaced(wanted: Sequence[float]) -> list[float]:
+def _spaced_heights(wanted: Sequence[float]) -> list[float]:
     """The nearest heights, in their order, that are a row apart: neighbours that are too close share their mean.
 
-    >>> _spaced([100.0, 100.0, 300.0])
+    >>> _spaced_heights([100.0, 100.0, 300.0])
     [75.0, 125.0, 300.0]
     """
     groups: list[list[float]] = []
     for row, height in enumerate(wanted):
-        groups.append([height - row * _ROW])
-        while len(groups) > 1 and _mean(groups[-2], 0) > _mean(groups[-1], 0):
+        groups.append([height - row * _ROW_HEIGHT])
+        while len(groups) > 1 and _mean_of(groups[-2], 0) > _mean_of(groups[-1], 0):
             last = groups.pop()
             groups[-1] += last
-    even = [_mean(group, 0) for group in groups for _ in group]
-    return [base + row * _ROW for row, base in enumerate(even)]
+    even = [_mean_of(group, 0) for group in groups for _ in group]
+    return [base + row * _ROW_HEIGHT for row, base in enumerate(even)]
 
 
 def _column_middles(
@@ -174,5 +174,5 @@ def _column_middles(
         middles.append(left + width / 2)
         beside = [edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at]
         rows = max(len(one) for one in columns[at : at + 2])
-        left += width + max(beside, default=0) + _GAP + min(_MOST_WIDENING, rows * _WIDENING)
+        left += width + max(beside, default=0) + _COLUMN_GAP + min(_MOST_WIDENING, rows * _WIDENING)
     return middles

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kgsparql.answering.answer import Answer
 
+
 _PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "schema": "http://schema.org/",

@@ -1,0 +1,56 @@
+"""Answers shown: as text, Markdown, rows, JSON, RDF, drawings and HTML; functions of a value that knows none of them.
+
+May use: ``answering`` and what is below it; only ``cli``, ``serving``, ``evaluation`` and the frameworks use it.
+Open first: ``text.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
+
+
+def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
+    """Write the answer in one of the formats of ``kgsparql ask``.
+
+    :param told_graphs: name the graph of each item in text, even if all are from one.
+    :param at: when it was given, for TriG; left out where it is empty.
+    """
+    match form:  # each imports what it needs: JSON is written without the layout of drawings
+        case "json" | "jsonl":
+            import json
+
+            from kgsparql.rendering.answer_json import answer_to_json
+
+            return json.dumps(answer_to_json(answer), ensure_ascii=False, indent=2 if form == "json" else None)
+        case "plain" | "csv" | "tsv":
+            from kgsparql.rendering.rows import as_lines
+
+            return as_lines(answer, form)
+        case "trig":
+            from kgsparql.rendering.answer_rdf import answer_to_trig
+
+            return answer_to_trig(answer, at=at)
+        case "svg":
+            from kgsparql.rendering.drawing import drawing_of
+            from kgsparql.rendering.svg import drawing_to_svg
+
+            return drawing_to_svg(drawing_of(answer), title=answer.question)
+        case "dot" | "mermaid":
+            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot, drawing_to_mermaid
+
+            return (drawing_to_dot if form == "dot" else drawing_to_mermaid)(drawing_of(answer))
+        case "html":
+            from kgsparql.rendering.html import answer_to_html
+
+            return answer_to_html(answer)
+        case "md":
+            from kgsparql.rendering.markdown import markdown_lines
+
+            return "\n".join(markdown_lines(answer))
+        case _:
+            from kgsparql.rendering.text import text_lines
+
+            return "\n".join(text_lines(answer, verbose=verbose, told_graphs=told_graphs))

@@ -1,0 +1,438 @@
+"""The JSON of an answer, and the type of each of its members, from which its JSON Schema is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NotRequired
+from typing import Literal as OneOf
+
+from typing_extensions import TypedDict
+
+from kgsparql.answering.value_types import AnswerType
+from kgsparql.events import Event, Finished
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer, AnswerTerm
+    from kgsparql.errors import KgsparqlError
+    from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+    from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.linking.passages.documents import Excerpt
+    from kgsparql.plans.running import Computed
+
+
+SCHEMA_VERSION = 1
+"""Of the JSON of an answer: grows when a member goes away or means something else."""
+
+TermObject = TypedDict(
+    "TermObject",
+    {
+        "type": OneOf["uri", "literal", "bnode", "triple"],
+        "value": str,
+        "datatype": NotRequired[str],
+        "xml:lang": NotRequired[str],
+        "label": str,
+    },
+)
+TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it is called; a triple in N-Triples syntax."
+
+
+class AnswerObject(TypedDict):
+    """A term that answers, and the markers of the evidence it is in; scores compare only within one answer.
+
+    `is_best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to.
+    """
+
+    term: TermObject
+    is_best: bool
+    description: NotRequired[str]
+    score: float
+    markers: list[str]
+
+
+class ClaimObject(TypedDict):
+    """A statement of the answer and the markers of the evidence it rests on."""
+
+    text: str
+    markers: list[str]
+
+
+class SourceObject(TypedDict):
+    """A graph that a triple was found in, as the user named it, and the named graph inside it."""
+
+    graph: str
+    named_graph: str | None
+
+
+class TripleObject(TypedDict):
+    """A cited triple; `direction` is how it was walked, `verified` whether it was found again (null: not checkable)."""
+
+    subject: TermObject
+    predicate: TermObject
+    object: TermObject
+    direction: OneOf["forward", "inverse"]
+    sources: list[SourceObject]
+    verified: bool | None
+
+
+class StepObject(TripleObject):
+    """A triple that the answer was inferred from."""
+
+    marker: str
+
+
+class SourceQueryObject(TypedDict):
+    """The query that finds the triples that one of several graphs holds."""
+
+    source: str
+    query: str
+
+
+class TextMentionObject(TypedDict):
+    """An entity that a passage mentions, and where."""
+
+    term: TermObject
+    start: int
+    end: int
+
+
+class ExcerptObject(TypedDict):
+    """Where in a document a passage stands, in characters."""
+
+    document: str
+    page: int | None
+    start: int
+    end: int
+    mentions: list[TextMentionObject]
+
+
+class EvidenceObject(TypedDict):
+    """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out.
+
+    `ends` is how many terms with a name it leads to, where all are known: `triples` may show only some.
+    """
+
+    marker: str
+    kind: OneOf["path", "neighbours", "passage", "computed"]
+    text: str
+    triples: list[TripleObject]
+    score: float
+    ends: int | None
+    cuts: list[str]
+    query: str | None
+    queries: list[SourceQueryObject]
+    source: ExcerptObject | None
+
+
+class AlternativeObject(TypedDict):
+    """Something else that words of the question may mean."""
+
+    term: TermObject
+    description: NotRequired[str]
+    score: float
+    matched: str
+
+
+class LinkObject(AlternativeObject):
+    """What words of the question were taken to mean; `mention` is empty where the entity was given."""
+
+    mention: str
+    start: int
+    end: int
+    candidates: list[AlternativeObject]
+
+
+class GapObject(TypedDict):
+    """Words of the question that the answer does not account for."""
+
+    code: str
+    words: str
+    text: str
+
+
+class NoteObject(TypedDict):
+    """Something the reader should know; the code says what kind of note it is."""
+
+    code: str
+    text: str
+
+
+class FallbackObject(TypedDict):
+    """Something that was done in the second-best way."""
+
+    purpose: str
+    reason: str
+
+
+class ErrorObject(TypedDict):
+    """An error: a stable code, what is wrong, what to do, and whether the same call may succeed later."""
+
+    code: str
+    message: str
+    hint: str
+    retryable: bool
+    detail: dict[str, Any]
+
+
+class ComputedObject(TypedDict):
+    """What a query plan came to: its rows, and the facts it rests on.
+
+    `words` says in English what was computed, `plan` holds it as `kgsparql plan` reads it. `is_cut`: there are more
+    rows. `is_confirmed`: the facts alone give the same value again (null where they do not tell).
+    """
+
+    words: str
+    plan: dict[str, Any]
+    columns: list[str]
+    rows: list[list[TermObject | None]]
+    is_cut: bool
+    facts: int
+    all_facts: bool
+    is_confirmed: bool | None
+    query: str
+
+
+class AnsweredObject(TypedDict):
+    """The answer to one question; `id` is there for questions from stdin: their own, else the number of their line.
+
+    `graphs` are those that were asked. `is_ranked`: nobody chose among the answers, they are candidates in order.
+    `more_answers` counts those that are not listed. `cited` are the markers of what the answer rests on. `error` is
+    what kept a model from writing the answer. `type` says what kind of value the answer is, null where nothing answers:
+    that of what was `computed`, else of the `answers` that are best; a date may be a year, text is also what a model
+    wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
+    empty where the graph names none and it is no percentage.
+    """
+
+    schema_version: int
+    id: NotRequired[str | int]
+    question: str
+    status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
+    grounding: OneOf["graph", "model", "mixed"]
+    graphs: list[str]
+    retriever: str
+    model: str
+    text: str
+    type: AnswerType | None
+    value: TermObject | None
+    unit: str
+    is_ranked: bool
+    answers: list[AnswerObject]
+    more_answers: int
+    claims: list[ClaimObject]
+    cited: list[str]
+    evidence: list[EvidenceObject]
+    linked: list[LinkObject]
+    inference: list[StepObject]
+    tree: str
+    usage: dict[str, Any]
+    computed: ComputedObject | None
+    not_understood: list[GapObject]
+    notes: list[NoteObject]
+    fallbacks: list[FallbackObject]
+    removed: int
+    error: ErrorObject | None
+
+
+class UnansweredObject(TypedDict):
+    """What stands for an answer where there is none: after an error, and for an empty line of stdin."""
+
+    schema_version: int
+    id: NotRequired[str | int]
+    question: str
+    status: OneOf["error", "empty"]
+    answers: list[AnswerObject]
+    error: ErrorObject | None
+
+
+def answer_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the JSON of an answer."""
+    from pydantic import TypeAdapter
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `kgsparql ask -f json` writes: an answer, or what stands for one",
+        **TypeAdapter(AnsweredObject | UnansweredObject).json_schema(),
+    }
+
+
+MAX_JSON_ANSWERS = 1_000
+"""Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
+
+
+def answer_to_json(answer: Answer) -> AnsweredObject:
+    """The answer as one JSON object."""
+    labels, best = answer.labels, frozenset(answer.best)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "question": answer.question,
+        "status": answer.status,
+        "grounding": answer.grounding,
+        "graphs": list(answer.graphs),
+        "retriever": answer.retriever,
+        "model": answer.model,
+        "text": answer.text,
+        "type": answer.type,
+        "value": None if answer.value is None else term_json(answer.value, _label_of(answer.value, labels)),
+        "unit": answer.unit,
+        "is_ranked": answer.is_ranked,
+        "answers": [_answer_object(one, is_best=one in best) for one in answer.answers[:MAX_JSON_ANSWERS]],
+        "more_answers": max(0, len(answer.answers) - MAX_JSON_ANSWERS),
+        "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in answer.claims],
+        "cited": list(answer.cited),
+        "evidence": [_item_object(item, labels) for item in answer.evidence],
+        "linked": [_link_object(link) for link in answer.linked],
+        "inference": [{"marker": step.marker, **_triple_object(step.cited, labels)} for step in answer.inference],
+        "tree": answer.tree.text(),
+        "usage": dict(answer.usage),
+        "computed": None if answer.computed is None else _computed_object(answer.computed, answer),
+        "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in answer.gaps],
+        "notes": [{"code": note.code, "text": str(note)} for note in answer.notes],
+        "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in answer.fallbacks],
+        "removed": answer.removed,
+        "error": None if answer.error is None else error_json(answer.error),
+    }
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """Write an event with its kind; the last one of a question holds the JSON of its answer."""
+    if not isinstance(event, Finished):
+        return {"kind": event.kind, **asdict(event)}
+    told = asdict(replace(event, answer=None))
+    return {"kind": event.kind, **told, "answer": None if event.answer is None else answer_to_json(event.answer)}
+
+
+def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:
+    """What stands for the answer to a question that an error kept from one; without an error, to an empty line."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "question": printable(question),
+        "status": "empty" if error is None else "error",
+        "answers": [],
+        "error": None if error is None else error_json(error),
+    }
+
+
+def error_json(error: KgsparqlError) -> ErrorObject:
+    """The error; what is no JSON in its details is told as text."""
+    detail = {name: _json_value(value) for name, value in error.detail.items()}
+    return {
+        "code": error.code, "message": error.message, "hint": error.hint, "retryable": error.retryable,
+        "detail": detail,
+    }  # fmt: skip
+
+
+def term_json(term: Term, label: str) -> TermObject:
+    """A term and its label.
+
+    >>> term_json(Literal("Köln", language="de"), "Köln")
+    {'type': 'literal', 'value': 'Köln', 'xml:lang': 'de', 'label': 'Köln'}
+    """
+    if isinstance(term, IRI):
+        return {"type": "uri", "value": term.value, "label": label}
+    if isinstance(term, BlankNode):
+        return {"type": "bnode", "value": term.value, "label": label}
+    if not isinstance(term, Literal):
+        return {"type": "triple", "value": str(term), "label": label}
+    if term.language is not None:
+        return {"type": "literal", "value": term.value, "xml:lang": term.language, "label": label}
+    if term.datatype.value == "http://www.w3.org/2001/XMLSchema#string":
+        return {"type": "literal", "value": term.value, "label": label}
+    return {"type": "literal", "value": term.value, "datatype": term.datatype.value, "label": label}
+
+
+def _computed_object(found: Computed, answer: Answer) -> ComputedObject:
+    from kgsparql.plans.writing import written_plan  # not needed for most answers
+
+    words = next((item.text for item in answer.evidence if item.kind == "computed"), "")
+    return {
+        "words": words,
+        "plan": written_plan(found.plan),
+        "columns": list(found.columns),
+        "rows": [
+            [None if term is None else term_json(term, _label_of(term, answer.labels)) for term in row]
+            for row in found.rows[:MAX_JSON_ANSWERS]
+        ],
+        "is_cut": found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
+        "facts": len(found.facts),
+        "all_facts": found.all_facts,
+        "is_confirmed": found.is_confirmed,
+        "query": found.query.shown,
+    }
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _json_value(one) for name, one in value.items()}
+    return [_json_value(one) for one in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _label_of(term: Term, labels: Mapping[Term, str]) -> str:
+    return labels.get(term, printable(getattr(term, "value", str(term))))
+
+
+def _answer_object(one: AnswerTerm, *, is_best: bool) -> AnswerObject:
+    made: AnswerObject = {
+        "term": term_json(one.term, one.label), "is_best": is_best, "score": round(one.score, 4),
+        "markers": list(one.markers),
+    }  # fmt: skip
+    if one.description:
+        made["description"] = one.description
+    return made
+
+
+def _triple_object(cited: CitedTriple, labels: Mapping[Term, str]) -> TripleObject:
+    subject, predicate, object_ = cited.triple.subject, cited.triple.predicate, cited.triple.object
+    return {
+        "subject": term_json(subject, _label_of(subject, labels)),
+        "predicate": term_json(predicate, _label_of(predicate, labels)),
+        "object": term_json(object_, _label_of(object_, labels)),
+        "direction": cited.direction,
+        "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
+        "verified": cited.verified,
+    }
+
+
+def _item_object(item: EvidenceItem, labels: Mapping[Term, str]) -> EvidenceObject:
+    return {
+        "marker": item.marker,
+        "kind": item.kind,
+        "text": item.text,
+        "triples": [_triple_object(cited, labels) for cited in item.triples],
+        "score": round(item.score, 4),
+        "ends": item.named_ends,
+        "cuts": [str(cut) for cut in item.cuts],
+        "query": item.query.shown or None,
+        "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],
+        "source": None if item.excerpt is None else _excerpt_object(item.excerpt, labels),
+    }
+
+
+def _excerpt_object(excerpt: Excerpt, labels: Mapping[Term, str]) -> ExcerptObject:
+    mentions: list[TextMentionObject] = [
+        {"term": term_json(m.term, _label_of(m.term, labels)), "start": m.start, "end": m.end} for m in excerpt.mentions
+    ]
+    return {
+        "document": excerpt.document, "page": excerpt.page, "start": excerpt.start, "end": excerpt.end,
+        "mentions": mentions,
+    }  # fmt: skip
+
+
+def _alternative_object(link: LinkedEntity) -> AlternativeObject:
+    made: AlternativeObject = {
+        "term": term_json(link.term, link.label), "score": round(link.score, 4), "matched": link.matched,
+    }  # fmt: skip
+    if link.description:
+        made["description"] = link.description
+    return made
+
+
+def _link_object(link: LinkedEntity) -> LinkObject:
+    candidates = [_alternative_object(one) for one in link.candidates]
+    place = link.mention
+    return {
+        "mention": place.text, "start": place.start, "end": place.end, **_alternative_object(link),
+        "candidates": candidates,
+    }  # fmt: skip

@@ -1,0 +1,251 @@
+"""Answers as lines, rows and frames for other programs; tables for a person."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, AnswerTerm
+from kgsparql.answering.answer_words import cell_text, rows_text
+from kgsparql.errors import OptionError
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.rdf.data_frames import data_frame, python_value
+from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.terms import Literal, Term, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgsparql.plans.running import Computed
+
+
+WIDTH = 100
+"""Columns of a terminal that a text keeps to."""
+
+
+def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
+    """The lines of a text, no wider than ``width`` with their indent."""
+    from textwrap import wrap
+
+    return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """The lines of a table, its columns two spaces apart, without spaces at the end.
+
+    :param left: columns that are aligned to the left; all others are aligned to the right.
+
+    >>> aligned([["name", "n"], ["a", "10"]], left={0})
+    ['  name   n', '  a     10']
+    """
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        gaps = [" " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)]
+        cells = [text + gap if i in left else gap + text for i, (text, gap) in enumerate(zip(row, gaps, strict=True))]
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return lines
+
+
+COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")
+"""Of a row; questions from stdin have ``id`` and ``question`` before them."""
+
+
+def as_lines(answer: Answer, form: str) -> str:
+    """The answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
+    if form == "plain":
+        return "\n".join(plain_answers(answer))
+    return separated(table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
+
+
+def plain_answers(answer: Answer) -> list[str]:
+    """What answers, by its name, each on one line; where nobody chose, what the best reading of the question leads to.
+
+    A number, or a yes or no, is its value; of a table, each row is a line. Nothing where that does not account for the
+    question.
+    """
+    if answer.gaps:
+        return []
+    rows = table_rows(answer, has_iris=False)[1:]
+    return [" | ".join(row) for row in rows] or [printable(one.label, 4_000) for one in answer.best]
+
+
+def answer_rows(answer: Answer) -> list[list[str]]:
+    """A row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
+    best = set(answer.best)
+    rows = [_answer_row(answer.status, rank, one, is_best=one in best) for rank, one in enumerate(answer.answers, 1)]
+    return rows or [empty_row(answer.status)]
+
+
+def empty_row(status: str) -> list[str]:
+    """The row of a question without an answer."""
+    return [status, *[""] * (len(COLUMNS) - 1)]
+
+
+def separated(rows: Iterable[Sequence[str]], form: str) -> str:
+    """Rows as ``csv`` or ``tsv``, with a line end after each."""
+    dialect = "excel" if form == "csv" else "excel-tab"
+    lines = []
+    for row in rows:
+        written = io.StringIO()
+        csv.writer(written, dialect, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
+        lines.append(written.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
+
+
+def _answer_row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
+    from kgsparql.rendering.answer_json import term_json
+
+    term = term_json(one.term, one.label)
+    return [
+        status, str(rank), "true" if is_best else "false", printable(one.label, 4_000), term["type"], term["value"],
+        term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}", " ".join(one.markers),
+    ]  # fmt: skip
+
+
+_CELL_LENGTH = 4_000
+"""Characters of the name of a thing for programs."""
+
+
+def table_of(answer: Answer) -> Computed | None:
+    """The table that an answer rests on; ``None`` for another kind of answer."""
+    found = answer.computed
+    return found if found is not None and found.is_table and COMPUTED_MARKER in answer.cited else None
+
+
+def table_line(answer: Answer) -> str:
+    """The line of the answer's text that the table stands for: its first rows, one after the other."""
+    found = table_of(answer)
+    if found is None:
+        return ""
+    return f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
+
+
+def aligned_table(answer: Answer) -> list[str]:
+    """The first rows of a computed table as lines of one width, with its marker; none for another kind of answer."""
+    from kgsparql.rendering.rows import aligned
+
+    found = table_of(answer)
+    if found is None:
+        return []
+    numeric = {i for i in range(len(found.columns)) if all(_is_number(row[i]) for row in found.rows[:LISTED])}
+    lines = aligned(_first_rows(found, answer.labels), {*range(len(found.columns))} - numeric)
+    return [*lines, f"  {_more_rows_text(found)}[{COMPUTED_MARKER}]"]
+
+
+def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
+    """The first rows of a computed table in Markdown; none for another kind of answer."""
+    found = table_of(answer)
+    if found is None:
+        return []
+    names, *rows = [[escaped(cell) for cell in row] for row in _first_rows(found, answer.labels)]
+    lines = [f"| {' | '.join(row)} |" for row in [names, ["---"] * len(names), *rows]]
+    return [*lines, "", f"{_more_rows_text(found)}\\[{COMPUTED_MARKER}\\]"]
+
+
+def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
+    """The names of the columns, and the first rows, for a person."""
+    rows = [
+        [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
+    ]
+    return [[*found.columns], *rows]
+
+
+def _more_rows_text(found: Computed) -> str:
+    """How many rows are not among the first."""
+    left = len(found.rows) - LISTED
+    return f"+{left:,} more: -f csv  " if left > 0 else ""
+
+
+def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
+    """An item of evidence without the rows that are shown as a table."""
+    found = table_of(answer)
+    if found is None or item.marker != COMPUTED_MARKER:
+        return item
+    return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
+
+
+def table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
+    """A computed table with a line of column names, values as they are; none for another kind of answer.
+
+    A cell without a value is empty.
+
+    :param has_iris: behind a column of things comes one with their IRIs.
+    """
+    found = table_of(answer)
+    if found is None:
+        return []
+    places = range(len(found.columns)) if has_iris else ()
+    things = {i for i in places if any(not isinstance(row[i], Literal | None) for row in found.rows)}
+    names = [[name, f"{name}_iri"] if i in things else [name] for i, name in enumerate(found.columns)]
+    rows = [[_term_cells(term, answer.labels, has_iri=i in things) for i, term in enumerate(row)] for row in found.rows]
+    return [[cell for column in row for cell in column] for row in [names, *rows]]
+
+
+def _term_cells(term: Term | None, labels: Mapping[Term, str], *, has_iri: bool) -> list[str]:
+    """The cell of a term, and that of its IRI."""
+    name = "" if term is None else printable(labels[term], _CELL_LENGTH)
+    iri = "" if isinstance(term, Literal | None) else getattr(term, "value", str(term))
+    return [name, iri] if has_iri else [name]
+
+
+def cut_lines(answer: Answer) -> list[str]:
+    """What a limit cut off the rows of a computed answer."""
+    return [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
+
+
+def _is_number(term: Term | None) -> bool:
+    return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
+
+
+def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
+    """Make a table of the answers, or of the triples of the evidence.
+
+    :raises OptionError: if pandas is not installed, or for something else to show.
+    """
+    from kgsparql.evidence.evidence_frame import evidence_frame
+
+    if of not in {"answers", "evidence"}:
+        raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
+    return answers_frame(answer) if of == "answers" else evidence_frame(answer.evidence, answer.labels)
+
+
+def answers_frame(answer: Answer) -> pd.DataFrame:
+    """A line for each answer, the best first; a computed table with its own columns.
+
+    ``status`` is that of the whole answer, so that a doubt stays with what it is about; ``answer`` the IRI, or the
+    value of a literal as Python has it; ``label`` what a person calls it.
+    """
+    if (found := table_of(answer)) is not None:
+        return data_frame(_table_columns(found, answer))
+    best = frozenset(answer.best)
+    return data_frame(
+        {
+            "status": [answer.status for _ in answer.answers],
+            "answer": [python_value(one.term) for one in answer.answers],
+            "label": [one.label for one in answer.answers],
+            "description": [one.description for one in answer.answers],
+            "score": [one.score for one in answer.answers],
+            "is_best": [one in best for one in answer.answers],
+            "markers": [one.markers for one in answer.answers],
+        }
+    )
+
+
+def _table_columns(found: Computed, answer: Answer) -> dict[str, list[Any]]:
+    """The columns of a computed table; behind one of things comes one with their IRIs, as in CSV."""
+    columns: dict[str, list[Any]] = {}
+    for i, name in enumerate(found.columns):
+        terms = [row[i] for row in found.rows]
+        if all(isinstance(term, Literal | None) for term in terms):
+            columns[name] = [python_value(term) for term in terms]
+        else:
+            columns[name] = [None if term is None else answer.labels[term] for term in terms]
+            columns[f"{name}_iri"] = [python_value(term) for term in terms]
+    return columns
