@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
     from kgsparql.graphs.cut import Cut
+    from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
-    from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
@@ -53,7 +53,7 @@ _MODULES = {
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
     "graphs.cut": ("Cut",),
     "graphs.profiles.profile": ("UNKNOWN", "EndpointProfile"),
-    "graphs.protocols": ("KnowledgeGraph", "Solutions", "Source"),
+    "graphs.graph": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),
     "graphs.user_query": ("QueryResult",),
     "knowledge_base": ("KnowledgeBase", "open"),

@@ -22,8 +22,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, StoreError
 from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned
-from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.protocols import OpenedGraph, members_of, naming_of, within
+from kgsparql.graphs import open_graph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.rdf.terms import IRI, printable
@@ -65,7 +65,7 @@ class KnowledgeBase(GraphLookups):
 
     def __init__(
         self,
-        graph: OpenedGraph,
+        graph: KnowledgeGraph,
         *,
         languages: tuple[str, ...] = ("en",),
         embedder: str | Embedder | None = "auto",
@@ -107,9 +107,7 @@ class KnowledgeBase(GraphLookups):
         if "_queries" in vars(self):
             self._queries.close()
         self.indexes.close()
-        for member in members_of(self.graph):
-            if isinstance(member, EndpointGraph):
-                member.close()
+        self.graph.close()
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
@@ -277,11 +275,11 @@ class KnowledgeBase(GraphLookups):
         from kgsparql.plans.vocabulary import GraphVocabulary
 
         check(plan)
-        graph = within(self.graph, Usage(Budget()))
+        graph = self.graph.within(Usage(Budget()))
         for term in sorted(terms_in(plan), key=str):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
-        return run(plan, graph, vocabulary=GraphVocabulary(labels=naming_of(self.graph).labels))
+        return run(plan, graph, vocabulary=GraphVocabulary(labels=self.graph.naming.labels))
 
     def recheck(self, answer: Answer | Mapping[str, Any] | str | bytes) -> Recheck:
         """Check an answer again, on the graph as it is now: its triples, queries and numbers.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,18 @@ import pyoxigraph
 import rdflib
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 ENGINES = ("oxigraph", "rdflib")
 
 
-class RdflibGraph:
+class RdflibGraph(KnowledgeGraph):
     """rdflib as a :class:`KnowledgeGraph`: small data only, and an independent reading of SPARQL."""
 
     name = "rdflib"
-    may_repeat_triples = True
+    chunk_size = 1000
 
     def __init__(self, dataset: rdflib.Dataset, *, chunk_size: int = 1000) -> None:
         self.dataset = dataset
@@ -42,14 +43,29 @@ class RdflibGraph:
         with _rdflib_warnings():
             return bool(self.dataset.query(query.text).askAnswer)
 
-    def source(self, named_graph: str | None) -> Source:
-        return Source(self.name, named_graph)
+
+class WatchedGraph(KnowledgeGraph):
+    """A graph that passes everything on to another, which may be embedded, and is not: a test changes what it wants."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self.graph = graph
+
+    def select(self, query: Query) -> Solutions:
+        return self.graph.select(query)
+
+    def ask(self, query: Query) -> bool:
+        return self.graph.ask(query)
 
 
-class CountingGraph:
-    """A graph that keeps the queries it was sent."""
+for _name in ("account", "adjacency_view", "chunk_size", "fingerprint", "is_as_loaded", "is_remote", "name", "naming",
+              "notes", "prefixes", "profile", "source", "sources_of", "stored", "url"):  # fmt: skip
+    setattr(WatchedGraph, _name, property(attrgetter(f"graph.{_name}")))
 
-    may_repeat_triples = True
+
+class CountingGraph(KnowledgeGraph):
+    """A graph that keeps the queries it was sent, and of which nothing else is known."""
+
+    chunk_size = 0
 
     def __init__(self, graph: KnowledgeGraph, *, chunk_size: int | None = None) -> None:
         self.graph = graph
@@ -65,9 +81,6 @@ class CountingGraph:
     def ask(self, query: Query) -> bool:
         self.queries.append(query)
         return self.graph.ask(query)
-
-    def source(self, named_graph: str | None) -> Source:
-        return self.graph.source(named_graph)
 
 
 def engine_from_quads(engine: str, quads: list[pyoxigraph.Quad]) -> KnowledgeGraph:

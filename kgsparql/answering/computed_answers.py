@@ -11,7 +11,7 @@ from kgsparql.answering.value_types import unit_of
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import Source
+from kgsparql.graphs.graph import Source
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed

@@ -98,7 +98,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         is_ranked=draft.is_ranked,
         gaps=missing,
         computed=found.computed,
-        error=error or session.notes.lost or next(iter(session.graph.errors), None),
+        error=error or session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=made.status, answer=made))

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of, within
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.cue_reading import read_cues
 from kgsparql.plans.cues import Compared, Cues
@@ -43,7 +43,7 @@ class PlanQuestion:
     @classmethod
     def of(cls, session: Session, *, sets: int) -> PlanQuestion:
         """The question of a session, whose entities are linked."""
-        vocabulary = GraphVocabulary(labels=naming_of(session.graph).labels)
+        vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
         words = QuestionWords(session.question, session.ranker, session.linker)
         named: list[NamedTerm] = []
         with session.within_budget():
@@ -106,7 +106,7 @@ def _class_counts(session: Session) -> Mapping[IRI, int]:
     graph = session.graph.graph
     with _KEEPING:
         if graph not in _COUNTS:
-            _COUNTS[graph] = class_counts(graph, within(graph, session.usage).select)
+            _COUNTS[graph] = class_counts(graph, graph.within(session.usage).select)
         return _COUNTS[graph]
 
 
@@ -119,5 +119,5 @@ def _common_profiler(session: Session) -> Profiler | None:
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
     free = MeteredGraph(graph, Usage(_NO_LIMIT, cancel=session.usage.cancel), lambda _: None, ignored=replace(ignored))
-    vocabulary = GraphVocabulary(labels=naming_of(graph).labels)
+    vocabulary = GraphVocabulary(labels=graph.naming.labels)
     return Profiler(free, vocabulary, direction=session.direction, known=known)

@@ -24,8 +24,8 @@ from kgsparql.errors import ForbiddenQueryError, KgsparqlError, LimitError, Quer
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import OpenedGraph, members_of
 from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, run_on_endpoint
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
@@ -122,7 +122,7 @@ class Recheck:
         }
 
 
-def recheck(answer: KeptAnswer, graph: OpenedGraph, *, max_seconds: float = MAX_SECONDS) -> Recheck:
+def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> Recheck:
     """Check an answer again.
 
     :param max_seconds: for the answer as a whole; what is not done then is unknown.
@@ -135,7 +135,7 @@ def recheck(answer: KeptAnswer, graph: OpenedGraph, *, max_seconds: float = MAX_
 class Rechecker(ExitStack):
     """Checks many answers on one graph; its processes are kept between them, and end with the ``with`` block."""
 
-    def __init__(self, graph: OpenedGraph, *, max_seconds: float = MAX_SECONDS) -> None:
+    def __init__(self, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> None:
         super().__init__()
         self._graph = graph
         self._max_seconds = max_seconds
@@ -156,7 +156,7 @@ class Rechecker(ExitStack):
             items = tuple(self._item(item, before.run, ends) for item in answer.items)
         return Recheck(
             answer=answer,
-            graphs=tuple(member.name for member in members_of(self._graph)),
+            graphs=tuple(member.name for member in self._graph.members),
             found=looked_up.found,
             gone=looked_up.removed,
             unnamed=len(answer.cited) - len(named),
@@ -179,7 +179,7 @@ class Rechecker(ExitStack):
         return _compared(said, item, then, now)
 
     def _runs_of(self, source: str) -> list[_Run]:
-        members = members_of(self._graph)
+        members = self._graph.members
         own = [member for member in members if member.name == source] or members
         return [self._run_on(member) for member in own]
 

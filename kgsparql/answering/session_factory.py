@@ -20,11 +20,10 @@ from kgsparql.events import Numbering
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import check_mentioned, counts_nothing, entity_named
-from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import OpenedGraph, members_of, within
 from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap
@@ -40,7 +39,7 @@ class SessionFactory:
     """Makes the session of each question that a graph is asked."""
 
     def __init__(
-        self, graph: OpenedGraph, labels: LabelIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
+        self, graph: KnowledgeGraph, labels: LabelIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
     ) -> None:
         self.graph = graph
         self._labels = labels
@@ -63,8 +62,8 @@ class SessionFactory:
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        asked = self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph
-        graph = within(asked, usage)
+        asked = self.graph.refreshed()
+        graph = asked.within(usage)
         with _naming_what_took_the_time(graph):
             ignored, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
             ranker = self._labels.ranker
@@ -96,7 +95,7 @@ class SessionFactory:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
-    def _given_entities(self, asking: AskOptions, graph: OpenedGraph) -> tuple[IRI, ...]:
+    def _given_entities(self, asking: AskOptions, graph: KnowledgeGraph) -> tuple[IRI, ...]:
         given = tuple(
             entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e
             for e in asking.entities
@@ -106,7 +105,7 @@ class SessionFactory:
         return given
 
     def _prepared(
-        self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
+        self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
         """What a question needs beside its own queries, and what of it is missing; read once where nothing failed.
 
@@ -132,37 +131,35 @@ class SessionFactory:
         finally:
             self._preparing.release()
 
-    def _is_empty_of(self, graph: OpenedGraph) -> bool:
+    def _is_empty_of(self, graph: KnowledgeGraph) -> bool:
         if self._is_empty is not None:
             return self._is_empty
         is_empty = counts_nothing(graph.select(Query.load("any")), "count")
-        if not isinstance(graph, FederatedGraph) or not graph.errors:
+        if not graph.errors:
             self._is_empty = is_empty
         return is_empty
 
-    def _ignored_of(self, graph: OpenedGraph) -> IgnoredPredicates:
+    def _ignored_of(self, graph: KnowledgeGraph) -> IgnoredPredicates:
         """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
         A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
         nobody described is asked as a file is: the same graph has the same answers wherever it is.
         """
-        if not isinstance(graph, FederatedGraph):
+        if len(graph.members) == 1:
             return self._ignored_of_one(graph)
         if any(member.name not in self._ignored for member in graph.members):
-            graph.each(self._ignored_of_one)
-        named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
+            graph.ask_each(self._ignored_of_one)
+        named = (term for member in graph.members for term in member.profile.noise)
         own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
         return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
 
-    def _ignored_of_one(self, graph: OpenedGraph) -> IgnoredPredicates:
+    def _ignored_of_one(self, graph: KnowledgeGraph) -> IgnoredPredicates:
         if graph.name not in self._ignored:
             self._ignored[graph.name] = _ignored_of_member(graph)
         return self._ignored[graph.name]
 
 
-def _ignored_of_member(graph: OpenedGraph) -> IgnoredPredicates:
-    if not isinstance(graph, EndpointGraph):
-        return IgnoredPredicates.of_dump(graph)
+def _ignored_of_member(graph: KnowledgeGraph) -> IgnoredPredicates:
     profile = graph.profile
     if not profile.may_be_searched_for_noise:
         return IgnoredPredicates(frozenset(profile.noise))
@@ -170,12 +167,12 @@ def _ignored_of_member(graph: OpenedGraph) -> IgnoredPredicates:
 
 
 @contextmanager
-def _naming_what_took_the_time(graph: OpenedGraph) -> Iterator[None]:
+def _naming_what_took_the_time(graph: KnowledgeGraph) -> Iterator[None]:
     """If the time of the question ends in here, the error says what for: the same in a replay, which sends nothing."""
     try:
         yield
     except BudgetExceededError as error:
-        endpoints = [member.name for member in members_of(graph) if member.is_remote]
+        endpoints = [member.name for member in graph.members if member.is_remote]
         message = f"{error.message} before the question was asked, while {' and '.join(endpoints)} said what there is"
         command = f"kgsparql index -k {' -k '.join(map(shlex.quote, endpoints))}"
         hint = f"{error.hint}; if the labels there were never read, `{command}` does that once"

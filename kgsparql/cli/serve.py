@@ -146,11 +146,10 @@ def _serve_sparql(
 
 def _sparql_routes(knowledge: KnowledgeBase | None, bounds: Mapping[str, Any], stack: ExitStack) -> tuple[Route, ...]:
     """The endpoint beside the page; none over several graphs, since a query of a client's own runs on one."""
-    from kgsparql.graphs.protocols import members_of
     from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
     from kgsparql.serving.sparql_protocol import sparql_routes
 
-    if knowledge is None or len(members_of(knowledge.graph)) > 1:
+    if knowledge is None or len(knowledge.graph.members) > 1:
         return ()
     return tuple(sparql_routes(stack.enter_context(BoundedQueries(knowledge, limits=ServedLimits(**bounds)))))
 

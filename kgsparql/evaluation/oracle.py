@@ -13,7 +13,7 @@ from kgsparql.answering.choosing import Chooser, OracleChooser, RankerChooser
 from kgsparql.errors import IriError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.exploration import predicate_counts, shortest_paths
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Triple, iri
 

@@ -14,9 +14,9 @@ from kgsparql.exploration.batched_select import batched_select, far_end, order_k
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
 from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.identifiers import MAX_FORMATTERS, Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable

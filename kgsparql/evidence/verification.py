@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, SourceQuery
 from kgsparql.exploration.triples import lookup
+from kgsparql.graphs.graph import Halving, Solution, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import Halving, Solution, Source
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 
 BATCH = 200

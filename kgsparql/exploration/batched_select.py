@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.metered_graph import embedded_in, held
-from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions, naming_of
+from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
@@ -74,7 +73,7 @@ def batched_select(
         if gives_up:
             batched.over.update((key, [s for s in found if key_of(s) == key]) for key in chunk)
             continue
-        if len(chunk) > 1 and isinstance(graph, CutShort):
+        if len(chunk) > 1:
             graph.will_ask_again(found)
         over, parts = _parts(chunk, found, at_most, key_of, weight)
         if over is not None:
@@ -144,8 +143,8 @@ def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
     Of a graph in this process, those that it has.
     """
     skipped = frozenset(skip)
-    own = naming_of(graph).labels if skipped.issuperset(LABELS) else ()
-    return held(graph, skipped if skipped.issuperset(own) else skipped.union(own))
+    own = graph.naming.labels if skipped.issuperset(LABELS) else ()
+    return graph.held(skipped if skipped.issuperset(own) else skipped.union(own))
 
 
 @lru_cache(maxsize=256)
@@ -175,7 +174,7 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
     :param is_whole: whether a solution has all its variables; by default, those of any arm.
     """
     found = graph.select(query)
-    if len(query.arms) < 2 or embedded_in(graph) is not None:
+    if len(query.arms) < 2 or graph.is_embedded:
         return found
     variables = {arm.variables for arm in query.arms}
     whole = is_whole or (lambda solution: frozenset(solution) in variables)

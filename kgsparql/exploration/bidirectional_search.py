@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from kgsparql.exploration.batched_select import far_end, select_about, selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Directions, Hop, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term

@@ -12,10 +12,8 @@ from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint_info import endpoint_json
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.kept_counts import counted
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.profiles.profile import profile_of
-from kgsparql.graphs.protocols import Interruptible, KnowledgeGraph, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number
@@ -86,7 +84,12 @@ def _count(solution: Solution, *, exact: bool) -> PredicateCount:
 
 
 def graph_info(
-    graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int, note: Callable[[str], None] = lambda _: None
+    graph: KnowledgeGraph,
+    labels: Labels,
+    prefixes: PrefixMap,
+    *,
+    shown: int,
+    note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
@@ -125,7 +128,7 @@ def graph_info(
 class _Counter:
     """Counts in a graph."""
 
-    graph: OpenedGraph
+    graph: KnowledgeGraph
     labels: Labels
     prefixes: PrefixMap
     note: Callable[[str], None]
@@ -146,7 +149,7 @@ class _Counter:
 
     def triples_and_predicates(self, kind: str, most: int) -> tuple[int | None, list[dict[str, Any]]]:
         """The number of triples, and the commonest predicates: of a graph in this process, all from one query."""
-        if isinstance(self.graph, OxigraphGraph):
+        if self.graph.is_embedded:
             counts = _predicate_counts(self._select("predicates", Query.load(f"index_predicates{kind}")))
             return sum(counts.values()), self.described("predicates", list(counts.items())[:most])
         triples = self.number("triples", Query.load(f"info_triples{kind}"))
@@ -158,12 +161,10 @@ class _Counter:
 
         No query is sent to a graph that has none.
         """
-        if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
-            return [], 0
+        if (own := self.graph.named_graphs()) is not None:
+            return [str(name) for name in own[:most]], len(own)
         if "named graphs" in self.missing:
             return [], None
-        if isinstance(self.graph, OxigraphGraph) and (own := self.graph.named_graphs()) is not None:
-            return [str(name) for name in own[:most]], len(own)
         named = [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(most))]
         more = len(named) == most
         return named, self.number("named graphs", Query.load("info_graph_count")) if more else len(named)
@@ -190,7 +191,7 @@ class _Counter:
 
     def _select(self, what: str, query: Query) -> Solutions:
         try:
-            if profile_of(self.graph).is_public and isinstance(self.graph, Interruptible):
+            if self.graph.profile.is_public:
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
                 found = counted(self.graph, query, note=self._note_once)

@@ -10,8 +10,7 @@ from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import entities_of, order_key, select_about
 from kgsparql.exploration.results import Found, Label, Text
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.metered_graph import embedded_in
-from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator
@@ -59,7 +58,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label predicate. Without any label, an IRI is called
     by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
     """
-    naming = naming_of(graph)
+    naming = graph.naming
     predicates = naming.labels
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
@@ -84,8 +83,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
     """The query for what some predicates say of terms; of a graph in this process, those of them that it has."""
-    embedded = embedded_in(graph)
-    own = None if embedded is None else embedded.held(frozenset(predicates))
+    own = graph.held(frozenset(predicates)) if graph.is_embedded else None
     return _bound_texts_query(predicates, own)
 
 
@@ -112,10 +110,9 @@ def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> li
 
     In a graph in this process that is seen without a query. Most predicates of most graphs have neither.
     """
-    embedded = embedded_in(graph)
-    if embedded is None or naming.links or naming.labels != LABELS:
+    if not graph.is_embedded or naming.links or naming.labels != LABELS:
         return terms
-    return [term for term in terms if embedded.may_have_name(term)]
+    return [term for term in terms if graph.may_have_name(term)]
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
@@ -164,7 +161,7 @@ def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("e
     :raises InputError: for a language tag that is not one.
     :raises EndpointReplyError: if nothing is found, but an endpoint cut its result.
     """
-    predicates = naming_of(graph).names
+    predicates = graph.naming.names
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
@@ -251,7 +248,7 @@ def descriptions(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    naming = naming_of(graph).labels
+    naming = graph.naming.labels
     ranges = language_ranges(languages)
     of_entity = _texts_query(graph, DESCRIPTIONS).bind(range=ranges)
     of_class = Query.load("class_labels").bind(type=(RDF_TYPE, INSTANCE_OF), predicate=naming, range=ranges)

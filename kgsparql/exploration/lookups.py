@@ -16,8 +16,7 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, local_name, normalised, printable
@@ -35,7 +34,7 @@ class GraphLookups:
     """
 
     def __init__(
-        self, graph: OpenedGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
+        self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
     ) -> None:
         self.graph: Final = graph
         self.languages: Final = languages
@@ -70,11 +69,7 @@ class GraphLookups:
         query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
         hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
         try:
-            by_count = (
-                graph.select_within(query, timeout_s=_CLASSES_S)
-                if isinstance(graph, Interruptible)
-                else graph.select(query)
-            )
+            by_count = graph.select_within(query, timeout_s=_CLASSES_S)
         except (QueryError, UnreachableError) as error:
             about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
             raise NotFoundError(about, hint="name it by its IRI") from error
@@ -112,7 +107,7 @@ def _without_spaces(name: str) -> str:
     return normalised(name).replace(" ", "")
 
 
-def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:
+def entity_named(name: str, graph: KnowledgeGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:
     """The entity of a graph that a person means: an IRI, a CURIE, or an exact label.
 
     :raises InputError: for the name of a blank node.
@@ -149,15 +144,14 @@ def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, language
     )
 
 
-def check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
+def check_mentioned(graph: KnowledgeGraph, entity: IRI) -> None:
     """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing.
 
     :raises NotFoundError: if no triple has it.
     """
     found = graph.select(Query.load("mentioned").bind(entity=[entity]))
     if counts_nothing(found, "places"):
-        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
-        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
+        others = "".join(f"; another service has more: -k {other}" for other in graph.profile.elsewhere)
         hint = f"check the IRI, or search: kgsparql find TEXT{others}"
         raise NotFoundError(f"{entity} is not in the graph", hint=hint)
 

@@ -26,9 +26,8 @@ from kgsparql.exploration.batched_select import (
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
-from kgsparql.graphs.adjacency import adjacency_view_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term
@@ -137,7 +136,7 @@ def _by_numbers(
     graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]] | None:
     """The groups from the graph's adjacency; ``None`` for few entities, and where it does not serve."""
-    view = adjacency_view_of(graph) if chosen.steps is None and len(starts) >= FEW else None
+    view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
     from kgsparql.exploration.adjacency_hops import HopsByNumber, neighbours_by_number
@@ -229,8 +228,7 @@ def _some_of_each(
         if len(some) == 1 or halving.should_give_up(found) or not found.cut:
             members |= _members(found)
         else:  # an endpoint cut it
-            if isinstance(graph, CutShort):
-                graph.will_ask_again(found)
+            graph.will_ask_again(found)
             todo.extendleft((some[len(some) // 2 :], some[: len(some) // 2]))
     return {group: sorted(ends, key=order_key)[:limit] for group, ends in members.items()}
 

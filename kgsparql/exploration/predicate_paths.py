@@ -8,9 +8,8 @@ from typing import TypeAlias
 from kgsparql.exploration.batched_select import entities_of, skipped_in
 from kgsparql.exploration.query_levels import Level, QueryLevel, Walking
 from kgsparql.exploration.results import Found, PredicatePath
-from kgsparql.graphs.adjacency import adjacency_view_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED
@@ -62,7 +61,7 @@ def predicate_paths(
 
 def _beginning(walking: Walking) -> Level:
     """The path of no step."""
-    view = adjacency_view_of(walking.graph)
+    view = walking.graph.adjacency_view()
     if view is not None:
         from kgsparql.exploration.adjacency_levels import first_level
 

@@ -11,7 +11,7 @@ from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount, PredicatePath
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import is_mediator
@@ -154,7 +154,7 @@ def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> Far
 
     In a federation, a triple that several members hold counts several times.
     """
-    most = len(members_of(graph))
+    most = len(graph.members)
     if most == 1:
         return {}
     doubtful: dict[IRI, list[Step]] = {}

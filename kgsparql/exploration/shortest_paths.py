@@ -22,9 +22,8 @@ from kgsparql.exploration.bidirectional_search import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.results import Found
-from kgsparql.graphs.adjacency import adjacency_view_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term
@@ -72,7 +71,7 @@ def shortest_paths(
     if near.end == far.end:
         return Found((Path(start),))
     skipped = skipped_in(graph, skip)
-    view = adjacency_view_of(graph)
+    view = graph.adjacency_view()
     if view is not None:
         from kgsparql.exploration.adjacency_search import paths_in_adjacency
 

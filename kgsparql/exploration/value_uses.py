@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
 from kgsparql.rdf.vocabulary import UNWALKED
@@ -33,7 +33,7 @@ def value_uses(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = (
     forms = dict.fromkeys((text, text.lower(), text.capitalize(), text.title()))
     values = [text_literal(form, tag) for form in forms for tag in dict.fromkeys(("", *languages, "en"))]
     found = graph.select(Query.load("value_uses").bind(value=values).limit(_LOOKED_AT + 1))
-    names = {*UNWALKED, *naming_of(graph).labels}
+    names = {*UNWALKED, *graph.naming.labels}
     uses: dict[tuple[Literal, IRI], set[IRI]] = {}
     for solution in found:
         value, predicate, entity = (solution[name] for name in ("value", "predicate", "entity"))

@@ -11,9 +11,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgsparql.exploration.counting import graph_info
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.kept_counts import counted
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, whole_number
 
@@ -42,7 +41,7 @@ _NAMESPACE = re.compile(r"(.*[#/:])[^#/:]+\Z")
 
 
 def void_triples(
-    graph: OpenedGraph, *, served_at: str = "", note: Callable[[str], None] = lambda _: None
+    graph: KnowledgeGraph, *, served_at: str = "", note: Callable[[str], None] = lambda _: None
 ) -> list[Triple]:
     """A graph as a ``void:Dataset`` with what it holds; of an endpoint also the ``sd:Service``.
 
@@ -102,10 +101,10 @@ def _partitions(dataset: IRI, kind: str, number: str, listed: Sequence[Mapping[s
 
 
 def _distinct_terms(
-    dataset: IRI, graph: OpenedGraph, triples: int | None, note: Callable[[str], None]
+    dataset: IRI, graph: KnowledgeGraph, triples: int | None, note: Callable[[str], None]
 ) -> Iterator[Triple]:
     """How many things it is about, and how many values it gives; of a graph on this machine that is not too large."""
-    if not isinstance(graph, OxigraphGraph):
+    if not graph.is_embedded:
         return
     if triples is None or triples > _COUNTED:
         note(f"distinct subjects and objects are counted up to {_COUNTED:,} triples")

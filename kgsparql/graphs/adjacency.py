@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.terms import IRI, BlankNode
@@ -139,16 +139,3 @@ class AdjacencyView:
     drops: Callable[[IRI], bool] = lambda _: False
     check: Callable[[], None] = lambda: None
     report: Callable[[PathsSearched], None] = lambda _: None
-
-
-@runtime_checkable
-class WithAdjacency(Protocol):
-    """A graph that may have an adjacency."""
-
-    def adjacency_view(self) -> AdjacencyView | None:
-        """Its adjacency; ``None`` if it has none."""
-
-
-def adjacency_view_of(graph: object) -> AdjacencyView | None:
-    """The adjacency of a graph; ``None`` if it has none, so that queries are asked."""
-    return graph.adjacency_view() if isinstance(graph, WithAdjacency) else None

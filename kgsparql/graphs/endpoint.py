@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self
 
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
-from kgsparql.graphs.manifest import StoredSource
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.graphs.protocol.channel import Channel
@@ -20,7 +21,6 @@ from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.probing import Probe
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
 from kgsparql.graphs.protocol.request import Form, QuestionDeadline, Reply, RequestLimits, SparqlRequest
-from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
@@ -37,7 +37,7 @@ _WAY_S = 2.0
 _COUNT_S = 5.0
 
 
-class EndpointGraph:
+class EndpointGraph(KnowledgeGraph):
     """A graph that is asked over HTTP, through SPARQLWrapper. Any number of threads may use it.
 
     Queries should see the union of the default graph and the named graphs. Before the first query, the endpoint is
@@ -65,7 +65,6 @@ class EndpointGraph:
     """
 
     is_remote = True
-    stored: tuple[StoredSource, ...] = ()
 
     def __init__(
         self,
@@ -89,13 +88,12 @@ class EndpointGraph:
         self._question: QuestionDeadline | None = None
         self._found = _Found()
         self._channel = Channel(self._address, self.name, self.probe, max_bytes, response_cache, note)
-        self.prefixes: dict[str, str] = {}
 
-    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> EndpointGraph:
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """The same graph for one question: its queries end with the question's time, or when the question is stopped.
 
         Queries are not counted. Connections, and what was found out about the endpoint, are shared with this one.
-        The options are those of :meth:`InTime.within`; waiting for a turn counts for ``most_s``, too.
+        The options are those of :meth:`KnowledgeGraph.within`; waiting for a turn counts for ``most_s``, too.
         """
         view = copy.copy(self)
         view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
@@ -230,10 +228,6 @@ class EndpointGraph:
             return False
         with self._limits(None, timeout_s, cancel) as limits:
             return boolean(*self._channel.send(query, "ASK", limits))
-
-    def source(self, named_graph: str | None) -> Source:
-        """How to cite a named graph, or the default graph (``None``)."""
-        return Source(self.name, named_graph) if named_graph is not None else Source(self.name)
 
     def send(
         self,

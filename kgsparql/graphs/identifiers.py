@@ -10,7 +10,7 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote
 
 from kgsparql.errors import IriError
-from kgsparql.graphs.protocols import Solution
+from kgsparql.graphs.graph import Solution
 from kgsparql.rdf.terms import IRI, Literal, Triple, iri
 from kgsparql.rdf.vocabulary import claim_kind
 

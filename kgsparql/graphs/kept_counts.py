@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import parse_term
 from kgsparql.resources import cache_directory
@@ -38,7 +37,7 @@ def counted(
     :param note: takes a line if what took long to count cannot be kept.
     """
     run = select or graph.select
-    if not (isinstance(graph, OxigraphGraph) and graph.is_as_loaded):
+    if not graph.is_as_loaded:
         return run(query)
     key = hashlib.sha256(f"{graph.fingerprint}\n{query.text}".encode()).hexdigest()
     file = cache_directory() / FOLDER / key[:32]

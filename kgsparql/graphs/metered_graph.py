@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
+from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, PathsSearched, QueryRun
-from kgsparql.graphs.adjacency import AdjacencyView, adjacency_view_of
-from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.adjacency import AdjacencyView
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.notes import Note
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
-from kgsparql.rdf.vocabulary import Naming
+
+_T = TypeVar("_T")
 
 
-@dataclass(slots=True)
-class MeteredGraph:
+@dataclass
+class MeteredGraph(KnowledgeGraph):
     """A graph with every query counted, checked against the budget, and emitted.
 
     :param limited: ``False`` for what an answer must show whatever the budget says: labels and verification. These
@@ -40,95 +38,105 @@ class MeteredGraph:
     most_s: float | None = None
     ignored: IgnoredPredicates = field(default_factory=IgnoredPredicates)
     cut_short: list[str] = field(default_factory=list)
-    name: str = field(init=False)
-    chunk_size: int = field(init=False)
-    _in_time: KnowledgeGraph = field(init=False)
 
     def __post_init__(self) -> None:
-        self._in_time = within(self.graph, self.usage, in_grace=not self.limited, most_s=self.most_s)
-        self.name = self.graph.name
-        self.chunk_size = self.graph.chunk_size
+        self._in_time = self.graph.within(self.usage, in_grace=not self.limited, most_s=self.most_s)
 
     def unlimited(self) -> MeteredGraph:
-        """The same graph, counted, without limits."""
+        """Return the same graph, counted, without limits."""
         return replace(self, limited=False)
 
     def optional(self, most_s: float | None) -> MeteredGraph:
-        """The same graph for optional queries: each has ``most_s``; a member that fails is asked again later."""
-        graph = self.graph.with_own_failures() if isinstance(self.graph, FederatedGraph) else self.graph
-        return replace(self, graph=graph, most_s=most_s)
+        """Return the same graph for optional queries: each has ``most_s``; a member that fails is asked again later."""
+        return replace(self, graph=self.graph.with_own_failures(), most_s=most_s)
 
     def unfiltered(self) -> MeteredGraph:
-        """The same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
+        """Return the same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
         return replace(self, ignored=IgnoredPredicates(qualifiers=True))
+
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
+        """Return the same graph with the limits of another question, too."""
+        return replace(self, graph=self.graph.within(usage, in_grace=in_grace, most_s=most_s))
+
+    def refreshed(self) -> Self:
+        """Return the same graph, failures of its members forgotten."""
+        return replace(self, graph=self.graph.refreshed())
+
+    def with_own_failures(self) -> Self:
+        """Return the same graph; a member that fails there does not count as failed here."""
+        return replace(self, graph=self.graph.with_own_failures())
 
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
         """The members of a federation, counted with it; the graph itself if it is a single one."""
-        if not isinstance(self.graph, FederatedGraph):
-            return (self,)
-        return tuple(replace(self, graph=member) for member in self.graph.each_member)
+        views = self.graph.views_of_members
+        return (self,) if len(views) == 1 else tuple(replace(self, graph=view) for view in views)
 
     @property
-    def is_one_local_graph(self) -> bool:
-        """Whether all triples are on this machine, in one graph: many small queries cost nothing, and counts add up."""
-        return not isinstance(self.graph, FederatedGraph | EndpointGraph)
+    def views_of_members(self) -> tuple[MeteredGraph, ...]:
+        """Its members, which already have the names of the whole."""
+        return self.members
+
+    def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
+        """Return what ``ask`` returns for each member, with its queries counted here."""
+        return self.graph.ask_each(lambda member: ask(replace(self, graph=member)))
 
     @property
     def may_repeat_triples(self) -> bool:
         """Taken for granted: to find it out may take a query that is no part of the question."""
         return True
 
-    @property
-    def naming(self) -> Naming:
-        """By which predicates the graph names things."""
-        return naming_of(self.graph)
-
-    @property
-    def failures(self) -> tuple[Note, ...]:
-        """A note for each member of a federation that failed."""
-        return self.graph.failures if isinstance(self.graph, FederatedGraph) else ()
-
-    @property
-    def errors(self) -> tuple[KgsparqlError, ...]:
-        """The errors of the members of a federation that failed."""
-        return tuple(self.graph.errors.values()) if isinstance(self.graph, FederatedGraph) else ()
-
     def will_ask_again(self, solutions: Solutions) -> None:
-        """No note is needed about this result: what it lacks is asked for in parts."""
+        """Take the note about these solutions back: what they lack is asked for in parts."""
         if solutions.missing in self.cut_short:
             self.cut_short.remove(solutions.missing)
 
     def select(self, query: Query) -> Solutions:
-        """As :meth:`KnowledgeGraph.select`.
+        """Return the solutions of a SELECT, without those of ignored predicates.
 
         :raises BudgetExceededError: if the query, or what it returns, is over the budget.
         :raises CancelledError: if the question was stopped.
         """
-        if query.empty:
-            return Solutions()
-        return self.ignored.without(self._counted(query, lambda: self._in_time.select(query)))
+        return self._select(query, self._in_time.select)
 
     def ask(self, query: Query) -> bool:
-        """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
-        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
+        """Return the answer to an ASK, with the errors of :meth:`select`."""
+        return self._ask(query, self._in_time.ask)
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """Return the solutions as :meth:`select`, with a limit of their own."""
+        return self._select(query, partial(self._in_time.select_within, timeout_s=timeout_s, cancel=cancel))
+
+    def ask_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> bool:
+        """Return the answer as :meth:`ask`, with a limit of its own."""
+        return self._ask(query, partial(self._in_time.ask_within, timeout_s=timeout_s, cancel=cancel))
 
     def adjacency_view(self) -> AdjacencyView | None:
-        """The adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
+        """Return the adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
 
         There is none where statements of a Wikibase are in the graph: their parts are told apart by queries.
         """
-        view = adjacency_view_of(self.graph)
+        view = self.graph.adjacency_view()
         if view is None or view.adjacency.has_statements:
             return None
         check = partial(self.usage.check, in_grace=not self.limited)
-        return replace(view, drops=self.ignored.drops, check=check, report=self._found_in_adjacency)
+        return replace(view, drops=self.ignored.drops, check=check, report=self._count_search)
 
-    def _found_in_adjacency(self, search: PathsSearched) -> None:
+    def _count_search(self, search: PathsSearched) -> None:
         self.emit(replace(search, graph=self.name))
         self.usage.after_query(search.paths, in_grace=not self.limited)
 
-    def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
+    def _select(self, query: Query, run: Callable[[Query], Solutions]) -> Solutions:
+        return Solutions() if query.empty else self.ignored.without(self._count_query(query, lambda: run(query)))
+
+    def _ask(self, query: Query, run: Callable[[Query], bool]) -> bool:
+        return bool(self._count_query(query, lambda: Solutions(solutions=({},) if run(query) else ())))
+
+    def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         self.usage.before_query(in_grace=not self.limited)
         began = time.perf_counter()
         solutions = run()
@@ -147,22 +155,12 @@ class MeteredGraph:
         self.usage.after_query(len(solutions), in_grace=not self.limited)
         return solutions
 
-    def source(self, named_graph: str | None) -> Source:
-        """As :meth:`KnowledgeGraph.source`."""
-        return self.graph.source(named_graph)
 
-    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
-        """Where a triple is found; ``None`` if this graph cannot be asked for triples with blank nodes."""
-        return self.graph.sources_of(triple) if isinstance(self.graph, BlankNodeLookup) else None
-
-
-def embedded_in(graph: KnowledgeGraph) -> OxigraphGraph | None:
-    """The graph in this process that queries go to, without a meter; ``None`` for an endpoint or several graphs."""
-    inner = graph.graph if isinstance(graph, MeteredGraph) else graph
-    return inner if isinstance(inner, OxigraphGraph) else None
-
-
-def held(graph: KnowledgeGraph, predicates: frozenset[IRI]) -> frozenset[IRI]:
-    """Those of some predicates that a graph has a triple with; all of them where that cannot be seen at once."""
-    embedded = embedded_in(graph)
-    return predicates if embedded is None else embedded.held(predicates)
+# What is not counted is answered by the graph itself, here for all members at once: one that was forgotten would answer
+# as the default does, as for a graph of which nothing is known.
+for _name in (
+    "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
+    "is_embedded", "is_one_local_graph", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",
+    "prefixes", "profile", "source", "sources_of", "stored", "url",
+):  # fmt: skip
+    setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

@@ -14,8 +14,8 @@ import pyoxigraph as ox
 from kgsparql.errors import KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.adjacency import Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import RdfFile
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
-from kgsparql.graphs.protocols import Solution, Solutions, Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
@@ -26,7 +26,7 @@ _LOOKED_AT = 1_000
 """Triples of a term that are read to see whether a query about it would find anything."""
 
 
-class OxigraphGraph:
+class OxigraphGraph(KnowledgeGraph):
     """Embedded SPARQL over quads in memory or on disk. Queries see the union of all graphs.
 
     :param store: the quads; kgsparql never writes to it.
@@ -44,8 +44,7 @@ class OxigraphGraph:
     True
     """
 
-    chunk_size = 1000
-    is_remote = False
+    is_embedded = True
 
     def __init__(
         self,
@@ -165,8 +164,8 @@ class OxigraphGraph:
         with self._results(query, ox.QuerySolutions) as results:
             return Solutions(tuple(variable.value for variable in results.variables), tuple(_solutions(results)))
 
-    def each(self, query: Query) -> Iterator[Solution]:
-        """The solutions of a query one by one, as the engine finds them: there may be too many for the memory."""
+    def stream(self, query: Query) -> Iterator[Solution]:
+        """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
         if not query.empty:
             with self._results(query, ox.QuerySolutions) as results:
                 yield from _solutions(results)

@@ -13,10 +13,10 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, ResourceNotFoundError, StoreError
+from kgsparql.graphs.graph import Solution
 from kgsparql.graphs.protocol.recorded import reply_of
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
-from kgsparql.graphs.protocols import Solution
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, SnapshotError, StoreError
-from kgsparql.graphs.protocols import OpenedGraph, members_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.storage.atomic_replace import partial_path, put_in_place, replace_text
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.integrity import is_as_written, with_digest
@@ -97,14 +97,14 @@ class Snapshot:
         """The commands that were recorded, as typed after ``kgsparql``; runs from Python are left out."""
         return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
-    def about_graph(self, graph: OpenedGraph) -> None:
+    def about_graph(self, graph: KnowledgeGraph) -> None:
         """When recording, note a graph in the manifest; in a replay check that it is a recorded one.
 
         A snapshot holds the hashes of local graphs, not the graphs.
 
         :raises SnapshotError: if a local graph has changed.
         """
-        fingerprints = {member.name: "" if member.is_remote else member.fingerprint for member in members_of(graph)}
+        fingerprints = {member.name: "" if member.is_remote else member.fingerprint for member in graph.members}
         if not self.is_replay:
             self._add_run(fingerprints)
             return

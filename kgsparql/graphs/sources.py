@@ -14,11 +14,11 @@ from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
+from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
 from kgsparql.graphs.profiles.profile import could_be_alias
-from kgsparql.graphs.protocols import OpenedGraph, Source
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory
@@ -46,7 +46,7 @@ def open_graph(
     recording: Recording | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
-) -> OpenedGraph:
+) -> KnowledgeGraph:
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
 
     A single file goes to the default graph; of several files each gets its own named graph, so that citations tell

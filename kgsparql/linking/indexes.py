@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.linking.label_index.combined import MemberIndexes, federated_index
 from kgsparql.linking.label_index.index import (
     build_label_index,
@@ -57,7 +57,7 @@ class LabelIndexes:
 
     def __init__(
         self,
-        graph: OpenedGraph,
+        graph: KnowledgeGraph,
         *,
         languages: tuple[str, ...],
         embedder: str | Embedder | None,
@@ -121,11 +121,11 @@ class LabelIndexes:
     @property
     def linker(self) -> Linker:
         """Finds entities in a question; made, with the index, when it is first needed."""
-        linker = self.linker_for(self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph)
+        linker = self.linker_for(self.graph.refreshed())
         self._members.tell()
         return linker
 
-    def linker_for(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> Linker:
+    def linker_for(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> Linker:
         """The linker, with the index; where a graph failed the last time, its index is tried again.
 
         What is missing is only in :attr:`missing_notes`, for the answer.
@@ -137,7 +137,7 @@ class LabelIndexes:
             self._linker = Linker(index, self._cached_embedder if index.embedder else None, languages=self._languages)
         return self._linker
 
-    def index_of(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> LabelIndex:
+    def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """The index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
             return self._members.joint_index(graph, lambda member: self.index_of(member, cancel))
@@ -167,7 +167,7 @@ class LabelIndexes:
         """What the reader of an answer is told about members of the graph whose names could not be read."""
         return tuple(self._members.missing.values())
 
-    def _last_known(self, graph: OpenedGraph) -> LabelIndex | None:
+    def _last_known(self, graph: KnowledgeGraph) -> LabelIndex | None:
         """The labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
         if not graph.is_remote:
             return None
@@ -179,7 +179,7 @@ class LabelIndexes:
             directory = None if directory is None else self._located(directory)
         return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
 
-    def _kept_labels_of(self, graph: OpenedGraph) -> KeptLabels:
+    def _kept_labels_of(self, graph: KnowledgeGraph) -> KeptLabels:
         """The labels kept of an endpoint that is not indexed as a whole: a slice, and those of earlier answers."""
         from kgsparql.linking.label_index.kept_labels import KeptLabels
         from kgsparql.linking.label_index.partial_index import kept_labels
@@ -207,7 +207,7 @@ class LabelIndexes:
         """Where the label index of the graph is kept."""
         return self._directory_of(self.graph)
 
-    def _directory_of(self, graph: OpenedGraph) -> Location:
+    def _directory_of(self, graph: KnowledgeGraph) -> Location:
         return self._located(index_directory(graph, self._parent or cache_directory()))
 
     def _located(self, directory: Location) -> Location:
@@ -239,10 +239,9 @@ class LabelIndexes:
         return self._built(merge_label_index)
 
     def _built(self, build: Callable[..., LabelIndex]) -> LabelIndex:
-        graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
             graph.name: build(graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress)
-            for graph in graphs
+            for graph in self.graph.members
         }
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
 

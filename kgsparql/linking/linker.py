@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.corrections import near_keys
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex

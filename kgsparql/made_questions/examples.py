@@ -17,7 +17,6 @@ from typing import Literal as OneOf
 
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import predicate_counts, predicates, types
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.english_forms import is_past_form, is_person
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.made_questions.patterns import SampleSize
@@ -167,7 +166,7 @@ def _answered_examples(
 def _can_be_asked(knowledge: KnowledgeBase) -> bool:
     """Tell whether questions cost no more than their own time: no network, and no large index to be made first."""
     graph = knowledge.graph
-    if not isinstance(graph, OxigraphGraph) or knowledge.snapshot is not None or knowledge.is_empty:
+    if not graph.is_embedded or knowledge.snapshot is not None or knowledge.is_empty:
         return False
     triples = sum(predicate_counts(graph).values())
     return triples <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)

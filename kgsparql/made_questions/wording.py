@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgsparql.exploration import Label, labels, neighbours
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.english_forms import (
     Wording,
     is_done_by_persons,
@@ -109,7 +109,7 @@ def _shared_names(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Se
     owners: dict[str, set[Term]] = defaultdict(set)
     for entity, text in names.items():
         owners[text].add(entity)
-    query = Query.load("namesakes").bind(predicate=naming_of(graph).names)
+    query = Query.load("namesakes").bind(predicate=graph.naming.names)
     tags = tuple(dict.fromkeys((None, *languages, "en", "mul")))  # English is what labels fall back on
     size = max(1, graph.chunk_size // len(tags))
     for at in range(0, len(texts), size):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import Label
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, stem, words
@@ -209,7 +209,7 @@ def _values_named(question: str, asked: QuestionWords, graph: KnowledgeGraph) ->
     value, predicate, item = Variable("v"), Variable("p"), Variable("x")
     group = (g.Values(value, tuple(spans)), g.Fact(item, predicate, value))
     select = g.Select(((value, None), (predicate, None)), group, distinct=True, limit=1_000)
-    names = {*UNWALKED, *naming_of(graph).labels}
+    names = {*UNWALKED, *graph.naming.labels}
     found = {
         s["v"] for s in graph.select(g.select_query("values_named", select))
         if s["p"] not in names and isinstance(s["v"], Literal)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from kgsparql.errors import PlanError
-from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
@@ -100,7 +100,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     :raises QueryError: if the engine refuses the query, or fails.
     """
     check(plan)
-    if len(members_of(graph)) > 1:
+    if len(graph.members) > 1:
         raise PlanError(
             "a plan is computed on one graph, and these are several",
             hint="load them into one: kgsparql load FILE… --store STORE",

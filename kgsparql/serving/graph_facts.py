@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.errors import KgsparqlError
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.manifest import MANIFEST
-from kgsparql.graphs.protocols import members_of
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.answer_json import error_json
@@ -18,7 +16,7 @@ from kgsparql.retrievers import names
 
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.graphs.protocols import KnowledgeGraph
+    from kgsparql.graphs.graph import KnowledgeGraph
     from kgsparql.knowledge_base import KnowledgeBase
 
 
@@ -47,8 +45,8 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
 def as_of(graph: KnowledgeGraph) -> str | None:
     """When the newest file of a graph was changed, or its store was loaded, in UTC; ``None`` if nobody knows."""
     files: list[Path] = []
-    for member in members_of(graph):
-        if not isinstance(member, OxigraphGraph) or not member.stored:
+    for member in graph.members:
+        if not member.stored:
             return None
         store = member.directory
         if store is None or store.is_relative_to(cache_directory().absolute()):

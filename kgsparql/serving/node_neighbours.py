@@ -10,7 +10,6 @@ from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.graphs.protocols import members_of, within
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
@@ -41,7 +40,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     :raises NotFoundError: if the graph does not mention it.
     """
     term, after = _asked(query)
-    graph = within(knowledge.graph, Usage(asking.budget))
+    graph = knowledge.graph.within(Usage(asking.budget))
     lookups = GraphLookups(graph, languages=knowledge.languages, prefixes=dict(knowledge.prefixes))
     groups = lookups.show(term, limit=_MOST_OF_GROUP).items
     hops = _in_turn(groups)[after : after + PAGE]
@@ -53,7 +52,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
         "curie": printable(lookups.prefixes.compress(term), _MOST_CHARACTERS),
         "kinds": [printable(kind, 60) for kind in kinds[:3]],
         "description": printable(about.text, _MOST_CHARACTERS),
-        "graphs": [member.name for member in members_of(graph)],
+        "graphs": [member.name for member in graph.members],
         "count": sum(group.count for group in groups),
         "is_exact": all(group.exact for group in groups),
         "triples": [

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from kgsparql.errors import NotFoundError
 from kgsparql.graphs import EndpointGraph, groups_of
-from kgsparql.graphs.protocols import members_of
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -48,14 +47,14 @@ class Reproduction:
         if len(graphs) == 1:
             return graphs[0]
         sources = [{source["graph"] for source in triple["sources"]} for triple in item["triples"]]
-        for member in members_of(self.knowledge.graph):
+        for member in self.knowledge.graph.members:
             names = {member.name, *(stored.source for stored in member.stored)}
             if sources and member.name in graphs and all(names & each for each in sources):
                 return member.name
         return ""
 
     def _ways(self, query: str, graph: str) -> dict[str, str]:
-        members, opened = members_of(self.knowledge.graph), self.knowledge.opened_with
+        members, opened = self.knowledge.graph.members, self.knowledge.opened_with
         at = next((at for at, member in enumerate(members) if member.name == graph), None)
         if at is None:
             return {}

@@ -15,7 +15,6 @@ from kgsparql.events import Emit
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.graphs.protocols import members_of, within
 from kgsparql.plans.algebra import Top
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, printable
@@ -83,7 +82,7 @@ class ToolRuns:
 
         Not of an endpoint, which plans ask more than its manners allow.
         """
-        graphs = members_of(self._knowledge.graph)
+        graphs = self._knowledge.graph.members
         if not answer.gaps or len(graphs) > 1 or graphs[0].is_remote:
             return []
         planned = self._plan(answer.question, call, entities=meant)
@@ -215,7 +214,7 @@ class ToolRuns:
 
     def query(self, given: p.QueryParameters, call: ToolCall) -> r.QueryToolResult:
         """The result of a checked query."""
-        if len(members_of(self._knowledge.graph)) > 1:
+        if len(self._knowledge.graph.members) > 1:
             raise InputError("a query of your own runs on one graph", hint="ask, find, show and paths take several")
         result = self._knowledge.query(
             given.sparql, timeout_s=given.max_seconds, max_rows=given.limit, cancel=call.cancel
@@ -257,7 +256,7 @@ class ToolRuns:
     def _lookups(self, call: ToolCall) -> GraphLookups:
         """Lookups whose queries end with the time of a question, or when the call is stopped."""
         known = self._knowledge
-        graph = within(known.graph, Usage(self._asking.budget, cancel=call.cancel))
+        graph = known.graph.within(Usage(self._asking.budget, cancel=call.cancel))
         return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
 
 

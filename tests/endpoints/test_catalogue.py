@@ -33,8 +33,8 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal

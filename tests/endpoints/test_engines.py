@@ -17,7 +17,7 @@ import pytest
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
 from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans import algebra as a
@@ -48,7 +48,7 @@ NOT_ON_VIRTUOSO = {("between_pairs", "unbound"): _BOTH_UNBOUND, ("labels_by_pair
 BY_GRAPH = sorted(cases(), key=lambda case: str(case.values[1]["graph"]))
 
 
-Open = Callable[[Path], OpenedGraph]
+Open = Callable[[Path], KnowledgeGraph]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def on_rdflib() -> Iterator[Open]:
     urls: dict[Path, str] = {}
     with ExitStack() as servers:
 
-        def graph(data: Path) -> OpenedGraph:
+        def graph(data: Path) -> KnowledgeGraph:
             if data not in urls:
                 urls[data] = servers.enter_context(rdflib_endpoint(data))
             return open_graph(urls[data], name="data")

@@ -14,9 +14,9 @@ import pytest
 import kgsparql
 from kgsparql.errors import EndpointReplyError, InputError, LimitError, NotFoundError
 from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import EndpointProfile, TextSearch
-from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.endpoint import EndpointLabels
 from kgsparql.linking.label_index.kept_labels import KeptLabels
@@ -34,6 +34,7 @@ from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
+from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
 
 NOBEL = FIXTURES / "nobel.ttl"
@@ -44,15 +45,12 @@ SCIENTIST = IRI(ONTOLOGY + "Scientist")
 PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
 
 
-class Counting:
+class Counting(WatchedGraph):
     """A graph that counts what it is asked."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.asked: list[Query] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.graph, name)
 
     def select(self, query: Query) -> Solutions:
         if not query.empty:

@@ -23,13 +23,13 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.rdf.query import Query
 from tests.conftest import ROOT

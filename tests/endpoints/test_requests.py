@@ -28,7 +28,6 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol import named_graphs
-from kgsparql.graphs.protocols import Interruptible
 from kgsparql.rdf.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results
@@ -111,7 +110,6 @@ def metered(graph: EndpointGraph, budget: Budget) -> MeteredGraph:
 def test_the_time_of_a_question_ends_its_query_and_is_called_what_it_is() -> None:
     with FaultServer(faults.hang) as server:
         graph = EndpointGraph(server.url)
-        assert isinstance(graph, Interruptible)
         with pytest.raises(BudgetExceededError) as caught:
             metered(graph, Budget(max_seconds=0.5)).select(ALL)
         with pytest.raises(EndpointTimeoutError):

@@ -10,7 +10,7 @@ import pytest
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.exploration import walk_ways
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query

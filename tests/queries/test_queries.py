@@ -12,9 +12,9 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.protocol.reply_checks import about_the_query
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, Term
 from tests.engines import ENGINES, engine_from_file

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
 from kgsparql.exploration.batched_select import batched_select, selected
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term
+from tests.engines import WatchedGraph
 
 E = "http://example.org/"
 GraphOf = Callable[..., OxigraphGraph]
@@ -24,7 +24,7 @@ def ex(name: str) -> IRI:
 
 
 @dataclass
-class Flawed:
+class Flawed(WatchedGraph):
     """A real store behind an endpoint that cuts long results, or loses a variable in every third solution of a union.
 
     :param most: solutions of one query.
@@ -35,9 +35,6 @@ class Flawed:
     most: int = 1_000_000
     loses: str = ""
     asked: list[Query] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.graph, name)
 
     def select(self, query: Query) -> Solutions:
         self.asked.append(query)

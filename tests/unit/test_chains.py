@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice, pairwise
 
 import kgsparql
-from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.retrievers._mindmap_parts import chained_paths
@@ -50,6 +50,6 @@ def test_the_query_of_every_path_finds_it() -> None:
     answer = knowledge.ask("What joins them?", retriever="mindmap", entities=names)
     shown = [item for item in answer.evidence if item.path is not None]
     assert shown
-    graph: OpenedGraph = knowledge.graph
+    graph: KnowledgeGraph = knowledge.graph
     for item in shown:
         assert len(graph.select(item.query)) >= 1, item.text

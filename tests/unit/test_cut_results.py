@@ -14,12 +14,13 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
+from tests.engines import WatchedGraph
 
 E = "http://example.org/"
 P, R = IRI(E + "p"), IRI(E + "r")
@@ -27,7 +28,7 @@ GraphOf = Callable[..., OxigraphGraph]
 
 
 @dataclass
-class Cutting:
+class Cutting(WatchedGraph):
     """A graph that gives some solutions of a query and no more, as some endpoints do.
 
     :param most: solutions of one query.
@@ -41,9 +42,6 @@ class Cutting:
     dies_after: int = 1_000_000
     asked: list[str] = field(default_factory=list)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.graph, name)
-
     def select(self, query: Query) -> Solutions:
         self.asked.append(query.name)
         if len(self.asked) > self.dies_after:
@@ -53,9 +51,6 @@ class Cutting:
             return found
         why = f"the endpoint stopped at {self.most} solutions"
         return replace(found, solutions=found.solutions[: self.most], cut=why)
-
-    def ask(self, query: Query) -> bool:
-        return self.graph.ask(query)
 
 
 def metered(graph: Any) -> MeteredGraph:

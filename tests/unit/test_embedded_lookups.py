@@ -14,8 +14,8 @@ from kgsparql.errors import QueryBindingError
 from kgsparql.events import Event
 from kgsparql.exploration import descriptions, labels, neighbours, predicates, shortest_paths, texts
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered_graph import MeteredGraph, embedded_in, held
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, UNWALKED, may_be_name
@@ -73,7 +73,7 @@ def test_results_are_those_of_the_portable_queries(quads: list[ox.Quad], languag
     """Behind a graph that is not known to be in this process, every query is the one that an endpoint is sent."""
     graph = graph_of(quads)
     elsewhere = CountingGraph(graph)
-    assert embedded_in(elsewhere) is None
+    assert not elsewhere.is_embedded
     looks: list[Callable[[KnowledgeGraph], object]] = [
         lambda g: neighbours(g, ENTITIES),
         lambda g: neighbours(g, ENTITIES[:1], direction="inverse", limit=1),
@@ -118,7 +118,7 @@ def test_a_query_names_only_the_predicates_that_the_graph_has() -> None:
     for event in events:
         assert LABEL.value in event.text  # type: ignore[attr-defined]
         assert not any(p.value in event.text for p in UNWALKED - {LABEL})  # type: ignore[attr-defined]
-    assert held(CountingGraph(graph), UNWALKED) == UNWALKED
+    assert CountingGraph(graph).held(UNWALKED) == UNWALKED
 
 
 def test_a_store_that_its_owner_fills_is_looked_at_anew() -> None:

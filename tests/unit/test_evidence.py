@@ -15,8 +15,8 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.graph import Source
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 

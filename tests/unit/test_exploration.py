@@ -22,7 +22,7 @@ from kgsparql.exploration import (
     types,
 )
 from kgsparql.graphs import open_graph
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from tests.engines import CountingGraph, engine_from_quads

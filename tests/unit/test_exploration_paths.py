@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
 from kgsparql.exploration import bidirectional_search, predicate_paths, shortest_paths, walk_ends, walk_ways
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE

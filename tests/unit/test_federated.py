@@ -31,7 +31,7 @@ from kgsparql.exploration import (
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
-from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode
@@ -357,7 +357,7 @@ def test_members_of_one_name_are_numbered_and_cite_themselves_so() -> None:
     assert [member.name for member in both.members] == ["x", "x (3)", "x (2)", "y", "x (4)"]
     assert both.members[1].source(None) == Source("x (3)")
     assert [member.name for member in given] == ["x", "x", "x (2)", "y", "x"], "those of the caller stay as they are"
-    assert len({member.name for member in both.each_member}) == 5
+    assert len({member.name for member in both.views_of_members}) == 5
 
 
 def test_what_no_member_uses_is_not_joined() -> None:

@@ -13,10 +13,10 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.evidence import same_as as module
 from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.graphs import FederatedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.identifiers import Formatter
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.retrievers import names
@@ -40,7 +40,7 @@ def quads(turtle: str) -> list[pyoxigraph.Quad]:
     return parsed(PREFIXES + turtle)
 
 
-def metered(*members: OpenedGraph) -> tuple[MeteredGraph, list[Any]]:
+def metered(*members: KnowledgeGraph) -> tuple[MeteredGraph, list[Any]]:
     """Several graphs as a question asks them, and the events of that."""
     whole = FederatedGraph(members)
     events: list[Any] = []

@@ -12,9 +12,9 @@ import pytest
 
 import kgsparql
 from kgsparql.graphs import kept_counts, open_graph
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.kept_counts import FOLDER, counted
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
 

@@ -26,6 +26,7 @@ from kgsparql.graphs.rdflib_interop import from_rdflib, quads_from_rdflib, to_rd
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.rendering.answer_json import event_json
 from tests.conftest import FIXTURES
+from tests.engines import WatchedGraph
 
 NOBEL = FIXTURES / "nobel.ttl"
 ASKED = "Where was Marie Curie born?"
@@ -233,20 +234,17 @@ def test_a_direction_that_is_none_is_refused(nobel: kgsparql.KnowledgeBase) -> N
         nobel.ask(ASKED, direction="up")
 
 
-class _Forgetful:
+class _Forgetful(WatchedGraph):
     """A graph from which a triple vanishes between retrieval and verification."""
 
     def __init__(self, graph: kgsparql.OxigraphGraph, triple: Triple) -> None:
-        self.graph, self.triple = graph, triple
-        self.name, self.chunk_size = graph.name, graph.chunk_size
+        super().__init__(graph)
+        self.triple = triple
 
     def select(self, query: kgsparql.Query) -> kgsparql.Solutions:
         if query.name == "verify":
             self.graph.store.remove(pyoxigraph.Quad(self.triple.subject, self.triple.predicate, self.triple.object))
         return self.graph.select(query)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.graph, name)
 
 
 def test_an_answer_does_not_rest_on_a_triple_that_is_gone() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.rdf.paths import PropertyPath

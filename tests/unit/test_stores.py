@@ -27,8 +27,8 @@ from kgsparql.errors import (
     StoreLockedError,
 )
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
+from kgsparql.graphs.graph import Source
 from kgsparql.graphs.parse_errors import is_disk_full
-from kgsparql.graphs.protocols import Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.storage.atomic_replace import partial_path

@@ -10,8 +10,8 @@ import pytest
 import kgsparql
 from kgsparql.exploration import labels, neighbours
 from kgsparql.graphs import open_graph
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from kgsparql.evaluation.dataset import triple_of
 from kgsparql.exploration import predicate_counts
-from kgsparql.graphs.protocols import naming_of
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking import bm25
 from kgsparql.linking.words import STOP_WORDS, root, words
@@ -59,7 +58,7 @@ class NearestTriples(Protocol):
 
 def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
     """The predicates whose triples are compared, with how many there are, in lexical order."""
-    counted, naming = predicate_counts(knowledge.graph), naming_of(knowledge.graph)
+    counted, naming = predicate_counts(knowledge.graph), knowledge.graph.naming
     named = {*naming.labels, *naming.links}  # their objects are in the texts of all other triples
     return {p: counted[p] for p in sorted(counted, key=str) if p not in named}
 

@@ -19,7 +19,6 @@ from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.runs.outcome import QuestionOutcome
 from kgsparql.evaluation.runs.plan import NO_MODEL, Method, Plan
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
 from kgsparql.http.address import is_address
 from kgsparql.knowledge_base import KnowledgeBase
@@ -151,7 +150,7 @@ def _may_be_opened_again(knowledge: KnowledgeBase) -> bool:
     opened_with = knowledge.opened_with
     if opened_with is None or not opened_with.get("cache", True) or is_address(opened_with["embedder"] or ""):
         return False
-    return isinstance(knowledge.graph, OxigraphGraph) and knowledge.graph.is_as_loaded
+    return knowledge.graph.is_as_loaded
 
 
 def _processors() -> int:

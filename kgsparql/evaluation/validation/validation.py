@@ -12,7 +12,7 @@ from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.validation.gold_queries import Progress, Result, gold_results, says_nothing
 from kgsparql.exploration.triples import lookup
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 

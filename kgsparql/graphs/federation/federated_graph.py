@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, InputError, KgsparqlError
@@ -20,8 +20,8 @@ from kgsparql.graphs.federation.queries import (
     local_triple,
     merged,
 )
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import BlankNodeLookup, OpenedGraph, Solutions, Source, naming_of, within
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
@@ -30,7 +30,7 @@ from kgsparql.rdf.vocabulary import Naming
 _T = TypeVar("_T")
 
 
-class FederatedGraph:
+class FederatedGraph(KnowledgeGraph):
     """Graphs of any kind as one. Its solutions are those of the members, each once, in the order of the members.
 
     Counts are added: a triple that two members hold counts twice. A join, such as a walk of several steps, is also
@@ -44,30 +44,31 @@ class FederatedGraph:
     :raises InputError: for fewer.
     """
 
-    def __init__(self, members: Sequence[OpenedGraph], *, name: str | None = None) -> None:
+    def __init__(self, members: Sequence[KnowledgeGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        self.members = _with_own_names(members)
+        self._members = _with_own_names(members)
         self.name = name or ", ".join(member.name for member in members)
-        self.prefixes: dict[str, str] = {}
-        for member in reversed(members):
-            self.prefixes.update(member.prefixes)
+        self.prefixes = {prefix: name for one in reversed(members) for prefix, name in one.prefixes.items()}
+        self.stored = tuple(source for member in members for source in member.stored)
         self._failed: dict[int, MemberFailure] = {}
         self.used: dict[tuple[IRI, ...], bool] = {}
 
-    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> FederatedGraph:
-        """The same graphs for one question, as :meth:`InTime.within`; failures are shared with this one."""
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
+        """The same graphs for one question, as :meth:`KnowledgeGraph.within`; failures are shared with this one."""
         view = copy.copy(self)
-        view.members = tuple(within(member, usage, in_grace=in_grace, most_s=most_s) for member in self.members)
+        view._members = tuple(  # noqa: SLF001 - its own
+            member.within(usage, in_grace=in_grace, most_s=most_s) for member in self.members
+        )
         return view
 
-    def refreshed(self) -> FederatedGraph:
+    def refreshed(self) -> Self:
         """The same graphs, all failures forgotten."""
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
         return view
 
-    def with_own_failures(self) -> FederatedGraph:
+    def with_own_failures(self) -> Self:
         """The same graphs for optional queries: what fails there does not count as failed here."""
         view = copy.copy(self)
         view._failed = dict(self._failed)  # noqa: SLF001 - its own
@@ -90,7 +91,17 @@ class FederatedGraph:
         return tuple(Note("graph_failed", f"{cause}; what it holds may be missing", cause) for cause in causes)
 
     @property
-    def each_member(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[KnowledgeGraph, ...]:
+        """The members in the order given."""
+        return self._members
+
+    def close(self) -> None:
+        """Close the connections of all members."""
+        for member in self.members:
+            member.close()
+
+    @property
+    def views_of_members(self) -> tuple[Member, ...]:
         """The members one by one; failures of theirs are remembered here."""
         return tuple(Member(self, at) for at in range(len(self.members)))
 
@@ -103,47 +114,38 @@ class FederatedGraph:
     def naming(self) -> Naming:
         """By which predicates the members name things; those that a member states itself come first."""
         usual = Naming().labels
-        named = sorted((naming_of(member) for member in self.members), key=lambda naming: naming.labels == usual)
+        named = sorted((member.naming for member in self.members), key=lambda naming: naming.labels == usual)
         labels = dict.fromkeys(predicate for naming in named for predicate in naming.labels)
         return Naming(tuple(labels), tuple(dict.fromkeys(link for naming in named for link in naming.links)))
 
     @property
     def fingerprint(self) -> str:
         """A hash of what the members hold; of one that fails, of its name."""
-        found = self.each(lambda member: member.fingerprint)
+        found = self.ask_each(lambda member: member.fingerprint)
         prints = [found.get(at, member.name) for at, member in enumerate(self.members)]
         return hashlib.sha256("\n".join(prints).encode()).hexdigest()
 
     @property
-    def stored(self) -> tuple[Any, ...]:
-        """The files of all members."""
-        return tuple(source for member in self.members for source in member.stored)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know of each member."""
-        by_member = self.each(lambda member: member.notes)
+        by_member = self.ask_each(lambda member: member.notes)
         return tuple(dict.fromkeys(note for notes in by_member.values() for note in notes))
 
     @property
     def may_repeat_triples(self) -> bool:
         """Whether counts must be of distinct triples; they are added all the same."""
-        return any(self.each(lambda member: member.may_repeat_triples).values())
+        return any(self.ask_each(lambda member: member.may_repeat_triples).values())
 
     @property
     def is_remote(self) -> bool:
         """Whether some queries go over a network."""
         return any(member.is_remote for member in self.members)
 
-    def source(self, named_graph: str | None) -> Source:
-        """How to cite a named graph where its member is not known; each member cites its own."""
-        return Source(self.name, named_graph)
-
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
         """Where a triple with a blank node is found; ``None`` if the member that it came from cannot be asked."""
         at, own = local_triple(triple)
         members = [self.members[at]] if at is not None and at < len(self.members) else self.members
-        found = [member.sources_of(own) if isinstance(member, BlankNodeLookup) else None for member in members]
+        found = [member.sources_of(own) for member in members]
         known = [sources for sources in found if sources is not None]
         if not known or (None in found and not any(known)):
             return None
@@ -160,10 +162,10 @@ class FederatedGraph:
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> Solutions:
-        """As :meth:`select`, with the limits of :meth:`Interruptible.select_within` for all that it takes together."""
+        """As :meth:`select`, with the limits of :meth:`KnowledgeGraph.select_within` for all that it takes together."""
         if query.empty:
             return Solutions()
-        federated = FederatedQuery(self, None if timeout_s is None else time.monotonic() + timeout_s, cancel)
+        federated = FederatedQuery(self, _deadline(timeout_s), cancel)
         arms = query.arms or (query,)
         classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
         plain = [arm for arm in arms if arm not in classless]
@@ -185,12 +187,11 @@ class FederatedGraph:
         """As :meth:`ask`, with the limits of :meth:`select_within`."""
         if query.empty:
             return False
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        return FederatedQuery(self, deadline, cancel).ask(query)
+        return FederatedQuery(self, _deadline(timeout_s), cancel).ask(query)
 
-    def each(
+    def ask_each(
         self,
-        ask: Callable[[OpenedGraph], _T],
+        ask: Callable[[KnowledgeGraph], _T],
         cancel: threading.Event | None = None,
         deadline: float | None = None,
         *,
@@ -227,9 +228,9 @@ class FederatedGraph:
         return dict(sorted(replies.items()))
 
 
-def _with_own_names(members: Sequence[OpenedGraph]) -> tuple[OpenedGraph, ...]:
+def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
     """The members, of which those that come after another of the same name are copies with a number in theirs."""
-    named: dict[str, OpenedGraph] = {}
+    named: dict[str, KnowledgeGraph] = {}
     given = {member.name for member in members}
     for member in members:
         name, number = member.name, 1
@@ -244,39 +245,65 @@ def _with_own_names(members: Sequence[OpenedGraph]) -> tuple[OpenedGraph, ...]:
     return tuple(named.values())
 
 
-class Member:
+class Member(KnowledgeGraph):
     """One member of a federation by itself, with the errors and the names of blank nodes that it has there."""
 
     def __init__(self, graph: FederatedGraph, at: int) -> None:
         self._graph, self._at = graph, at
-        self.name = graph.members[at].name
-        self.chunk_size = graph.members[at].chunk_size
+        self._own = graph.members[at]
+        self.name = self._own.name
+
+    def select(self, query: Query) -> Solutions:
+        """Return the solutions of this member."""
+        return self.select_within(query)
+
+    def ask(self, query: Query) -> bool:
+        """Return the answer of this member."""
+        return self.ask_within(query)
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """Return the solutions as :meth:`select`, with a limit of their own."""
+        if query.empty:
+            return Solutions()
+        (found,) = FederatedQuery(self._graph, _deadline(timeout_s), cancel, self._at).of_each(query)
+        return found
+
+    def ask_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> bool:
+        """Return the answer as :meth:`ask`, with a limit of its own."""
+        return not query.empty and FederatedQuery(self._graph, _deadline(timeout_s), cancel, self._at).ask(query)
+
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
+        """Return the same member within the time of a question."""
+        return type(self)(self._graph.within(usage, in_grace=in_grace, most_s=most_s), self._at)
+
+    def source(self, named_graph: str | None) -> Source:
+        """Return how the member cites a named graph."""
+        return self._own.source(named_graph)
+
+    @property
+    def naming(self) -> Naming:
+        """The predicates by which it names things."""
+        return self._own.naming
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold there."""
+        return self._own.chunk_size
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its queries go over a network."""
+        return self._own.is_remote
 
     @property
     def may_repeat_triples(self) -> bool:
         """Taken for granted: to find it out may take a query that is no part of the question."""
         return True
 
-    @property
-    def naming(self) -> Naming:
-        """By which predicates it names things."""
-        return naming_of(self._graph.members[self._at])
 
-    def select(self, query: Query) -> Solutions:
-        """As :meth:`KnowledgeGraph.select`."""
-        if query.empty:
-            return Solutions()
-        (found,) = FederatedQuery(self._graph, only=self._at).of_each(query)
-        return found
-
-    def ask(self, query: Query) -> bool:
-        """As :meth:`KnowledgeGraph.ask`."""
-        return not query.empty and FederatedQuery(self._graph, only=self._at).ask(query)
-
-    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Member:
-        """As :meth:`InTime.within`."""
-        return Member(self._graph.within(usage, in_grace=in_grace, most_s=most_s), self._at)
-
-    def source(self, named_graph: str | None) -> Source:
-        """As :meth:`KnowledgeGraph.source`."""
-        return self._graph.members[self._at].source(named_graph)
+def _deadline(timeout_s: float | None) -> float | None:
+    return None if timeout_s is None else time.monotonic() + timeout_s

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kgsparql.graphs.federation.lookups import FoundTriples, Lookup, Lookups
-from kgsparql.graphs.protocols import BOUND, Solution, Solutions
+from kgsparql.graphs.graph import BOUND, Solution, Solutions
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query

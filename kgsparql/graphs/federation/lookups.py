@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
-from kgsparql.graphs.protocols import BOUND, Halving, Solution, Solutions
+from kgsparql.graphs.graph import BOUND, Halving, Solution, Solutions
 from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term

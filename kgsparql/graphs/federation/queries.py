@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.federation.joining import joined
-from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solution, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.triple_patterns import Join
@@ -71,24 +71,20 @@ class FederatedQuery:
     def of_each(self, query: Query) -> list[Solutions]:
         """The solutions of each member, blank nodes with names that no other member has."""
 
-        def solutions(member: OpenedGraph) -> Solutions:
-            if isinstance(member, Interruptible):
-                return member.select_within(query, timeout_s=self._left_s, cancel=self.cancel)
-            return member.select(query)
+        def solutions(member: KnowledgeGraph) -> Solutions:
+            return member.select_within(query, timeout_s=self._left_s, cancel=self.cancel)
 
         graph = self.graph
-        replies = graph.each(solutions, self.cancel, self.deadline, only=self.only)
+        replies = graph.ask_each(solutions, self.cancel, self.deadline, only=self.only)
         return [_of_member(found, at, graph.members[at].name) for at, found in replies.items()]
 
     def ask(self, query: Query) -> bool:
         """Whether it holds in any member."""
 
-        def holds(member: OpenedGraph) -> bool:
-            if isinstance(member, Interruptible):
-                return member.ask_within(query, timeout_s=self._left_s, cancel=self.cancel)
-            return member.ask(query)
+        def holds(member: KnowledgeGraph) -> bool:
+            return member.ask_within(query, timeout_s=self._left_s, cancel=self.cancel)
 
-        return any(self.graph.each(holds, self.cancel, self.deadline, only=self.only).values())
+        return any(self.graph.ask_each(holds, self.cancel, self.deadline, only=self.only).values())
 
     def select(self, query: Query) -> Solutions:
         """The solutions of all members together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, TypeAlias
 
 from kgsparql.rdf.terms import IRI
 
@@ -132,28 +132,6 @@ UNKNOWN = EndpointProfile()
 
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
 """What is assumed of an endpoint that the public may use, where its profile says nothing else."""
-
-
-@runtime_checkable
-class WithProfile(Protocol):
-    """A graph behind an endpoint, with its profile."""
-
-    @property
-    def url(self) -> str:
-        """Where it is, without credentials and keys."""
-
-    @property
-    def account(self) -> str:
-        """A hash of its URL and user, as one user may see what another may not."""
-
-    @property
-    def profile(self) -> EndpointProfile:
-        """How it is to be asked."""
-
-
-def profile_of(graph: object) -> EndpointProfile:
-    """The profile of a graph behind an endpoint; :data:`UNKNOWN` for a graph on this machine."""
-    return graph.profile if isinstance(graph, WithProfile) else UNKNOWN
 
 
 def could_be_alias(source: str) -> bool:

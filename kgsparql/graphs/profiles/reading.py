@@ -14,7 +14,6 @@ import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError
 from kgsparql.graphs.files import RdfFile, ReadOptions, reader_of
-from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, LineReader, quads
 from kgsparql.graphs.profiles.profile import SHARED, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
@@ -39,7 +38,7 @@ class ProfileFile:
     path: Path | None = None
     data: bytes = b""
 
-    def graph(self) -> OxigraphGraph:
+    def store(self) -> ox.Store:
         """The triples of the file."""
         store = ox.Store()
         if self.path is None:
@@ -47,7 +46,7 @@ class ProfileFile:
         else:
             options = ReadOptions(format="ttl", base=self.path.resolve().as_uri())
             store.bulk_extend(quads(RdfFile(self.name, self.path), options, BlankNodes()))
-        return OxigraphGraph(store, name=self.name, fingerprint="")
+        return store
 
     def wrong(self, predicate: str, value: Term | None, message: str, hint: str = _EXAMPLE) -> GraphLoadError:
         """The error for a triple that no profile may have.
@@ -112,14 +111,14 @@ def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
 
 
 def _statements(file: ProfileFile) -> dict[Term, _Statements]:
-    graph = file.graph()
+    store = file.store()
     values: dict[tuple[Term, str], list[Term]] = defaultdict(list)
-    for solution in graph.select(Query.load("endpoint_profiles")):
+    for solution in _solutions(store, "endpoint_profiles"):
         values[solution["profile"], _iri(solution["property"])].append(solution["value"])
     if not values:
         message = f"{file.name}: nothing in it is a kgs:EndpointProfile"
         raise GraphLoadError(message, code="E_PROFILE", hint=_EXAMPLE, path=file.name)
-    lists = _lists(graph)
+    lists = _lists(store)
     found: dict[Term, _Statements] = {node: _Statements() for node, _ in sorted(values, key=str)}
     for (node, name), terms in values.items():
         if name in {ENGINE, DATA}:
@@ -133,22 +132,29 @@ def _statements(file: ProfileFile) -> dict[Term, _Statements]:
             found[node].searched_by = file if name == SEARCH else found[node].searched_by
         elif name.startswith(KGS) and name != STATUS:
             raise file.wrong(name, None, f"no property {_short(name)} of a profile", _nearest(name, PROPERTIES))
-    for node, statuses in _statuses(file, graph).items():
+    for node, statuses in _statuses(file, store).items():
         found[node].values["statuses"] = statuses
     return found
 
 
-def _lists(graph: OxigraphGraph) -> dict[tuple[Term, str], list[Term]]:
+def _solutions(store: ox.Store, query: str) -> Iterator[dict[str, Any]]:
+    found = cast("ox.QuerySolutions", store.query(Query.load(query).without_comments))
+    names = [variable.value for variable in found.variables]
+    for solution in found:
+        yield {name: term for name, term in zip(names, solution, strict=True) if term is not None}
+
+
+def _lists(store: ox.Store) -> dict[tuple[Term, str], list[Term]]:
     items: dict[tuple[Term, str], list[tuple[int, Term]]] = defaultdict(list)
-    for solution in graph.select(Query.load("endpoint_lists")):
+    for solution in _solutions(store, "endpoint_lists"):
         position = int(getattr(solution["position"], "value", "0"))
         items[solution["profile"], _iri(solution["property"])].append((position, solution["item"]))
     return {of: [item for _, item in sorted(found, key=lambda pair: pair[0])] for of, found in items.items()}
 
 
-def _statuses(file: ProfileFile, graph: OxigraphGraph) -> dict[Term, tuple[StatusMeaning, ...]]:
+def _statuses(file: ProfileFile, store: ox.Store) -> dict[Term, tuple[StatusMeaning, ...]]:
     said: dict[tuple[Term, Term], dict[str, list[Term]]] = defaultdict(lambda: defaultdict(list))
-    for solution in graph.select(Query.load("endpoint_statuses")):
+    for solution in _solutions(store, "endpoint_statuses"):
         said[solution["profile"], solution["meaning"]][_iri(solution["property"])].append(solution["value"])
     found: dict[Term, list[StatusMeaning]] = defaultdict(list)
     for (node, _), values in said.items():

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.protocol.named_graphs import GraphView, NamedGraphs
 from kgsparql.graphs.protocol.probing import Probe
 from kgsparql.graphs.protocol.request import Form, Reply, RequestLimits, Sender, SparqlRequest
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording

@@ -18,8 +18,8 @@ from kgsparql.errors import (
     QueryError,
     RateLimitError,
 )
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.protocol.request import RequestLimits, SparqlRequest
-from kgsparql.graphs.protocols import Solutions
 from kgsparql.rdf.query import Query
 
 _PROBE_S = 10.0

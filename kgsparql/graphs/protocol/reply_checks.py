@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn
 
+from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 

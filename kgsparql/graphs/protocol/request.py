@@ -52,7 +52,7 @@ class QuestionDeadline:
     """How long queries for a question may still take.
 
     :param usage: of the question: its time, and whether it was stopped.
-    :param in_grace: as for :meth:`InTime.within`.
+    :param in_grace: as for :meth:`KnowledgeGraph.within`.
     :param most_s: seconds for each query; ``None`` for no limit of its own.
     """
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import pyoxigraph as ox
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.graphs.protocol.bodies import (
     BOM,
@@ -29,7 +30,6 @@ from kgsparql.graphs.protocol.failures import excerpt, of_status, ran_out_of_tim
 from kgsparql.graphs.protocol.repair import repaired
 from kgsparql.graphs.protocol.reply_checks import Bindings, about_the_query
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
-from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Triple, printable
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kgsparql.errors import InputError
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query.checking import check
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.graphs.user_query.worker import QueryWorker, run_on_endpoint

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.data_frames import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable

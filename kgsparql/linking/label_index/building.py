@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
-from kgsparql.graphs.protocols import OpenedGraph, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.lance import opened_index, write_labels, write_rows
 from kgsparql.linking.label_index.rows import Progress, Rows
 from kgsparql.linking.label_index.search import LabelIndex
@@ -49,9 +49,9 @@ class IndexContent:
     recipe: str
 
     @classmethod
-    def of(cls, graph: OpenedGraph) -> IndexContent:
+    def of(cls, graph: KnowledgeGraph) -> IndexContent:
         """All labels of a graph as it is now."""
-        return cls(graph.name, graph.fingerprint, recipe(naming_of(graph)))
+        return cls(graph.name, graph.fingerprint, recipe(graph.naming))
 
     def is_in(self, manifest: Mapping[str, Any]) -> bool:
         """Whether the index that a manifest describes was made of this."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
 from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.label_index.spelling import nearest_first
@@ -138,7 +138,7 @@ class FederatedLabels(_CombinedLabels):
 
     def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
         """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
-        members = {member.name: member for member in members_of(graph)}
+        members = {member.name: member for member in graph.members}
         parts = (part.with_graph(members[name]) if name in members else part for name, part in self._parts_by_name)
         return FederatedLabels(tuple(parts), self.names)
 
@@ -213,7 +213,7 @@ class MemberIndexes:
     :ivar missing: for each graph that failed in the last :meth:`joint_index`, what the reader of an answer is told.
     """
 
-    def __init__(self, last_known: Callable[[OpenedGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
+    def __init__(self, last_known: Callable[[KnowledgeGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
         self._last_known = last_known
         self._note = note
         self.missing: dict[str, Note] = {}
@@ -226,13 +226,13 @@ class MemberIndexes:
         """Whether it is useless to try again: all is there, or what is missing can never be read."""
         return self.missing.keys() <= self._unreadable.keys()
 
-    def joint_index(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
+    def joint_index(self, graph: FederatedGraph, index_of: Callable[[KnowledgeGraph], LabelIndex]) -> LabelIndex:
         """The indexes of all members as one; a member that has just failed is not asked.
 
         :raises KgsparqlError: the error of the first member, if all fail.
         """
         found: dict[str, LabelIndex] = {}
-        failed: list[tuple[OpenedGraph, KgsparqlError]] = []
+        failed: list[tuple[KnowledgeGraph, KgsparqlError]] = []
         for member in graph.members:
             try:
                 found[member.name] = self._index(member, graph.errors.get(member.name), index_of)
@@ -259,7 +259,7 @@ class MemberIndexes:
                 self._note(line)
 
     def _index(
-        self, member: OpenedGraph, error: KgsparqlError | None, index_of: Callable[[OpenedGraph], LabelIndex]
+        self, member: KnowledgeGraph, error: KgsparqlError | None, index_of: Callable[[KnowledgeGraph], LabelIndex]
     ) -> LabelIndex:
         name = member.name
         if name in self._unreadable:

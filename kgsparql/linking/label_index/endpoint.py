@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.linking.label_index.kept_labels import SeenLabels
 from kgsparql.linking.label_index.memory import FoundLabels
@@ -59,7 +59,7 @@ class EndpointLabels(FoundLabels):
         self._graph = graph
         self._seen = seen
         self._profile = profile
-        self._naming = naming_of(graph)
+        self._naming = graph.naming
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
         """As :meth:`LabelSearch.with_graph`; remembers nothing, so that earlier questions change no query."""

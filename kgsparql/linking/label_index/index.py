@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.profiles.profile import WithProfile
-from kgsparql.graphs.protocols import OpenedGraph, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.building import EMBED_AT_ONCE, RECIPE, Builder, IndexContent, recipe
 from kgsparql.linking.label_index.lance import opened_index
 from kgsparql.linking.label_index.memory import memory_index
@@ -45,23 +43,23 @@ MEMORY_ROWS = 20_000
 """Keep at most this many labels in memory."""
 
 
-def index_directory(graph: OpenedGraph, parent: Location) -> Location:
+def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
     """Return where to keep the index of a graph. Other data or another recipe gives another place."""
     # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
     url = _url_if_large(graph)
-    own = recipe(naming_of(graph))
+    own = recipe(graph.naming)
     made_by = RECIPE if own == recipe(Naming()) else own
     key = hashlib.sha256(f"{made_by}\n{graph.fingerprint if url is None else url}".encode()).hexdigest()
     return parent / "labels" / key[:32]
 
 
-def _url_if_large(graph: OpenedGraph) -> str | None:
+def _url_if_large(graph: KnowledgeGraph) -> str | None:
     """Return the URL of an endpoint whose profile says that it has too many labels to read."""
-    return graph.url if isinstance(graph, WithProfile) and graph.profile.has_many_labels else None
+    return graph.url if graph.profile.has_many_labels else None
 
 
 def label_index(
-    graph: OpenedGraph,
+    graph: KnowledgeGraph,
     directory: Location,
     *,
     embedder: Embedder | None = None,
@@ -112,7 +110,7 @@ def label_index(
         return memory_index(rows, note=note)
 
 
-def _is_better_made_anew(built: LabelIndex, graph: OpenedGraph, embedder: Embedder | None) -> bool:
+def _is_better_made_anew(built: LabelIndex, graph: KnowledgeGraph, embedder: Embedder | None) -> bool:
     """Tell whether a small index should be made again: in memory it is faster, or it can get the vectors it lacks."""
     if built.rows > MEMORY_ROWS:
         return False
@@ -122,7 +120,7 @@ def _is_better_made_anew(built: LabelIndex, graph: OpenedGraph, embedder: Embedd
     return gets_vectors or built.embedder is None
 
 
-def _with_lookup(graph: OpenedGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
+def _with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
     from kgsparql.linking.label_index.partial_index import index_with_lookup
 
     return index_with_lookup(graph, kept, embedder)
@@ -138,7 +136,7 @@ def _has_few_texts(rows: Rows) -> bool:
     return True
 
 
-def is_looked_up(graph: OpenedGraph, directory: Location) -> bool:
+def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
     """Tell whether the labels of a graph are known to be too many to read."""
     is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
     return graph.is_remote and (_url_if_large(graph) is not None or is_marked)
@@ -157,7 +155,7 @@ def _mark_large(directory: Location) -> None:
         _large_mark(directory).touch()
 
 
-def _built_index(graph: OpenedGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
+def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
     """Open the index that was built; ``None`` if there is none, or a small one with another embedder's vectors."""
     try:
         return open_label_index(graph, directory, embedder=embedder)
@@ -169,7 +167,7 @@ def _built_index(graph: OpenedGraph, directory: Location, embedder: Embedder | N
 
 
 def build_label_index(
-    graph: OpenedGraph,
+    graph: KnowledgeGraph,
     directory: Location,
     *,
     embedder: Embedder | None,
@@ -197,7 +195,7 @@ def build_label_index(
 
 
 def merge_label_index(
-    graph: OpenedGraph,
+    graph: KnowledgeGraph,
     directory: Location,
     *,
     embedder: Embedder | None,
@@ -222,7 +220,7 @@ def merge_label_index(
 
 
 def _builder(
-    graph: OpenedGraph,
+    graph: KnowledgeGraph,
     directory: Location,
     embedder: Embedder | None,
     progress: Progress | None,
@@ -231,13 +229,15 @@ def _builder(
     """Make the builder of an index."""
     # An index of an endpoint names the account and the time, so that it can be found while the endpoint is down.
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    origin: dict[str, object] = {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
-    if isinstance(graph, OxigraphGraph) and all(source.source != "-" for source in graph.stored):
+    origin: dict[str, object] = {"account": graph.account, "read": now} if graph.is_remote else {}
+    if graph.is_embedded and all(source.source != "-" for source in graph.stored):
         origin["made_of"] = sorted(os.path.realpath(source.source) for source in graph.stored)
     return Builder(IndexContent.of(graph), directory, embedder, progress, cancel, origin)
 
 
-def open_label_index(graph: OpenedGraph, directory: Location, *, embedder: Embedder | None = None) -> LabelIndex | None:
+def open_label_index(
+    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None
+) -> LabelIndex | None:
     """Open the index that was built; ``None`` if there is no complete one.
 
     :raises IndexStaleError: if it was made from another graph or by another recipe.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgsparql.exploration.batched_select import select_about
-from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.linking.label_index.rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
@@ -57,7 +57,7 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
 
     :param tags: as :func:`language_tags`.
     """
-    query = Query.load("search_names").bind(predicate=naming_of(graph).names, language=map(Literal, tags))
+    query = Query.load("search_names").bind(predicate=graph.naming.names, language=map(Literal, tags))
     return names_in(select_about(graph, [query], entities).seen)
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import EndpointTimeoutError, LimitError, NotFoundError, StoreError
-from kgsparql.graphs.profiles.profile import WithProfile, profile_of
-from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, naming_of
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.linking.label_index.building import Builder, IndexContent, recipe
 from kgsparql.linking.label_index.combined import LayeredLabels
 from kgsparql.linking.label_index.endpoint import EndpointLabels
@@ -41,8 +40,7 @@ def kept_labels(graph: KnowledgeGraph, parent: Path) -> KeptLabels:
 
     It stays the same when the endpoint's data change; with other label predicates it is another file.
     """
-    place = graph.account if isinstance(graph, WithProfile) else graph.name
-    key = hashlib.sha256(f"{recipe(naming_of(graph))}\nkept\n{place}".encode()).hexdigest()
+    key = hashlib.sha256(f"{recipe(graph.naming)}\nkept\n{graph.account}".encode()).hexdigest()
     return KeptLabels(parent / "labels" / key[:32] / KEPT)
 
 
@@ -50,7 +48,7 @@ def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: 
     """An index that looks labels up for each question, beside those that are kept: a slice, and earlier answers."""
     notes: list[str] = []
     seen = None if kept is None else SeenLabels(kept, notes.append)
-    lookup = EndpointLabels(graph, profile=profile_of(graph), embedder=embedder, seen=seen)
+    lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder, seen=seen)
     found = None if kept is None else _slice_index(graph, kept, embedder)
     part = memory_index(()) if found is None else found
     parts: tuple[LabelSearch, ...] = (lookup,) if found is None else (lookup, found.search)
@@ -68,7 +66,7 @@ def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: 
 def _slice_content(graph: KnowledgeGraph, kept: KeptLabels) -> IndexContent:
     """What the index of a slice is made of: something else as soon as more is read."""
     read = [[name, page.last, page.entities] for name, page in kept.slices().items() if page.entities]
-    return IndexContent(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(naming_of(graph)))
+    return IndexContent(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(graph.naming))
 
 
 def build_slice(
@@ -119,7 +117,7 @@ def read_slice(
     :raises LimitError: if the endpoint cannot sort the instances of a class in time, or gives none of a page.
     """
     total = 0
-    most = profile_of(graph).max_solutions
+    most = graph.profile.max_solutions
     page_limit = PAGE if most is None else max(1, most - 1)  # a result of as many as it gives may have been cut
     for class_ in classes:
         page = kept.slices().get(class_.value, SliceProgress())
@@ -143,7 +141,7 @@ def read_slice(
 
 def _is_last(graph: KnowledgeGraph, page: Solutions, size: int) -> bool:
     """Whether nothing comes after a page; where the endpoint's limit is unknown, a short page may have been cut."""
-    is_limit_known = not isinstance(graph, WithProfile) or graph.profile.max_solutions is not None
+    is_limit_known = not graph.is_remote or graph.profile.max_solutions is not None
     return not page or (is_limit_known and page.complete and len(page) < size)
 
 
@@ -152,7 +150,7 @@ def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solu
 
     :raises LimitError: as :func:`read_slice`.
     """
-    types = [RDF_TYPE, *profile_of(graph).type_predicates]
+    types = [RDF_TYPE, *graph.profile.type_predicates]
     query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
     cause: EndpointTimeoutError | None = None
     try:
@@ -167,18 +165,18 @@ def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solu
     ) from cause  # fmt: skip
 
 
-def last_directory(graph: OpenedGraph, parent: Location) -> Location | None:
+def last_directory(graph: KnowledgeGraph, parent: Location) -> Location | None:
     """The directory of the newest index of an endpoint that is down, below a directory; ``None`` without any.
 
     Only the endpoint itself could say whether that index is up to date.
     """
-    if not isinstance(graph, WithProfile):
+    if not graph.is_remote:
         return None
     found: list[tuple[str, str]] = []
     for name in Tables(parent / "labels").published_below():
         with suppress(StoreError):  # of another version: its own graph will say so
             manifest = Tables(parent / "labels" / name).manifest() or {}
-            if manifest.get("account") == graph.account and manifest.get("recipe") == recipe(naming_of(graph)):
+            if manifest.get("account") == graph.account and manifest.get("recipe") == recipe(graph.naming):
                 found.append((_read_time(manifest), name))
     return parent / "labels" / max(found)[1] if found else None
 
@@ -190,7 +188,7 @@ def _read_time(manifest: Mapping[str, Any]) -> str:
 
 
 def last_known(
-    graph: OpenedGraph, directory: Location | None, kept: KeptLabels, embedder: Embedder | None
+    graph: KnowledgeGraph, directory: Location | None, kept: KeptLabels, embedder: Embedder | None
 ) -> LabelIndex | None:
     """What is kept of the labels of an endpoint that cannot be asked, with a note about it; ``None`` if nothing is.
 

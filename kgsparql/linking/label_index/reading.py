@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.exploration.batched_select import select_about
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.kept_counts import counted
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocols import OpenedGraph, Solution, Solutions, naming_of
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.label_index.gathered import AT_ONCE, Gathered
 from kgsparql.linking.label_index.row_making import Read, RowMaker, names_of_one
@@ -35,7 +35,7 @@ _Result = TypeVar("_Result")
 
 
 def read_labels(
-    graph: OpenedGraph,
+    graph: KnowledgeGraph,
     *,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
@@ -58,7 +58,7 @@ def read_labels(
         return _Reader(graph, progress, cancel, shard).labels(announce)
 
 
-def too_many(graph: OpenedGraph, why: str) -> LimitError:
+def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
     """The error that the labels of an endpoint cannot all be read, with what can be done instead."""
     return LimitError(
         f"{graph.name}: its labels cannot all be read: {why}",
@@ -67,7 +67,7 @@ def too_many(graph: OpenedGraph, why: str) -> LimitError:
 
 
 @contextmanager
-def _limits_explained(graph: OpenedGraph) -> Iterator[None]:
+def _limits_explained(graph: KnowledgeGraph) -> Iterator[None]:
     """Raise as :func:`too_many` what an endpoint says that has too many labels."""
     try:
         yield
@@ -89,7 +89,7 @@ class _Reader:
     :ivar names_entity: whether any entity has a name.
     """
 
-    graph: OpenedGraph
+    graph: KnowledgeGraph
     progress: Progress | None = None
     cancel: threading.Event | None = None
     shard: Shard | None = None
@@ -105,7 +105,7 @@ class _Reader:
         query = self._counting_query("index_predicates")
         counts = self._whole(self._result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts")))
         triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
-        about = sum(triples.get(p.value, 0) for p in naming_of(self.graph).names)
+        about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
         about //= 1 if self.shard is None else self.shard.count
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
@@ -132,7 +132,7 @@ class _Reader:
         return Gathered(Read, (Read(_value(s["entity"]), degree=whole_number(s["triples"])) for s in solutions))
 
     def _read_texts(self, used: Collection[str]) -> None:
-        naming = naming_of(self.graph)
+        naming = self.graph.naming
         self._read_links(used)
         roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
         for role, predicates in roles:
@@ -186,7 +186,7 @@ class _Reader:
     def _streamed(self, query: Query) -> Iterable[Solution]:
         """The solutions; of a graph in this process, where there may be millions, as they are found."""
         graph = self.graph
-        return graph.each(query) if isinstance(graph, OxigraphGraph) else self._whole(graph.select(query))
+        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole(graph.select(query))
 
     def _select(self, query: Query) -> Iterator[Solution]:
         """As :meth:`_streamed`, with progress, and until it is cancelled."""
@@ -230,7 +230,7 @@ class _Reader:
 
     def _read_links(self, used: Collection[str]) -> None:
         """Which predicates are described on other nodes, which stand for them: these are no entities."""
-        links = [link for link in naming_of(self.graph).links if link.value in used]
+        links = [link for link in self.graph.naming.links if link.value in used]
         for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
             node, predicate = _value(solution["property"]), _value(solution["predicate"])
             self.used_as.setdefault(node, []).append(predicate)

@@ -1,0 +1,319 @@
+"""The base class of all graphs, and the solutions that they return."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self, TypeAlias, TypeVar, overload
+
+from kgsparql.budget import Usage
+from kgsparql.errors import KgsparqlError
+from kgsparql.graphs.adjacency import AdjacencyView
+from kgsparql.graphs.notes import Note
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.vocabulary import Naming
+
+BOUND = 10_000
+"""The most solutions that one query is meant to fetch; where there are more, it is split, or some are enough."""
+MOST_CUT = 4
+"""Results in a row that an endpoint may cut while smaller and smaller parts are asked for."""
+
+Solution: TypeAlias = Mapping[str, Term]
+"""Variable name to term; an unbound variable is absent."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where a triple was found: the graph as the user named it, and the named graph inside it, if any."""
+
+    graph: str
+    named_graph: str | None = None
+
+    def __str__(self) -> str:
+        return self.graph if self.named_graph is None else f"{self.graph} · {self.named_graph}"
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions(Sequence[Solution]):
+    """The solutions of a SELECT.
+
+    :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
+        and still reply 200.
+    :param invalid: how many solutions are missing because a term in them is invalid.
+    :param unasked: how many are missing because the query cannot have them.
+    :param failed: the members of a federation that did not reply.
+    :param left_out: how many solutions were dropped because of an ignored predicate.
+    """
+
+    variables: tuple[str, ...] = ()
+    solutions: tuple[Solution, ...] = ()
+    cut: str = ""
+    invalid: int = 0
+    failed: tuple[str, ...] = ()
+    left_out: int = 0
+    unasked: int = 0
+
+    @classmethod
+    def together(
+        cls, parts: Sequence[Solutions], *, variables: tuple[str, ...], solutions: tuple[Solution, ...]
+    ) -> Solutions:
+        """Make solutions of those of several results; what is missing in any of these is missing."""
+        return cls(
+            variables,
+            solutions,
+            cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
+            invalid=sum(part.invalid for part in parts),
+            failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+            left_out=sum(part.left_out for part in parts),
+            unasked=sum(part.unasked for part in parts),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether nothing is missing."""
+        return not (self.cut or self.invalid or self.unasked or self.failed)
+
+    @property
+    def missing(self) -> str:
+        """Say in a clause why a graph that replied lacks some solutions; nothing if it lacks none.
+
+        >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
+        'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
+        """
+        broken = ((self.invalid, "with invalid terms"), (self.unasked, "not asked for"))
+        dropped = [f"{number:,} solution{'s' * (number > 1)} {why} left out" for number, why in broken if number]
+        return ", and ".join(filter(None, (self.cut, *dropped)))
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Solution]: ...
+    def __getitem__(self, index: int | slice) -> Solution | Sequence[Solution]:
+        return self.solutions[index]
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+
+@dataclass(slots=True)
+class Halving:
+    """Tells when to stop asking an endpoint that cuts results for ever smaller parts.
+
+    >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
+    >>> [halving.should_give_up(cut) for _ in range(5)], halving.should_give_up(Solutions())
+    ([False, False, False, False, True], False)
+    """
+
+    cut: int = 0
+
+    def should_give_up(self, found: Solutions) -> bool:
+        """Tell whether this result is the last of too many in a row that were cut."""
+        self.cut = self.cut + 1 if found.cut else 0
+        return self.cut > MOST_CUT
+
+
+class KnowledgeGraph(ABC):
+    """A graph that answers SPARQL. Its default graph is the union of everything it holds.
+
+    A backend writes :meth:`select` and :meth:`ask`; each other member has a default that is right, if not the fastest,
+    for any single graph. A graph that passes queries on to others decides about every member
+    (``tests/contract/test_wrappers.py``): a default there could hide what the other graph can do.
+
+    :ivar name: what the user called it, and what citations say.
+    :ivar prefixes: those that its files declare.
+    :ivar stored: the files that it was loaded from, a dataclass each.
+    :ivar directory: of its store on disk.
+    """
+
+    name: str
+    prefixes: Mapping[str, str] = MappingProxyType({})
+    stored: tuple[Any, ...] = ()
+    directory: Path | None = None
+
+    @abstractmethod
+    def select(self, query: Query) -> Solutions:
+        """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term.
+
+        :raises QuerySyntaxError: if the text is not SPARQL.
+        :raises QueryError: if it is not a SELECT, or the engine fails.
+        """
+
+    @abstractmethod
+    def ask(self, query: Query) -> bool:
+        """Return the answer to an ASK, with the errors of :meth:`select`."""
+
+    def select_within(
+        self,
+        query: Query,
+        *,
+        timeout_s: float | None = None,  # noqa: ARG002 - a graph in this process cannot be interrupted
+        cancel: threading.Event | None = None,  # noqa: ARG002
+    ) -> Solutions:
+        """Return the solutions; where the graph can be interrupted, end after ``timeout_s`` or at ``cancel``.
+
+        :raises EndpointTimeoutError: if it took longer.
+        :raises CancelledError: if ``cancel`` was set.
+        """
+        return self.select(query)
+
+    def ask_within(
+        self,
+        query: Query,
+        *,
+        timeout_s: float | None = None,  # noqa: ARG002
+        cancel: threading.Event | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Return the answer as :meth:`ask`, with the limits of :meth:`select_within`."""
+        return self.ask(query)
+
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
+        """Return the same graph for one question: its queries end with the question's time, or when it is stopped.
+
+        :param in_grace: queries for what an answer must show: when the question's time is over, they may still take
+            :attr:`Usage.grace_s`.
+        :param most_s: seconds for each query.
+        """
+        return self
+
+    def refreshed(self) -> Self:
+        """Return the same graph, failures of its members forgotten."""
+        return self
+
+    def with_own_failures(self) -> Self:
+        """Return the same graph for optional queries: a member that fails there does not count as failed here."""
+        return self
+
+    def close(self) -> None:  # noqa: B027 - most graphs have no connections
+        """Close connections; the next query opens others."""
+
+    def source(self, named_graph: str | None) -> Source:
+        """Return how to cite a named graph of this graph, or its default graph (``None``)."""
+        return Source(self.name, named_graph)
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:  # noqa: ARG002
+        """Return where a triple is found: empty if it is not there, ``None`` if that cannot be asked.
+
+        It can where blank nodes keep their names between queries, as in an embedded store.
+        """
+        return None
+
+    def will_ask_again(self, solutions: Solutions) -> None:  # noqa: B027 - most graphs keep no notes
+        """Take note that what these solutions lack is asked for in parts, so that no reader is told of it."""
+
+    def adjacency_view(self) -> AdjacencyView | None:
+        """Return its triples as an adjacency; ``None`` if there is none, so that queries are sent."""
+        return None
+
+    def named_graphs(self) -> list[IRI] | None:
+        """Return the named graphs that hold anything, in order, where no query is needed for it; else ``None``."""
+        return [] if self.profile.has_named_graphs is False else None
+
+    def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
+        """Return those of some predicates that are in a triple; all of them where that cannot be seen at once."""
+        return predicates
+
+    def may_have_name(self, term: IRI) -> bool:  # noqa: ARG002
+        """Tell whether a term may have a literal by a predicate that is called like a name."""
+        return True
+
+    def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
+        """Return what ``ask`` returns for each member, by its place, without the members that fail.
+
+        :raises KgsparqlError: the error of the first member, if all fail.
+        """
+        return {0: ask(self)}
+
+    @property
+    def members(self) -> tuple[KnowledgeGraph, ...]:
+        """Its members in the order given; the graph itself if it is a single one."""
+        return (self,)
+
+    @property
+    def views_of_members(self) -> tuple[KnowledgeGraph, ...]:
+        """Its members one by one, each with the names that its blank nodes have in the whole."""
+        return (self,)
+
+    @property
+    def errors(self) -> Mapping[str, KgsparqlError]:
+        """The error of each member that failed, by its name."""
+        return {}
+
+    @property
+    def failures(self) -> tuple[Note, ...]:
+        """A note for each member that failed."""
+        return ()
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
+        return 1000
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples.
+
+        True where nobody knows: to count distinct ones is never wrong, and takes twice as long.
+        """
+        return True
+
+    @property
+    def naming(self) -> Naming:
+        """The predicates by which it names things."""
+        return Naming()
+
+    @property
+    def profile(self) -> EndpointProfile:
+        """What is known of the endpoint behind it."""
+        return UNKNOWN
+
+    @property
+    def url(self) -> str:
+        """Where the endpoint is, without credentials and keys; empty for a graph on this machine."""
+        return ""
+
+    @property
+    def account(self) -> str:
+        """What an endpoint shows to one user may differ from what it shows to others: a hash of URL and user."""
+        return self.name
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that changes with the triples of the graph, as far as that can be told."""
+        return hashlib.sha256(self.name.encode()).hexdigest()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the reader of any answer."""
+        return ()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether some queries go over a network."""
+        return False
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether its triples are held in this process, so that a small query costs next to nothing."""
+        return False
+
+    @property
+    def is_one_local_graph(self) -> bool:
+        """Whether all triples are on this machine, in one graph: many small queries are cheap, and counts add up."""
+        return not self.is_remote and len(self.members) == 1
+
+    @property
+    def is_as_loaded(self) -> bool:
+        """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
+        return False
