@@ -89,7 +89,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [WordedPath(one.path, tuple(one.enumeration.kinds_along(one.path))) for one in own]
-        labels = session.labels(step.predicate for one in own for step in one.path)
+        labels = session.labels(step.predicate for one in own for step in one.path.steps)
         rows += list(path_features(session.scored_question(own[0].link), worded, labels, session.ranker))
         links += [own[0].link.score] * len(own)
         for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):

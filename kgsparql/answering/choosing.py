@@ -247,7 +247,7 @@ class OracleChooser:
         """Candidates on the gold path, in their order; where there is none, as the ranker would."""
         on_path = [c for c in candidates if self._is_gold(c.path)]
         if self.paths:
-            on_path.sort(key=lambda c: -len(c.path or ()))
+            on_path.sort(key=lambda c: -len(c.path.steps if c.path else ()))
         if not on_path:
             return self.second.choose(question, candidates, purpose, at_most)
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
@@ -259,7 +259,7 @@ class OracleChooser:
         Where gold triples are known: whether it holds them all, or walks every gold path.
         """
         walked = {path.property_path for item in evidence for path in item.paths}
-        reached = [any(own.steps[: len(gold)] == gold.steps for own in walked) for gold in self.paths]
+        reached = [any(own.steps[: len(gold.steps)] == gold.steps for own in walked) for gold in self.paths]
         if self.triples:
             return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
         return any(reached) if reached else None
@@ -268,8 +268,8 @@ class OracleChooser:
         if path is None:
             return False
         if self.paths:
-            return any(gold.steps[: len(path)] == path.steps for gold in self.paths)
-        return frozenset(self.predicates).issuperset(step.predicate for step in path)
+            return any(gold.steps[: len(path.steps)] == path.steps for gold in self.paths)
+        return frozenset(self.predicates).issuperset(step.predicate for step in path.steps)
 
 
 def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:

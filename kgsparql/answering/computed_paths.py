@@ -63,7 +63,7 @@ def _computed_of_path(found: Retrieval, session: Session, missing: tuple[Gap, ..
     said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
     reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
     plans = [own for own in asked.ranked_plans(_PLANS, found=reading) if own.plan != items and _says_all(own)]
-    is_far = len(best.paths[0].property_path) > 1
+    is_far = len(best.paths[0].property_path.steps) > 1
     if not plans or (is_far and isinstance(plans[0].plan, a.Exists)):  # of a detour, there is nearly always something
         return None
     try:
@@ -104,4 +104,6 @@ def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> 
     turns = [later.inverts(earlier) for earlier, later in pairwise(path.steps)]
     if not any(turns):
         return ends
-    return a.Minus(ends, a.Items(tuple(starts))) if len(path) == 2 else None  # the start is none of those beside it
+    return (
+        a.Minus(ends, a.Items(tuple(starts))) if len(path.steps) == 2 else None
+    )  # the start is none of those beside it

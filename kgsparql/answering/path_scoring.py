@@ -113,13 +113,13 @@ def path_scores(
     other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
     scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
     owned = len(owned_chain(question.question, question.about)) if question.about else 0
-    scores -= _TOO_SHORT * np.array([max(0, owned - len(p.path)) for p in paths])
+    scores -= _TOO_SHORT * np.array([max(0, owned - len(p.path.steps)) for p in paths])
     return scores - _off_for_dates(question, paths)
 
 
 def _off_for_dates(question: ScoredQuestion, paths: Sequence[WordedPath]) -> NDArray[np.float64]:
     """What is taken off where a question asks when, and what it is about has dates of its own: these come first."""
-    lengths = np.array([len(p.path) for p in paths])
+    lengths = np.array([len(p.path.steps) for p in paths])
     leads_to_dates = np.array([p.kinds[-1] == _DATE for p in paths], dtype=bool)
     if expected_kind(question.masked) not in _ASKS_DATE or not (leads_to_dates & (lengths == 1)).any():
         return np.zeros(len(paths))
@@ -152,7 +152,7 @@ def path_features(
     """
     if not paths:
         return np.zeros((0, 9))
-    predicates = {labels[step.predicate] for p in paths for step in p.path}
+    predicates = {labels[step.predicate] for p in paths for step in p.path.steps}
     question = question.without_types({*predicates, *(kind for p in paths for kind in p.kinds)})
     question = question.without_kind_of(paths[0].kinds[0])
     places = range(len(paths)) if worded is None else worded
@@ -160,7 +160,7 @@ def path_features(
     ranked = np.zeros((len(_WORDINGS), len(paths)))
     ranked[:, list(places)] = ranker.rank(question.masked, wordings).reshape(len(_WORDINGS), len(places))
     words = question.asking_words(paths[0].kinds[0], ranker)
-    lengths = np.array([len(p.path) for p in paths])
+    lengths = np.array([len(p.path.steps) for p in paths])
     steps = _Steps(paths, labels)
     for_others = asks_for_others(question.masked, names=len(question.mentions))
     return np.column_stack(
@@ -181,10 +181,10 @@ class _Steps:
 
     def __init__(self, paths: Sequence[WordedPath], labels: Mapping[Term, str]) -> None:
         numbers: dict[str, int] = {}
-        self.longest = max(len(p.path) for p in paths)
+        self.longest = max(len(p.path.steps) for p in paths)
         self.of = np.full((len(paths), self.longest), -1)
         for i, worded in enumerate(paths):
-            for j, step in enumerate(worded.path):
+            for j, step in enumerate(worded.path.steps):
                 self.of[i, j] = numbers.setdefault(labels[step.predicate], len(numbers))
         self.names = list(numbers)
 

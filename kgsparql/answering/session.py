@@ -256,7 +256,7 @@ class Session:
         :param worded: the places of the paths whose wordings are compared with the question; all of them, if ``None``.
         """
         own = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
-        named = self.labels((step.predicate for path, _ in paths for step in path), in_grace=True)
+        named = self.labels((step.predicate for path, _ in paths for step in path.steps), in_grace=True)
         question, labels = self.scored_question(about), {**named, **words}
         scores = path_scores(question, own, labels, self.ranker, weights or Weights(), worded=worded)
         shown = texts or [nested_text(p.path, p.kinds, named) for p in own]

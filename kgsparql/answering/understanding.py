@@ -158,8 +158,8 @@ def _other_readings(best: EvidenceItem, found: Retrieval, session: Session) -> I
         if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
             continue
         other = item.paths[0].property_path
-        is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other)]
-        is_alike = unsaid and len(other) == len(path) and _kind_names(item, session)[-1:] == kinds[-1:]
+        is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other.steps)]
+        is_alike = unsaid and len(other.steps) == len(path.steps) and _kind_names(item, session)[-1:] == kinds[-1:]
         margin = _ALIKE if is_alike else _AS_WELL
         if is_elsewhere and (best.score - item.score < margin or other == turned != path):
             yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
@@ -228,7 +228,7 @@ def _chain_gap(best: EvidenceItem, session: Session) -> Iterator[Gap]:
     """Where a path goes fewer steps than a chain of possessions: two of the three of `Ann's mother's man's nation`."""
     about = session.scored_question(best.paths[0].start).about
     owned = owned_chain(session.own_words, about) if about else []
-    gone = len(best.paths[0].property_path)
+    gone = len(best.paths[0].property_path.steps)
     if gone < len(owned):
         text = f"the question goes {len(owned)} steps, to {printable(owned[-1], 60)!r}, and what was found goes {gone}"
         yield Gap("step", owned[-1], text)
@@ -243,7 +243,7 @@ def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> I
         yield Gap("step", name, f"the question asks for the other way of {name!r}")
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
-    elif len(path) > 1 and asking:
+    elif len(path.steps) > 1 and asking:
         at_place = ["place location"] if _ASKS_WHERE.match(session.own_words) else []
         for step in _unasked_steps(best, [*asking, *at_place], session):
             yield Gap("step", step, f"found by way of {step!r}, of which the question says nothing")

@@ -66,7 +66,7 @@ def paths_to_triples(
     found: dict[PropertyPath, None] = {}
     for triple in question.golden_triples:
         ways = (way for topic in question.topics for way in _ways(topic.iri, triple, graph, max_hops))
-        best = min(ways, key=lambda path: (len(path), path), default=None)
+        best = min(ways, key=lambda path: (len(path.steps), path), default=None)
         if best is not None:
             found[best] = None
     return tuple(found)
@@ -101,5 +101,5 @@ def oracle_for(
         triples = ()
     elif graph is not None:
         paths = paths_to_triples(question, graph)
-    predicates = {step.predicate for path in paths for step in path} | {triple.predicate for triple in triples}
+    predicates = {step.predicate for path in paths for step in path.steps} | {triple.predicate for triple in triples}
     return lambda ranked: OracleChooser(frozenset(predicates), ranked, ranked.emit, paths, triples)

@@ -114,7 +114,7 @@ def _ways(
 ) -> list[Found[Way]]:
     """All ways of each walk, so that what lies between is known, too; where these are too many, those to ``asked``."""
     some: list[Sequence[Term] | None] = [
-        None if len(walk.path) > 1 and len(own) < len(all_) <= LABELLED else own
+        None if len(walk.path.steps) > 1 and len(own) < len(all_) <= LABELLED else own
         for walk, own, all_ in zip(walks, asked, ends, strict=True)
     ]
     found = walk_ways(terms.graph, walks, some, limit=_WAYS)

@@ -77,7 +77,7 @@ def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[Joine
     left = list(walks)
     while left:
         first = left.pop(0)
-        for at in (len(first.path), len(first.path) - 1):
+        for at in (len(first.path.steps), len(first.path.steps) - 1):
             others = tuple(walk for walk in left if at and walk in columns and _goes_on(walk, first, at))
             if others:
                 groups.append(JoinedWalks(first, at, others))
@@ -90,7 +90,7 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     """Whether a walk says something of the rows of another; one that goes on and back is about other things."""
     is_same = walk.start == first.start and walk.constraints == first.constraints
     begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at - 1 :])
-    return is_same and begun == first.path.steps[:at] and len(further) > 1 and not further.goes_back
+    return is_same and begun == first.path.steps[:at] and len(further.steps) > 1 and not further.goes_back
 
 
 def joined_rows(

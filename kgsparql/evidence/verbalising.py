@@ -127,7 +127,7 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, 
     'scientist whose worked at is worked at of person'
     """
     phrase = kinds[0] or "thing"
-    for step, kind in zip(path, kinds[1:], strict=True):
+    for step, kind in zip(path.steps, kinds[1:], strict=True):
         name = name_of(step.predicate, labels)
         phrase = f"{name} of {phrase}" if step.direction == "forward" else f"{kind or 'thing'} whose {name} is {phrase}"
     return phrase
@@ -142,7 +142,7 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
     'person -> worked at -> thing -> worked at of -> scientist'
     """
     parts = [kinds[0] or "thing"]
-    for step, kind in zip(path, kinds[1:], strict=True):
+    for step, kind in zip(path.steps, kinds[1:], strict=True):
         parts += [name_of(step.predicate, labels) + (" of" if step.direction == "inverse" else ""), kind or "thing"]
     return " -> ".join(parts)
 
@@ -155,7 +155,7 @@ def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term
     >>> reversed_text(PropertyPath((Step(p), Step(p, "inverse"))), ["person", "", "scientist"], {p: "worked at"})
     'scientist worked at of worked at'
     """
-    steps = list(zip(path, kinds[1:], strict=True))
+    steps = list(zip(path.steps, kinds[1:], strict=True))
     names = [
         name_of(step.predicate, labels)
         if step.direction == "forward"

@@ -143,7 +143,7 @@ class AdjacencyLevel:
         paths, steps = np.divmod(keys, self.hops.steps)
         known = {step: self.hops.step(step) for step in set(steps.tolist())}
         return tuple(
-            PropertyPath((*self.shapes[path], known[step]))
+            PropertyPath((*self.shapes[path].steps, known[step]))
             for path, step in zip(paths.tolist(), steps.tolist(), strict=True)
         )
 

@@ -124,14 +124,14 @@ class QueryLevel:
 
 
 def _ordered(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
-    paths = sorted(level, key=lambda path: [step_key(step) for step in path])
+    paths = sorted(level, key=lambda path: [step_key(step) for step in path.steps])
     return [PredicatePath(path, tuple(sorted(level[path], key=order_key)[:shown])) for path in paths]
 
 
 def _last_steps(level: EndsOfPaths, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
     """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
     return {
-        PropertyPath((*path, count.step))
+        PropertyPath((*path.steps, count.step))
         for path, _, before, count in _longer(level, counts)
         if not path.is_back(count.step)
         or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
@@ -173,11 +173,11 @@ def _grown(level: EndsOfPaths, groups: Iterable[NeighbourGroup]) -> tuple[EndsOf
         back = before if path.is_back(group.step) else set[Term]()
         for far in group.neighbours:
             if back != {far}:
-                _add(grown, PropertyPath((*path, group.step)), far, end)
+                _add(grown, PropertyPath((*path.steps, group.step)), far, end)
         for mediated in group.mediated:
             there, onward = mediated.hops
             if back != {there.end}:
-                _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
+                _add(behind, PropertyPath((*path.steps, there.step, onward.step)), onward.end, there.end)
     return grown, behind
 
 

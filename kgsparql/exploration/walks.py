@@ -56,7 +56,7 @@ def walk_ways(
 
     def names_of(solution: Solution) -> Iterable[str]:
         walk = walks[_number(solution)]
-        return (*(f"n{i}" for i in range(len(walk.path) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
+        return (*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
 
     solutions, complete = _solutions(graph, arms, names_of)
     ways: list[list[Way]] = [[] for _ in walks]
@@ -105,10 +105,10 @@ def _number(solution: Solution) -> int:
 
 
 def _way(solution: Solution, walk: Walk) -> Way:
-    nodes = [solution[f"n{i}"] for i in range(len(walk.path) + 1)]
+    nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
     hops = tuple(
         hop_of(near, step.predicate, far, step.direction)
-        for near, step, far in zip(nodes, walk.path, nodes[1:], strict=False)
+        for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False)
     )
     aside = tuple(
         hop_of(nodes[c.at], c.step.predicate, solution[f"c{i}"], c.step.direction)

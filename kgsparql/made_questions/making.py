@@ -235,7 +235,7 @@ class _Maker:
             self.unused["topic"] += 1
             return
         namer, topic = self.namer, self.topics[walk.start]
-        kinds = [namer.kind(walk.path, i) for i in range(len(walk.path))]
+        kinds = [namer.kind(walk.path, i) for i in range(len(walk.path.steps))]
         text = question_text(
             walk.path, topic, namer.wordings, kinds, several=len(answers) > 1, many=namer.many, dates=namer.dates
         )

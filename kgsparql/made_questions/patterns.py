@@ -119,8 +119,8 @@ def cell_of(path: PropertyPath) -> Cell:
     >>> cell_of(PropertyPath.of("http://e.org/p", "^http://e.org/q"))
     (2, 'mixed')
     """
-    ways = {step.direction for step in path}
-    return len(path), ways.pop() if len(ways) == 1 else "mixed"
+    ways = {step.direction for step in path.steps}
+    return len(path.steps), ways.pop() if len(ways) == 1 else "mixed"
 
 
 def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) -> Starts:

@@ -170,7 +170,7 @@ class Namer:
     def kind(self, path: PropertyPath, i: int) -> str:
         """Name what a step leads to, by the step itself, or by the step that follows; empty if nobody knows."""
         found = self.kinds.get(path.steps[i], "")
-        return found or (self.kinds.get(path.steps[i + 1].reversed, "") if i + 1 < len(path) else "")
+        return found or (self.kinds.get(path.steps[i + 1].reversed, "") if i + 1 < len(path.steps) else "")
 
     def makes_sense(self, path: PropertyPath) -> bool:
         """Tell whether a path can be put in words, and each step begins at what the one before it leads to.
@@ -279,7 +279,7 @@ def question_text(
             phrase = _object_phrase(phrase, words, kind, "other " * is_back, are_many=step in many or is_back)
         else:
             phrase = _subject_phrase(phrase, words, kind, "other " * is_back)
-    last = len(path) - 1
+    last = len(path.steps) - 1
     step = path.steps[last]
     text = when_asked(_step_wording(step, wordings), phrase.text, are_many=phrase.is_plural) if step in dates else ""
     ask = _ask_for_objects if step.direction == "forward" else _ask_for_subjects
@@ -303,9 +303,9 @@ def can_be_asked(path: PropertyPath, wordings: Mapping[IRI, Wording]) -> bool:
 
     *The thing that the thing that it is part of was made by* is nothing that people say.
     """
-    if not all(step.predicate in wordings for step in path):
+    if not all(step.predicate in wordings for step in path.steps):
         return False
-    forms = [_step_wording(step, wordings).form for step in path if step.direction == "forward"]
+    forms = [_step_wording(step, wordings).form for step in path.steps if step.direction == "forward"]
     return sum(form != "noun" for form in forms) <= 1
 
 

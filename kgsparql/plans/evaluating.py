@@ -116,7 +116,7 @@ class Facts:
     def _ways(self, start: Term, path: PropertyPath) -> set[tuple[Term, ...]]:
         """The ways along a path: no step that goes back returns to the term just left."""
         ways: set[tuple[Term, ...]] = {(start,)}
-        for i, step in enumerate(path):
+        for i, step in enumerate(path.steps):
             table = self._forward if step.direction == "forward" else self._inverse
             back = i > 0 and step.inverts(path.steps[i - 1])
             ways = {(*w, n) for w in ways for n in table[w[-1], step.predicate] if not (back and n == w[-2])}

@@ -45,8 +45,8 @@ class MeasureWords:
     def relations(self, path: PropertyPath) -> list[Relation]:
         """How each step of a path is said; that the ends are read by their names is not."""
         found: list[Relation] = []
-        for i, step in enumerate(path):
-            if step.predicate in LABELS and step.direction == "forward" and found and i == len(path) - 1:
+        for i, step in enumerate(path.steps):
+            if step.predicate in LABELS and step.direction == "forward" and found and i == len(path.steps) - 1:
                 break
             own = relation(self.label(step.predicate))
             own = own.reversed if step.direction == "inverse" else own
@@ -127,11 +127,11 @@ class MeasureWords:
     def _is_short(self, measure: a.Value | a.HowMany) -> bool:
         """Whether a measure is one noun."""
         is_whole = isinstance(measure, a.Value) or measure.among is None
-        return is_whole and len(measure.path) == 1 and self.relations(measure.path)[0].is_noun
+        return is_whole and len(measure.path.steps) == 1 and self.relations(measure.path)[0].is_noun
 
     def summary_of_them(self, summary: a.Summary, measure: a.Measure) -> str:
         """One number for what is measured of the items that the sentence is about."""
-        if summary == "sum" and isinstance(measure, a.Value) and len(measure.path) == 1:
+        if summary == "sum" and isinstance(measure, a.Value) and len(measure.path.steps) == 1:
             return f"the sum of their {many(self.measure(measure))}"
         return f"their {self._summary_word(summary, measure)} {self.measure(measure)}"
 
@@ -149,7 +149,7 @@ class MeasureWords:
         word = "largest" if largest else "smallest"
         if is_time(measure, self.label):
             word = "latest" if largest else "earliest"
-        if isinstance(measure, a.Value) and len(measure.path) > 1:
+        if isinstance(measure, a.Value) and len(measure.path.steps) > 1:
             return f"whose {self.measure(measure)} is the {word}"
         return f"with the {word} {self.measure(measure)}"
 

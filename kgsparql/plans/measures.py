@@ -206,7 +206,7 @@ class Measures:
 
     def _is_of_birth(self, measure: a.Measure) -> bool:
         """Whether something is when one was born oneself."""
-        if not isinstance(measure, a.Value) or len(measure.path) > 1:
+        if not isinstance(measure, a.Value) or len(measure.path.steps) > 1:
             return False
         return not {"birth", "born"}.isdisjoint(self.name(measure.path).split())
 

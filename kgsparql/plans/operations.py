@@ -220,7 +220,7 @@ def _there(reading: Reading) -> a.Items | None:
     """The one place that all of a set have to do with, which the question says as `there`."""
     for part in reading.items.sets if isinstance(reading.items, a.Both) else (reading.items,):
         match part:
-            case a.Has(_, path, a.Items() as place) | a.Ends(a.Items() as place, path) if len(path) == 1:
+            case a.Has(_, path, a.Items() as place) | a.Ends(a.Items() as place, path) if len(path.steps) == 1:
                 return place
     return None
 

@@ -148,7 +148,7 @@ class PlanCompiler:
         """
         nodes = [start, *(self.new("i") for _ in path.steps[1 + len(holders) :]), *holders, end]
         group: list[g.Pattern] = []
-        for i, step in enumerate(path):
+        for i, step in enumerate(path.steps):
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
             group.append(self._fact(ends[0], step.predicate, ends[1]))
             if i and step.inverts(path.steps[i - 1]):
@@ -174,7 +174,7 @@ class PlanCompiler:
         """What is measured of the items of a set, which are bound to ``x``."""
         match measure:
             case a.Value(path, kind, _):
-                value, holders = self.new("v"), (self.new("i"),) if len(path) > 1 else ()
+                value, holders = self.new("v"), (self.new("i"),) if len(path.steps) > 1 else ()
                 key = key_of(value, kind)
                 read = () if kind in {"text", "item"} else (g.Filter(Apply("isNumeric", (key,))),)
                 shown = key if kind == "year" else value

@@ -239,7 +239,7 @@ class Profiler:
 
 def _is_of_class(items: a.ItemSet) -> bool:
     """Whether a set is that of a class, or what one step leads to from there."""
-    near = items.start if isinstance(items, a.Ends) and len(items.path) == 1 else items
+    near = items.start if isinstance(items, a.Ends) and len(items.path.steps) == 1 else items
     return isinstance(near, a.Instances)
 
 

@@ -47,11 +47,11 @@ class _Writer:
         return name
 
     def path(self, path: PropertyPath, kind: a.Kind = "item", unit: str = "") -> Any:
-        last = len(path) - 1
+        last = len(path.steps) - 1
         steps = [
             self.name("R", s.predicate, kind if i == last else "item", unit if i == last else "")
             + ("<" if s.direction == "inverse" else ">")
-            for i, s in enumerate(path)
+            for i, s in enumerate(path.steps)
         ]
         return steps[0] if len(steps) == 1 else steps
 

@@ -221,7 +221,7 @@ def _pattern(pattern: Pattern, indent: str) -> str:
     inner = indent + "  "
     match pattern:
         case Along():
-            path = "/".join(map(_step, pattern.path))
+            path = "/".join(map(_step, pattern.path.steps))
             return f"{indent}{_node(pattern.start)} {path} {_node(pattern.end)} .\n"
         case Fact(subject, predicate, far):
             return f"{indent}{_node(subject)} {_node(predicate)} {_node(far)} .\n"

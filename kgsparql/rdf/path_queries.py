@@ -79,7 +79,7 @@ def walk_triples(
     """
     given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
     if ends is not None:
-        given[len(path)] = list(ends)
+        given[len(path.steps)] = list(ends)
     nodes = _nodes(path)
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
     blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
@@ -148,7 +148,7 @@ def answers(
     first = str(validated(start))
     left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
     if not path.goes_back and not constraints:
-        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
+        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path.steps)
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
         kept_out += "".join(f" {text}" for text in left_out)
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
@@ -183,11 +183,11 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
     }
     """
     nodes = [str(validated(start)), *_nodes(path)[1:-1], "?answer"]
-    nodes[at] = nodes[at] if at == len(path) else "?row"
+    nodes[at] = nodes[at] if at == len(path.steps) else "?row"
     body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
     head = dict.fromkeys([nodes[at], "?answer"])
     for number, column in enumerate(columns, 2):
-        further = [f"?n{number}_{i}" for i in range(at + 1, len(column))]
+        further = [f"?n{number}_{i}" for i in range(at + 1, len(column.steps))]
         lines = _path_patterns(column, [*nodes[: at + 1], *further, f"?value{number}"], since=at)
         body += f"  OPTIONAL {{\n{lines}  }}\n"
         head |= dict.fromkeys([*further, f"?value{number}"])
@@ -213,7 +213,7 @@ def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[Tripl
 
 
 def _nodes(path: PropertyPath) -> list[str]:
-    return [f"?n{i}" for i in range(len(path) + 1)]
+    return [f"?n{i}" for i in range(len(path.steps) + 1)]
 
 
 def _walk_number(number: int | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -149,12 +148,6 @@ class PropertyPath:
 
     def __str__(self) -> str:
         return "/".join(map(str, self.steps))
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
 
     @property
     def goes_back(self) -> bool:

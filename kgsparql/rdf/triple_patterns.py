@@ -126,10 +126,12 @@ class Join:
         cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
     ) -> Join:
         """The join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
-        nodes = [f"n{i}" for i in range(len(path) + 1)]
-        steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path)]
+        nodes = [f"n{i}" for i in range(len(path.steps) + 1)]
+        steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path.steps)]
         asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
-        back = [(nodes[i + 1], nodes[i - 1]) for i in range(1, len(path)) if path.steps[i].inverts(path.steps[i - 1])]
+        back = [
+            (nodes[i + 1], nodes[i - 1]) for i in range(1, len(path.steps)) if path.steps[i].inverts(path.steps[i - 1])
+        ]
         shown = [*nodes, *(f"c{i}" for i in range(len(constraints)))]
         head = [("n0", "n0"), (nodes[-1], "end")] if ends_only else [(name, name) for name in shown]
         values = {f"c{i}": tuple(c.values) for i, c in enumerate(constraints)}

@@ -58,7 +58,7 @@ def best_lines(
         candidates.append(replace(candidate, score=score))
     candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
     named = {link.term for link in session.links}
-    own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path) == 1]
+    own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
     own = [] if by_degree else own
     question, purpose = session.masked_question, "lines around the entities"
     chosen = session.ranked.choose(question, own, purpose, (at_most + 1) // 2)
@@ -85,7 +85,7 @@ def line_items(
     for line, score in ranked:
         start = as_iri(line.start)
         item = replace(line_item(line, labels, session), score=score)
-        if not item.cuts and len(line.path) == 1 and len(line.ends) > 1:
+        if not item.cuts and len(line.path.steps) == 1 and len(line.ends) > 1:
             mediators = left_out.get((start, line.path.steps[0]), ())
             query = path_queries.answers(
                 line.path, start,

@@ -53,7 +53,7 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     """
     reached: dict[Term, list[Path]] = {}
     starts = {line.start for line in around}
-    for turn in zip_longest(*(line.ways for line in around if len(line.path) == 1)):
+    for turn in zip_longest(*(line.ways for line in around if len(line.path.steps) == 1)):
         for way in turn:
             if way is not None and isinstance(way.end, IRI) and way.end not in starts:
                 reached.setdefault(way.end, []).append(way)
@@ -108,7 +108,7 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
 
 
 def _is_one_step(line: Line, direction: Direction) -> bool:
-    return len(line.path) == 1 and line.path.steps[0].direction == direction
+    return len(line.path.steps) == 1 and line.path.steps[0].direction == direction
 
 
 def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
@@ -118,10 +118,10 @@ def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
     """
     own = list(lines)
     between = [way.terms[-2] for line in own for way in line.ways[:1] if isinstance(way.end, Literal)]
-    labels = session.labels([*between, *(step.predicate for line in own for step in line.path)])
+    labels = session.labels([*between, *(step.predicate for line in own for step in line.path.steps)])
     told: dict[tuple[object, ...], Line] = {}
     for line in own:
-        steps = tuple((labels[step.predicate], step.direction) for step in line.path)
+        steps = tuple((labels[step.predicate], step.direction) for step in line.path.steps)
         if not all(_is_name(way, labels) or way.end in way.terms[:-1] for way in line.ways):
             told.setdefault((line.start, steps, frozenset(line.ends)), line)
     return list(told.values())
@@ -137,26 +137,27 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
     Those that lead back along a predicate of the same name come last, unless the question asks for others with the
     same. Of longer lines with the same ends, one may be chosen.
     """
-    kinds = [[""] * (len(line.path) + 1) for line in lines]
+    kinds = [[""] * (len(line.path.steps) + 1) for line in lines]
     with session.within_budget():
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
-    labels = session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
+    labels = session.labels((step.predicate for line in lines for step in line.path.steps), in_grace=True)
     others = asks_for_others(session.masked_question)
     candidates = []
     scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
     for line, candidate in zip(lines, scored, strict=True):
         back = any(
-            labels[a.predicate] == labels[b.predicate] and a.direction != b.direction for a, b in pairwise(line.path)
+            labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
+            for a, b in pairwise(line.path.steps)
         )
         score = (candidate.score or 0.0) - _BACK * (back and not others)
-        group = frozenset(line.ends) if len(line.path) > 1 else None
+        group = frozenset(line.ends) if len(line.path.steps) > 1 else None
         candidates.append(replace(candidate, score=score, group=group))
     return candidates
 
 
 def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
     known = line.count if line.exact else None
-    steps = " ".join(arrow(step, labels) for step in line.path)
+    steps = " ".join(arrow(step, labels) for step in line.path.steps)
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
     return replace(cut, told=f"{cut} (-O ends_per_line=N)") if most and len(line.ways) >= most else cut
 
@@ -221,8 +222,8 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops)
     is_whole = line.exact and line.count == len(line.ways)
     return EvidenceItem(
-        kind="path" if len(line.path) > 1 else "neighbours",
-        text=line_text(line, named, shown=_TOLD if len(line.path) == 1 else _TOLD // 2),
+        kind="path" if len(line.path.steps) > 1 else "neighbours",
+        text=line_text(line, named, shown=_TOLD if len(line.path.steps) == 1 else _TOLD // 2),
         triples=(*cited, *beside),
         query=_line_query(line, is_whole=is_whole),
         cuts=() if is_whole else (_cut_of(line, named, most=most),),
@@ -253,7 +254,7 @@ def _line_query(line: Line, *, is_whole: bool) -> Query:
     if is_whole:
         return path_queries.walk_triples(line.path, [start], limit=limit)
     through: dict[int, Iterable[Term]] = {}
-    for place in range(1, len(line.path)):
+    for place in range(1, len(line.path.steps)):
         between = dict.fromkeys(way.terms[place] for way in line.ways)
         if not any(isinstance(term, BlankNode) for term in between):
             through[place] = between

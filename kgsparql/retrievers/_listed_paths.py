@@ -145,13 +145,13 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
     ]
     examples = [own[:_EXAMPLES] for own in ends_of]
-    predicates = [step.predicate for one in found for step in one.path]
+    predicates = [step.predicate for one in found for step in one.path.steps]
     labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
         parts = [f"{printable(labels[one.link.term], _LONGEST)}{nodes}"]
-        for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
+        for step, kind in zip(one.path.steps, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
     alike = Counter(walks)
@@ -170,5 +170,5 @@ def _told_apart(one: LikelyPath, alike: Sequence[LikelyPath]) -> str:
     if len({other.link.term for other in alike}) > 1:
         return printable(one.link.description or local_name(one.link.term), 60)
     pairs = zip(*(other.path.steps for other in alike), strict=True)
-    own = [step for step, others in zip(one.path, pairs, strict=True) if len(set(others)) > 1]
+    own = [step for step, others in zip(one.path.steps, pairs, strict=True) if len(set(others)) > 1]
     return ", ".join(printable(local_name(step.predicate), 80) for step in own)

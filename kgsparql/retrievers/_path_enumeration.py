@@ -48,12 +48,14 @@ class Enumeration:
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """The kind of the terms at each place of a path, the start first; empty where it is not known."""
-        return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path) + 1)]
+        return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path.steps) + 1)]
 
     def add(self, found: Sequence[PredicatePath]) -> None:
         """Add paths, but for those over a term's class, and those from the start to itself."""
         for item in found:
-            is_useful = Step(RDF_TYPE) not in item.path.steps and (len(item.path) > 1 or item.ends != (self.start,))
+            is_useful = Step(RDF_TYPE) not in item.path.steps and (
+                len(item.path.steps) > 1 or item.ends != (self.start,)
+            )
             if is_useful and item.path not in self.ends:
                 self.paths.append(item.path)
                 self.ends[item.path] = item.ends[:SAMPLE]
@@ -78,11 +80,11 @@ def enumerate_paths(
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         enumeration.add(level)
-        paths = [found.path for found in level if len(found.path) > 1 or found.ends != (start,)]
-        predicates = {step.predicate for path in paths for step in path}
+        paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
+        predicates = {step.predicate for path in paths for step in path.steps}
         if len(predicates) <= MANY_PREDICATES or not paths:
             return paths
-        if len(paths[0]) > 1:
+        if len(paths[0].steps) > 1:
             return paths if max_hops is not None else ()
         likely = _likeliest(paths, first_steps, session)
         if len(likely) < len(paths):
@@ -128,7 +130,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     is sent where no such node is near, or no other entity is linked.
     """
     others = others_named(enumeration.link, session)
-    one_step = [path for path in enumeration.paths if len(path) == 1]
+    one_step = [path for path in enumeration.paths if len(path.steps) == 1]
     steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
     if not others or not steps:
         return

@@ -175,7 +175,7 @@ def _denied_otherwise(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     if _misses_the_denied(plan, asked):
         yield Gap("word", "not", "what is denied may not be what was computed")
     for part in parts(plan):
-        if isinstance(part, a.Lacks) and part.to is None and len(part.path) == 1:
+        if isinstance(part, a.Lacks) and part.to is None and len(part.path.steps) == 1:
             (own,) = part.path.steps
             others = [use.step.predicate for use in asked.profiler(part.items).uses if use.step != own]
             names = asked.session.labels([own.predicate, *others], in_grace=True)
@@ -201,10 +201,10 @@ def _misses_the_denied(plan: a.Plan, asked: PlanQuestion) -> bool:
 
 def _is_far_counted(plan: a.Plan) -> bool:
     """Whether items are compared by how many there are of what is two steps away."""
-    return any(isinstance(part, a.HowMany) and len(part.path) > 1 for part in parts(plan))
+    return any(isinstance(part, a.HowMany) and len(part.path.steps) > 1 for part in parts(plan))
 
 
 def _is_far_measured(plan: a.Plan) -> bool:
     """Whether items are kept by a value that is not their own."""
     kept = [part.measure for part in parts(plan) if isinstance(part, a.Where)]
-    return any(isinstance(measure, a.Value) and len(measure.path) > 1 for measure in kept)
+    return any(isinstance(measure, a.Value) and len(measure.path.steps) > 1 for measure in kept)

@@ -62,7 +62,7 @@ class Expansion:
     @property
     def path(self) -> PropertyPath:
         """The whole path from the topic, this step the last."""
-        return PropertyPath((*self.frontier.walk.path, self.step))
+        return PropertyPath((*self.frontier.walk.path.steps, self.step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class FoundFacts:
 
     def is_mediated(self, unit: Unit) -> bool:
         """Whether a unit is behind a mediator: its paths are one hop longer."""
-        return len(unit[0]) > len(self.walk.path)
+        return len(unit[0]) > len(self.walk.path.steps)
 
     def reached_terms(self) -> list[ReachedTerms]:
         """The walks and the terms they lead to: one to the neighbours, and one for each predicate behind a mediator."""
@@ -167,7 +167,7 @@ def expansion_text(expansion: Expansion, labels: Mapping[Term, str], examples: I
     :param examples: some of these neighbours.
     """
     counts = expansion.counts.values()
-    arrows = " … ".join(arrow(step, labels) for step in expansion.path)
+    arrows = " … ".join(arrow(step, labels) for step in expansion.path.steps)
     count = f"{sum(c.count for c in counts):,}{'' if all(c.exact for c in counts) else '+'}"
     named = "; ".join(printable(labels[term], 60) for term in examples)
     return f"{labels[expansion.frontier.walk.start]} {arrows} ({count}{f': {named}' if named else ''})"
@@ -238,7 +238,7 @@ def affordable_entities(expansion: Expansion, known: KnownNeighbours, *, expansi
 
 
 def _cut_of(expansion: Expansion, entities: Sequence[IRI], session: Session) -> Cut:
-    labels = session.labels([expansion.frontier.walk.start, *(step.predicate for step in expansion.path)])
+    labels = session.labels([expansion.frontier.walk.start, *(step.predicate for step in expansion.path.steps)])
     return Cut("entities asked about", len(entities), len(expansion.counts), expansion_text(expansion, labels))
 
 

@@ -146,7 +146,7 @@ def _tokens(text: str) -> int:
 
 
 def _left_out(one: FoundFacts, labels: Mapping[Term, str]) -> Cut:
-    arrows = " ".join(arrow(step, labels) for step in one.walk.path)
+    arrows = " ".join(arrow(step, labels) for step in one.walk.path.steps)
     where = f"{labels[one.walk.start]} {arrows}"
     return Cut("facts shown", len(one.shown), len(one.units), where)
 

@@ -134,7 +134,7 @@ def _call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Nu
 
 
 def _matching(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:
-    own = [Constraint(len(one.walk.path), step, tuple(values)) for step, values in wanted.items()]
+    own = [Constraint(len(one.walk.path.steps), step, tuple(values)) for step, values in wanted.items()]
     met = [(unit, [c for c in own if one.meets(unit, c)]) for unit in one.mediated]
     if not own or not any(some for _, some in met):
         return one

@@ -166,7 +166,7 @@ def ranked_trails(
     kinds = session.labels.majority_types([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
     scored = candidates_by_start([(*trail, kind) for trail, kind in zip(trails, kinds, strict=True)], session)
     scores = {trail: candidate.score or 0.0 for trail, candidate in zip(trails, scored, strict=True)}
-    chosen = {trail: len(trail[1]) if trail in by_oracle else 0 for trail in trails}
+    chosen = {trail: len(trail[1].steps) if trail in by_oracle else 0 for trail in trails}
     ordered = sorted(trails, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
     return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 

@@ -163,8 +163,11 @@ def note_order(
     if not isinstance(session.ranker, BM25Ranker):
         return False
     own = list(paths)
-    named = {**session.labels((step.predicate for path, _ in own for step in path), in_grace=True), **(words or {})}
-    texts = {" ".join((*(named[step.predicate] for step in path), *kinds[1:])) for path, kinds in own}
+    named = {
+        **session.labels((step.predicate for path, _ in own for step in path.steps), in_grace=True),
+        **(words or {}),
+    }
+    texts = {" ".join((*(named[step.predicate] for step in path.steps), *kinds[1:])) for path, kinds in own}
     if len(texts) < 2 or session.ranker.rank(session.masked_question, sorted(texts)).any():
         return False
     note = (

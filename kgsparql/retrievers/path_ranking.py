@@ -109,7 +109,7 @@ class PathRanking(Weights, Retriever):
                 worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
                 note_order(worded, session, words=_predicate_words(self.aliases))
             first = 1.0 + (found[0].score if found else 0.0)
-            steps = [one.path.steps[0] for one in found if len(one.path) == 1]
+            steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
             around = [step.predicate for step in steps if step.direction == "forward"]
             defining = [replace(item, score=first) for item in definitions(session, around)]
             said = [_path_of(item) for item in defining]

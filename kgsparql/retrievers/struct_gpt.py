@@ -237,7 +237,7 @@ def _with_examples(
     own = [expansions[candidate.number] for candidate in candidates]
     examples = examples_of(own, session)
     terms = [term for ends in examples for term in ends]
-    terms += [term for e in own for term in (e.frontier.walk.start, *(step.predicate for step in e.path))]
+    terms += [term for e in own for term in (e.frontier.walk.start, *(step.predicate for step in e.path.steps))]
     labels = session.labels(terms)
     texts = [expansion_text(expansion, labels, ends) for expansion, ends in zip(own, examples, strict=True)]
     return [replace(candidate, text=text) for candidate, text in zip(candidates, texts, strict=True)]
@@ -246,7 +246,7 @@ def _with_examples(
 def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
     """The expansions as numbered candidates, each with its whole path from its topic."""
     topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
-    labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path)])
+    labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path.steps)])
     walks = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
     along = dict(zip(walks, _kinds([frontier.ways.values() for frontier in walks.values()], session), strict=True))
     started = [(expansion.frontier.walk, expansion.path) for expansion in expansions]

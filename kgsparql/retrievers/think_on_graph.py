@@ -117,7 +117,7 @@ class ThinkOnGraph(WalkingRetriever):
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._advance(walked, session)
         if not (walked.by_model or walked.by_oracle):
-            note_order(((path, [""] * (len(path) + 1)) for _, path in walked.met), session)
+            note_order(((path, [""] * (len(path.steps) + 1)) for _, path in walked.met), session)
         return self._retrieval(walked, session)
 
     def _advance(self, walked: Walked, session: Session) -> None:

@@ -109,7 +109,7 @@ def everything(graph: KnowledgeGraph, terms: Sequence[IRI], paths: Sequence[Prop
     }
     given = [Walk(term, path) for term in terms[:2] for path in paths]
     given += [
-        Walk(walk.start, walk.path, (Constraint(len(walk.path), Step(IRI(TYPE)), (ex("C"), ex("D"))),))
+        Walk(walk.start, walk.path, (Constraint(len(walk.path.steps), Step(IRI(TYPE)), (ex("C"), ex("D"))),))
         for walk in given
     ]
     found["walk_ends"] = [ends.items for ends in walk_ends(graph, given)]
@@ -404,11 +404,11 @@ def test_the_label_predicates_of_a_member_are_not_walked() -> None:
         through, _ = mediated_paths(asked, [(ex("b"), Step(ex("knows")))], direction="both", skip=UNWALKED)
         walked += [path.property_path for some in through.values() for path in some]
         steps += [group.step for group in groups]
-        met = {step.predicate for step in (*steps, *(s for path in walked for s in path))}
-        assert met | {step.predicate for path in paths for step in path.path} <= {ex("knows"), ex("title")}
+        met = {step.predicate for step in (*steps, *(s for path in walked for s in path.steps))}
+        assert met | {step.predicate for path in paths for step in path.path.steps} <= {ex("knows"), ex("title")}
         assert walked, "what is behind the blank node is found"
         (shortest,) = shortest_paths(asked, ex("a"), ex("c")).items
-        assert {step.predicate for step in shortest.property_path} == {ex("knows")}, "not by way of the name of both"
+        assert {step.predicate for step in shortest.property_path.steps} == {ex("knows")}, "not by the name of both"
         by_name = predicates(asked, [ex("a")], skip=()).items
         assert ex("called") in {count.step.predicate for count in by_name}, "unless everything is asked for"
     plain = graph(quads, "plain")

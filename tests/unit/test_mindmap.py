@@ -340,7 +340,7 @@ def test_the_inverse_of_what_is_shown_is_not_shown_again(graph_of: Graph) -> Non
     inverse = ":x :ip :a . :y :ip :a . :b :ip :x . :b :iq :y ."
     alone, doubled = (retrieve(graph_of(data), "ab") for data in (forward, forward + inverse))
     assert [names(path) for path in paths(alone)] == [names(path) for path in paths(doubled)] == ["ayb", "axb", "axb"]
-    steps = [{step.direction for step in path.property_path} for path in paths(doubled)]
+    steps = [{step.direction for step in path.property_path.steps} for path in paths(doubled)]
     assert [len(ways) for ways in steps] == [1, 1, 1]
     shown = [item.text for item in doubled.evidence if item.kind == "neighbours"]
     assert "a —p→ x; y" in shown

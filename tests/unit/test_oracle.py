@@ -163,7 +163,7 @@ def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
     way = next(item for item in retrieval.evidence if item.ways).ways[0]
     gold = [
         step.predicate.value if step.direction == "forward" else f"^{step.predicate.value}"
-        for step in way.property_path
+        for step in way.property_path.steps
     ]
     for path, draft in ((gold, (True, "")), ([*gold, "http://e.org/more"], None)):
         session = nobel.session(

@@ -158,7 +158,7 @@ def test_an_oracle_is_followed_and_what_it_chose_comes_first(ask: Ask) -> None:
     gold = PropertyPath.of(*steps)
     asked = ask(
         turtle, "which children have the parents of the children of a?", entities=["a"],
-        chooser=lambda ranked: OracleChooser([s.predicate for s in gold], ranked, ranked.emit, paths=[gold]),
+        chooser=lambda ranked: OracleChooser([s.predicate for s in gold.steps], ranked, ranked.emit, paths=[gold]),
     )  # fmt: skip
     first = max(asked.answer.evidence, key=lambda item: item.score)
     assert first.ways[0].property_path == gold
