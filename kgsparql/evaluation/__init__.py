@@ -1,12 +1,12 @@
 """Measuring methods on questions with known answers.
 
-May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, then ``runs/`` and ``comparison/``::
+May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, then ``runs/`` and ``comparison.py``::
 
     dataset.py      a question with its gold answers          datasets/     the formats they come in
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
     metrics/        figures from question and record          matching.py   which given answers are right
     scoring.py      all metrics of a run                      statistics.py intervals and tests
-    comparison/     runs side by side                         tuning/       options chosen and judged
+    comparison.py   runs side by side                         tuning.py     options chosen and judged
     validation/     does the graph give the gold answers?     making/       questions from a graph of one's own
     baselines/      what every method must beat               oracle.py     a perfect chooser, for ceilings
 

@@ -31,19 +31,19 @@ RESAMPLES = 10_000
 FEW = 30
 """With fewer values, a bootstrap interval is rough and tends to be too narrow."""
 
-_AT_ONCE = 4_000_000
+_MAX_VALUES_DRAWN = 4_000_000
 """Values drawn at once: with their counts, some 64 MB."""
 
-_COLUMNS = 512
+_MAX_COLUMNS = 512
 """Columns resampled at once: their means are 40 MB."""
 
-_EXACT = 13
+_MAX_EXCHANGED_EXACTLY = 13
 """Of at most so many values that differ, all 8,192 exchanges are tried."""
 
 _Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 
-_NOTHING = 1e-9
+_ROUNDING = 1e-9
 """Smaller differences are rounding errors."""
 
 
@@ -90,7 +90,7 @@ class Difference:
 def intervals(
     columns: Sequence[Values], *, shares: Sequence[bool] | None = None, seed: int = 0
 ) -> list[Interval | None]:
-    """The mean of each column with its 95 % interval; ``None`` for a column without a value.
+    """Return the mean of each column with its 95 % interval; ``None`` for a column without a value.
 
     The bounds are the 2.5 and 97.5 % quantiles of the means of :data:`RESAMPLES` resamples (the percentile method); for
     a share whose values are all 0 or 1, those of :func:`wilson`.
@@ -109,7 +109,7 @@ def intervals(
         if shares is not None and shares[i] and len(column) and _is_binary(column):
             found[i] = wilson(int(np.count_nonzero(column)), len(column))
             drawn[i] = column[:0]
-    for batch in _batches(drawn):
+    for batch in _equal_length_batches(drawn):
         values = np.stack([columns[i] for i in batch], axis=1)
         bounds = np.quantile(_resampled_means(values, seed), (0.025, 0.975), axis=0)
         for place, i in enumerate(batch):
@@ -121,7 +121,7 @@ def intervals(
 
 
 def wilson(right: int, n: int) -> Interval:
-    """A share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
+    """Return a share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); Brown, Cai & DasGupta,
     Interval Estimation for a Binomial Proportion (2001), for its coverage.
@@ -134,7 +134,7 @@ def wilson(right: int, n: int) -> Interval:
 
 
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
-    """The difference of each pair, first minus second, with interval and test; ``None`` for a pair without a value.
+    """Return the difference of each pair, first minus second, with interval and test; ``None`` where it has no value.
 
     Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is that of the
     paired bootstrap, which resamples questions with both their values, and ``p`` that of a two-sided randomisation
@@ -150,11 +150,11 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     binary = [_is_binary(first) and _is_binary(second) for first, second in pairs]
     drawn = [column[:0] if is_binary else column for column, is_binary in zip(columns, binary, strict=True)]
     bounds = intervals(drawn, seed=seed)
-    chances = _randomised(drawn, seed)
+    chances = _chance_of_sums(drawn, seed)
     found: list[Difference | None] = []
     for column, is_binary, interval, chance in zip(columns, binary, bounds, chances, strict=True):
         n = len(column)
-        wins, losses = int(np.count_nonzero(column > _NOTHING)), int(np.count_nonzero(column < -_NOTHING))
+        wins, losses = int(np.count_nonzero(column > _ROUNDING)), int(np.count_nonzero(column < -_ROUNDING))
         if is_binary and n:
             low, high = bonett_price(wins, losses, n)
             mean, p = (wins - losses) / n, mcnemar(wins, losses)
@@ -168,7 +168,7 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
 
 
 def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of the difference of two shares of the same questions: never without width.
+    """Return the 95 % interval of the difference of two shares of the same questions: never without width.
 
     :param wins: questions, of ``n``, that only the first got right; ``losses``: only the second.
 
@@ -184,7 +184,7 @@ def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
 
 
 def mcnemar(wins: int, losses: int) -> float:
-    """How likely a split at least so uneven is, if either method is as likely to be the one that is right.
+    """Return how likely a split at least so uneven is, if either method is as likely to be the one that is right.
 
     Exact: two-sided binomial with probability 1/2 over the questions where just one of two methods is right.
 
@@ -200,7 +200,7 @@ def mcnemar(wins: int, losses: int) -> float:
 
 
 def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[float]:
-    """``p`` of each comparison of a family, made larger so that the chance of any wrong "differs" stays 5 %.
+    """Return ``p`` of each comparison of a family, made larger so that the chance of any wrong "differs" stays 5 %.
 
     :param comparisons: how many the family has, if these are only some of them (as those with the best method, which
         was found on the same values). The others are taken to have no smaller ``p``, which can only make these larger.
@@ -228,58 +228,58 @@ def _is_binary(values: Values) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _batches(columns: Sequence[Values]) -> list[list[int]]:
-    """Places of columns of the same length, which share their resamples; columns without a value are left out."""
+def _equal_length_batches(columns: Sequence[Values]) -> list[list[int]]:
+    """Group the places of columns of equal length, which share their resamples; empty columns are left out."""
     by_length: dict[int, list[int]] = {}
     for i, column in enumerate(columns):
         if len(column):
             by_length.setdefault(len(column), []).append(i)
-    return [same[at : at + _COLUMNS] for same in by_length.values() for at in range(0, len(same), _COLUMNS)]
+    return [same[at : at + _MAX_COLUMNS] for same in by_length.values() for at in range(0, len(same), _MAX_COLUMNS)]
 
 
-def _randomised(columns: Sequence[Values], seed: int) -> list[float]:
-    """How often the sum of each column is at least so far from 0 if the sign of each value is drawn at random."""
+def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
+    """Return how often the sum of each column is as far from 0 if the sign of each value is drawn at random."""
     chances = [1.0] * len(columns)
-    for batch in _batches(columns):
+    for batch in _equal_length_batches(columns):
         some = []
         for i in batch:
-            apart = columns[i][np.abs(columns[i]) > _NOTHING]
-            if len(apart) <= _EXACT:
+            apart = columns[i][np.abs(columns[i]) > _ROUNDING]
+            if len(apart) <= _MAX_EXCHANGED_EXACTLY:
                 every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
-                chances[i] = float(np.mean(_reach(every_sign @ apart, apart.sum())))
+                chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
             else:
                 some.append(i)
         if some:
             values = np.stack([columns[i] for i in some], axis=1)
             counts, random = np.zeros(len(some)), np.random.default_rng((seed, len(values), 1))
-            for rows in _pieces(len(values)):
+            for rows in _batch_rows(len(values)):
                 signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
-                counts += np.count_nonzero(_reach(signs @ values, values.sum(axis=0)), axis=0)
+                counts += np.count_nonzero(_reach_observed(signs @ values, values.sum(axis=0)), axis=0)
             for i, count in zip(some, counts, strict=True):
                 chances[i] = float((count + 1) / (RESAMPLES + 1))
     return chances
 
 
-def _reach(sums: Values, observed: Values) -> NDArray[np.bool_]:
-    """Whether sums are as far from 0 as the observed one; rounding aside."""
-    return np.abs(sums) >= np.abs(observed) * (1 - _NOTHING) - _NOTHING
+def _reach_observed(sums: Values, observed: Values) -> NDArray[np.bool_]:
+    """Tell whether sums are as far from 0 as the observed one; rounding aside."""
+    return np.abs(sums) >= np.abs(observed) * (1 - _ROUNDING) - _ROUNDING
 
 
-def _pieces(n: int) -> Iterator[int]:
-    """How many rows of ``n`` values are drawn at once, until there are RESAMPLES."""
-    rows = max(1, min(RESAMPLES, _AT_ONCE // n))
+def _batch_rows(n: int) -> Iterator[int]:
+    """Yield how many rows of ``n`` values to draw at once, until there are RESAMPLES."""
+    rows = max(1, min(RESAMPLES, _MAX_VALUES_DRAWN // n))
     yield from (min(rows, RESAMPLES - at) for at in range(0, RESAMPLES, rows))
 
 
 def _resampled_means(values: Values, seed: int) -> Values:
-    """The means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns).
+    """Draw the means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns).
 
     How often each value is drawn is counted first, so that one matrix product does all columns.
     """
     n = len(values)
     random = np.random.default_rng((seed, n))
     means = []
-    for rows in _pieces(n):
+    for rows in _batch_rows(n):
         drawn = random.integers(0, n, size=(rows, n)) + np.arange(rows)[:, None] * n
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         means.append(counts.astype(np.float64) @ values / n)

@@ -50,7 +50,6 @@ def test_from_values_to_a_preset_that_is_taken(run: Run, nobel: Path, tmp_path: 
     assert "6 development and 6 held-out questions; no topic entities in both, no paths in both" in done.stderr
     assert "trial 5 of 5: max_hops=2 paths_kept=9 6/6" in done.stderr
     assert "path_ranking on nobel · queries · no model" in done.stdout
-    assert "What each value comes to" in done.stdout
     warning = "With 6 held-out questions only a large gain can be told from chance: take 20 or more."
     assert warning in " ".join(done.stderr.split()), "before anything is asked"
     assert warning in " ".join(done.stdout.split())
@@ -82,7 +81,6 @@ def test_an_option_that_the_metric_does_not_see_changes_nothing(run: Run, nobel:
     out = tmp_path / "tuned"
     done = run("eval", "tune", nobel, *PLAIN, "--limit", "8", "-O", "paths_kept=1,5,10", "-o", out)
     assert done.exit_code == 0, done.stderr
-    assert "f1 does not see paths_kept" in done.stdout
     assert done.stderr.endswith(f"nothing beat the defaults: {out}/preset.toml names the method and no options\n")
     assert Preset.load(out / "preset.toml").options == {}
     question = ("ask", "Who won the Nobel Prize in Physics?", "-k", nobel / "graph.ttl", *PLAIN, "-f", "json")
@@ -155,20 +153,12 @@ def test_calls_of_a_model_are_bounded_and_not_paid_twice(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-O", "colour=1"), "no option 'colour'"),
-        (("-O", "paths_kept=1,many"), "paths_kept='many'"),
         (("-O", "mindmap.paths_kept=1"), "this method is not tuned"),
         (("-O", "paths_kept=1", "-O", "paths_kept=2"), "named twice"),
-        ((), "no option to tune"),
-        (("-r", "nothing", "-O", "a=1"), "no method 'nothing'"),
         (("-O", "paths_kept=1", "--search", "greedy"), "no search 'greedy'"),
         (("-O", "paths_kept=1", "--trials", "3"), "--trials with --search grid"),
-        (("-O", "paths_kept=1", "--metric", "beauty"), "no metric 'beauty'"),
-        (("-O", "paths_kept=1", "--split", "1"), "a split of 1"),
         (("-O", "paths_kept=1", "--resume"), "no tuning to go on with"),
         (("-O", "paths_kept=1", "--preset-out", "/no/such/place/p.toml"), "its directory is not there"),
-        (("-O", "paths_kept=1..50", "-O", "frontier=1..500"), "a grid of 25,000 trials"),
-        (("-O", "paths_kept=1", "-f", "xml"), "no output format 'xml'"),
     ],
 )
 def test_what_is_wrong_is_said_before_a_graph_is_loaded(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison.comparison import Comparison, compare
-from kgsparql.evaluation.comparison.figures import summary
-from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
+from kgsparql.evaluation.comparison import Comparison, compare
+from kgsparql.evaluation.comparison_tables import summary
+from kgsparql.evaluation.leaderboard import Leaderboard, Row
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
 from tests.kept import rewrite
@@ -285,7 +285,7 @@ def test_what_is_no_run(tmp_path: Path, run: Path) -> None:
         opened([run])
 
 
-@pytest.mark.parametrize("label", ["../../two/answers/x", "a/b", "..", "", "A b", "x\n", "/etc/x"])
+@pytest.mark.parametrize("label", ["../../two/answers/x", "..", "", "x\n", "/etc/x"])
 def test_a_label_leads_nowhere_else(tmp_path: Path, run: Path, label: str) -> None:
     import json
 
@@ -301,7 +301,7 @@ def test_a_label_leads_nowhere_else(tmp_path: Path, run: Path, label: str) -> No
         compare([Run.open(run)])
 
 
-@pytest.mark.parametrize("line", ["{half", '{"question": "q1"}', '{"method": "good"}', "[]", "3", "null"])
+@pytest.mark.parametrize("line", ["{half", '{"question": "q1"}', "[]", "null"])
 def test_a_line_that_is_no_record_has_its_number(run: Path, line: str) -> None:
     file = run / "answers" / "good.jsonl"
     file.write_text(file.read_text() + f"{line}\n")
@@ -477,16 +477,16 @@ def changed(run: Path, **config: object) -> Path:
 @pytest.mark.parametrize(
     ("config", "note"),
     [
-        ({"left_out": 12}, "12 questions of the dataset were left out, as they could not be read"),
-        ({"left_out": ["no text", "no \x1bid"]}, "2 questions of the dataset were left out: no text; no id"),
-        ({"left_out": {"no text": 1}}, "1 question of the dataset was left out: no text (1)"),
+        (
+            {"left_out": {"no text": 1, "no \x1bid": 2}},
+            "3 questions of the dataset were left out: no text (1); no id (2)",
+        ),
         (
             {"missing_share": 0.234},
             "23 % of the gold terms are not in the graph: the figures are not those of the data",
         ),
         ({"without_answer": 3}, "3 questions have no right answer: who says nothing is right there"),
-        ({"left_out": 0, "missing_share": 0.01, "without_answer": 0}, ""),
-        ({"left_out": None, "missing_share": "?", "without_answer": []}, ""),
+        ({"left_out": {}, "missing_share": 0.01, "without_answer": 0}, ""),
     ],
 )
 def test_what_of_the_dataset_is_not_in_the_run_is_told(tmp_path: Path, config: dict[str, object], note: str) -> None:

@@ -1,43 +1,28 @@
-"""What is tried: values as they are typed, grids, samples, and one option at a time."""
+"""What is tried: values as they are typed, grids and samples."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import pytest
 
 from kgsparql.errors import LimitError, OptionError
-from kgsparql.evaluation.tuning.search_spaces import (
-    Setting,
-    Space,
-    grid,
-    one_at_a_time,
-    sampled,
-    search_cost,
-    setting_key,
-)
+from kgsparql.evaluation.search_spaces import Space, setting_key
 
 
 @pytest.mark.parametrize(
     ("method", "option", "text", "values"),
     [
-        ("mindmap", "paths_kept", "3,5,10", (3, 5, 10)),
         ("mindmap", "paths_kept", " 3 , 3,5 ", (3, 5)),
         ("mindmap", "paths_kept", "1..3,10", (1, 2, 3, 10)),
         ("mindmap", "paths_kept", "2..9/3", (2, 5, 8)),
         ("path_ranking", "nested", "0.1..0.5/0.1", (0.1, 0.2, 0.3, 0.4, 0.5)),
-        ("path_ranking", "words", "0..1/0.5", (0.0, 0.5, 1.0)),
         ("path_ranking", "max_hops", "none,1..2", (None, 1, 2)),
-        ("mindmap", "two_hop_when_single", "yes,no", (True, False)),
-        ("mindmap", "mentions", "model|linker", ("model", "linker")),
-        ("think_on_graph", "skip", "http://a.example/p,http://a.example/q", (("http://a.example/p", "http://a.example/q"),)),
         ("think_on_graph", "skip", "|http://a.example/p,http://a.example/q", ((), ("http://a.example/p", "http://a.example/q"))),
     ],
 )  # fmt: skip
 def test_values_as_they_are_typed(method: str, option: str, text: str, values: tuple[object, ...]) -> None:
     space = Space.read(method, {option: text})
     assert space.values == {option: values}
-    assert all(space.takes({option: value}) for value in values)
+    assert all(space.allows({option: value}) for value in values)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +32,8 @@ def test_values_as_they_are_typed(method: str, option: str, text: str, values: t
         ("mindmap", {}, "no option to tune"),
         ("mindmap", {"colour": "3"}, "no option 'colour'"),
         ("mindmap", {"paths_kept": "3,many"}, "paths_kept='many' is not a whole number"),
-        ("mindmap", {"paths_kept": "3,9999999"}, "out of range"),
-        ("mindmap", {"paths_kept": ""}, "an empty value"),
         ("mindmap", {"paths_kept": "3,,5"}, "an empty value"),
         ("mindmap", {"paths_kept": "5..1"}, "no range"),
-        ("mindmap", {"paths_kept": "1..5/0"}, "no range"),
-        ("mindmap", {"paths_kept": "1..5/-1"}, "no range"),
-        ("mindmap", {"paths_kept": "1..2..3"}, "no range"),
-        ("mindmap", {"paths_kept": "a..b"}, "no range"),
-        ("mindmap", {"paths_kept": "1..inf/1"}, "no range"),
         ("mindmap", {"paths_kept": "1..2/0.5"}, "'1.0' is not a whole number"),
         ("path_ranking", {"nested": "0..1"}, "no range"),
         ("mindmap", {"mentions": "model,nobody"}, "mentions='nobody'"),
@@ -73,21 +51,21 @@ def test_too_many_values_are_refused_before_they_are_made() -> None:
         Space.read("path_ranking", {"nested": "0..1/0.000000001"})
     space = Space.read("mindmap", {"paths_kept": "1..100", "lines_per_entity": "1..100", "neighbour_lines": "1..2"})
     with pytest.raises(LimitError, match="a grid of 20,000 trials"):
-        grid(space)
+        space.grid()
 
 
 def test_a_grid_is_everything_and_the_last_option_the_fastest() -> None:
-    settings, left_out = grid(Space.read("mindmap", {"paths_kept": "3,5", "max_hops": "2,3"}))
+    settings, left_out = Space.read("mindmap", {"paths_kept": "3,5", "max_hops": "2,3"}).grid()
     assert [tuple(setting.values()) for setting in settings] == [(3, 2), (3, 3), (5, 2), (5, 3)]
     assert left_out == 0
 
 
 def test_values_that_do_not_go_together_are_left_out() -> None:
     space = Space.read("entity", {"node_freq_weight": "0.2,0.4", "node_sim_weight": "0.8,0.6"})
-    settings, left_out = grid(space)
+    settings, left_out = space.grid()
     assert [tuple(setting.values()) for setting in settings] == [(0.2, 0.8), (0.4, 0.6)]
     assert left_out == 2
-    assert {setting_key(s) for s in sampled(space, 9, seed=3)} == {setting_key(s) for s in settings}
+    assert {setting_key(s) for s in space.sample(9, seed=3)} == {setting_key(s) for s in settings}
 
 
 def test_a_value_that_goes_with_nothing_is_an_error() -> None:
@@ -97,57 +75,19 @@ def test_a_value_that_goes_with_nothing_is_an_error() -> None:
 
 def test_a_sample_is_the_same_for_a_seed_and_repeats_nothing() -> None:
     space = Space.read("mindmap", {"paths_kept": "1..10", "max_hops": "1..5"})
-    one, again, other = (sampled(space, 20, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (space.sample(20, seed=seed) for seed in (1, 1, 2))
     assert one == again
     assert one != other
     assert len({setting_key(setting) for setting in one}) == 20
-    assert len(sampled(space, 90, seed=1)) == 50  # as many as there are
+    assert len(space.sample(90, seed=1)) == 50  # as many as there are
 
 
 def test_a_sample_of_a_space_too_large_to_list() -> None:
     texts = dict.fromkeys(("paths_kept", "lines_per_entity", "neighbour_lines", "ends_per_line"), "1..100")
-    found = sampled(Space.read("mindmap", texts), 30, seed=0)
+    found = Space.read("mindmap", texts).sample(30, seed=0)
     assert len({setting_key(setting) for setting in found}) == 30
 
 
-def walked(space: Space, worth: dict[str, dict[object, float]]) -> tuple[Setting, list[tuple[object, ...]]]:
-    """One option at a time, where what a setting is worth is the sum over its options."""
-    tried: list[tuple[object, ...]] = []
-
-    def best_of(settings: Sequence[Setting]) -> Setting:
-        tried.extend(key for setting in settings if (key := tuple(setting.values())) not in tried)
-        return max(settings, key=lambda setting: sum(worth[name].get(value, 0) for name, value in setting.items()))
-
-    return one_at_a_time(space, best_of), tried
-
-
-def test_one_option_at_a_time_keeps_the_best_of_each() -> None:
-    space = Space.read("mindmap", {"paths_kept": "3,10", "max_hops": "2,3"})  # both are 5 by default
-    found, tried = walked(space, {"paths_kept": {10: 1.0}, "max_hops": {2: 1.0}})
-    assert found == {"paths_kept": 10, "max_hops": 2}
-    assert tried == [(5, 5), (3, 5), (10, 5), (10, 2), (10, 3), (5, 2), (3, 2)]
-
-
-def test_no_second_round_where_nothing_changed() -> None:
-    space = Space.read("mindmap", {"paths_kept": "3,10", "max_hops": "2,3"})
-    found, tried = walked(space, {"paths_kept": {}, "max_hops": {}})
-    assert found == space.default
-    assert tried == [(5, 5), (3, 5), (10, 5), (5, 2), (5, 3)]
-
-
-def test_one_at_a_time_passes_over_what_does_not_go_together() -> None:
-    space = Space.read("entity", {"node_freq_weight": "0.2,0.4", "node_sim_weight": "0.6,0.8"})
-    found, tried = walked(space, {"node_freq_weight": {0.2: 1.0}, "node_sim_weight": {}})
-    assert found == space.default == {"node_freq_weight": 0.4, "node_sim_weight": 0.6}
-    assert tried == [(0.4, 0.6)]
-
-
-@pytest.mark.parametrize("search", ["grid", "random", "one-at-a-time"])
-def test_a_search_stays_within_its_bound(search: str) -> None:
-    space = Space.read("mindmap", {"paths_kept": "3,5,10", "max_hops": "2,3", "verbalise": "template,model"})
-    most = search_cost(space, search, 5, seed=0)
-    _, walk = walked(space, {"paths_kept": {10: 1.0}, "max_hops": {2: 1.0}, "verbalise": {"model": 1.0}})
-    counts = {"grid": 1 + len(grid(space)[0]), "random": 6, "one-at-a-time": len(walk)}
-    assert counts[search] <= most.trials <= counts[search] + 4
-    assert 2 * most.trials <= most.calls <= 3 * most.trials
-    assert most.calls_held_out == 5
+def test_what_a_setting_may_cost_is_bounded() -> None:
+    space = Space.read("mindmap", {"verbalise": "template,model"})
+    assert [space.calls(setting) for setting in ({"verbalise": "template"}, {"verbalise": "model"})] == [2, 3]

@@ -14,10 +14,10 @@ from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.comparison.comparison import Comparison
+    from kgsparql.evaluation.comparison import Comparison
 
 
-_FORMATS = ("text", "md", "csv", "json", "html")
+_FORMATS = ("text", "md", "csv", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class ComparisonOptions:
     """What is compared, and how it is shown; each field is an option of the command line."""
 
     form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, md, csv, json or html.")
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, md, csv or json.")
     ] = None
     output: c.OutputOption = None
     metrics: Annotated[
@@ -57,15 +57,14 @@ class ComparisonOptions:
     debug: c.DebugOption = False
 
     def chosen_format(self) -> str:
-        """The format that is named, else that of the output file's suffix; it must be able to show the failures."""
-        form = self.form or c.guessed_format(self.output)
-        chosen = c.chosen_format("html" if form == "htm" else form, None, _FORMATS)
+        """Return the format that is named, else that of the output file's suffix."""
+        chosen = c.chosen_format(self.form or c.guessed_format(self.output), None, _FORMATS)
         if self.failures and chosen in {"csv", "json"}:
-            raise OptionError(f"--failures is no part of {chosen}", hint="-f text, md or html")
+            raise OptionError(f"--failures is no part of {chosen}", hint="-f text or md")
         return chosen
 
     def slices(self) -> tuple[str, ...] | None:
-        """What questions are told apart by; ``None`` for the usual."""
+        """Return what questions are told apart by; ``None`` for the usual."""
         from kgsparql.evaluation.scoring import SLICES
 
         if self.by is None:
@@ -89,15 +88,15 @@ def compare(
 
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
-    from kgsparql.evaluation.comparison import comparison as comparing
+    from kgsparql.evaluation import comparison as comparing
     from kgsparql.evaluation.scoring import chosen_metrics, opened
 
     form = how.chosen_format()
     names = chosen_metrics(how.metrics, reproducible=how.reproducible, text=how.text_metrics)
     if how.explain:
-        from kgsparql.evaluation.comparison.formats import explained
+        from kgsparql.evaluation.comparison_tables import metric_definitions
 
-        c.write(explained(names), how.output)
+        c.write(metric_definitions(names), how.output)
         return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
@@ -108,29 +107,24 @@ def compare(
             reproducible=how.reproducible, progress=shown,
         )  # fmt: skip
     if how.plots is not None:
-        from kgsparql.evaluation.comparison.plots import save_plots
+        from kgsparql.evaluation.plots import save_plots
 
         files = save_plots(found, how.plots)
-        c.say(f"{len(files)} plots: {how.plots}", quiet=how.quiet)
+        c.say(f"{len(files)} files of plots: {how.plots}", quiet=how.quiet)
     text = _rendered(found, form, failures=how.failures, limit=how.limit)
     c.write_bytes(text.encode("utf-8", "replace"), how.output)
 
 
 def _rendered(found: Comparison, form: str, *, failures: bool, limit: int) -> str:
-    from kgsparql.evaluation.comparison import formats
+    if form in {"json", "csv"}:
+        from kgsparql.evaluation.comparison_exports import comparison_csv, comparison_json
 
-    if form == "json":
-        return formats.as_json(found)
-    if form == "csv":
-        return formats.as_csv(found)
-    from kgsparql.evaluation.comparison.disagreements import disagreements, disagreements_markdown, disagreements_text
+        return (comparison_json if form == "json" else comparison_csv)(found)
+    from kgsparql.evaluation.comparison_tables import comparison_markdown, comparison_text
 
-    questions = disagreements(found, limit) if failures or form == "html" else None
-    if form == "html":
-        from kgsparql.evaluation.comparison.report import as_html
-
-        return as_html(found, questions or [])
-    table = formats.as_markdown(found) if form == "md" else formats.as_text(found)
-    if questions is None:
+    table = (comparison_markdown if form == "md" else comparison_text)(found)
+    if not failures:
         return table
-    return f"{table}\n{(disagreements_markdown if form == 'md' else disagreements_text)(questions)}"
+    from kgsparql.evaluation.disagreements import disagreements, disagreements_markdown, disagreements_text
+
+    return f"{table}\n{(disagreements_markdown if form == 'md' else disagreements_text)(disagreements(found, limit))}"

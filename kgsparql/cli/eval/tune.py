@@ -27,9 +27,8 @@ from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.tuning.results import Tuning
-    from kgsparql.evaluation.tuning.search_spaces import Space
-    from kgsparql.evaluation.tuning.trials import Search
+    from kgsparql.evaluation.search_spaces import Space
+    from kgsparql.evaluation.tuning import Search, Tuning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class TuningOptions:
             help="Values to try: 3,5,10 or 1..5 or 0.1..0.5/0.1; between | where they have commas. Repeatable.",
         ),
     ] = None
-    search: Annotated[str, typer.Option("--search", metavar="HOW", help="grid, random, or one-at-a-time.")] = "grid"
+    search: Annotated[str, typer.Option("--search", metavar="HOW", help="grid or random.")] = "grid"
     trials: Annotated[
         int | None, typer.Option("--trials", min=1, metavar="N", help="Of a random search.", show_default="30")
     ] = None
@@ -64,15 +63,15 @@ class TuningOptions:
     reproducible: c.ReproducibleOption = False
 
     def checked_search(self, seed: int) -> Search:
-        """How settings are tried; ``--trials`` is for a random search alone."""
-        from kgsparql.evaluation.tuning.trials import Search
+        """Return how settings are tried; ``--trials`` is for a random search alone."""
+        from kgsparql.evaluation.tuning import Search
 
         if self.trials is not None and self.search != "random":
             raise OptionError(f"--trials with --search {printable(self.search, 40)}", hint="it is for --search random")
         return Search(kind=self.search, trials=self.trials or 30, seed=seed)
 
     def preset_file(self) -> Path:
-        """Where the preset is written."""
+        """Return where the preset is written."""
         if self.preset_out is None:
             return self.output / "preset.toml"
         if not self.preset_out.parent.is_dir():
@@ -95,15 +94,14 @@ def tune(
     another search too. The chosen options are written as a preset, without options where nothing beat the defaults:
     kgsparql ask --preset RUN/preset.toml
     """
-    from kgsparql.evaluation.tuning.results import FEWEST, few_held_out
-    from kgsparql.evaluation.tuning.search_spaces import Space
-    from kgsparql.evaluation.tuning.splitting import checked_share, split
-    from kgsparql.evaluation.tuning.tuning import Bench, checked_metric
-    from kgsparql.evaluation.tuning.tuning import tune as tune_all
+    from kgsparql.evaluation.search_spaces import Space
+    from kgsparql.evaluation.splitting import checked_share, split
+    from kgsparql.evaluation.tuning import FEWEST_HELD_OUT, Bench, checked_metric, few_held_out
+    from kgsparql.evaluation.tuning import tune as tune_all
 
     form = c.chosen_format(how.form, None)
     search = how.checked_search(asked.seed)
-    space = Space.read(how.retriever, _values(how.retriever, how.option))
+    space = Space.read(how.retriever, _values_by_option(how.retriever, how.option))
     checked_metric(how.metric)
     checked_share(how.share)
     check_directory(how.output, resume=how.resume, file="tuning.json")
@@ -120,19 +118,19 @@ def tune(
         questions = with_answers(drawn, knowledge, graph)[0].questions
         parts = split(questions, how.share, seed=asked.sample_seed)
         graph.say(str(parts))
-        graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST else "")
+        graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST_HELD_OUT else "")
         with TallyLine(how.output, quiet=graph.quiet) as line:
             bench = Bench(
                 knowledge=knowledge, plan=asked.plan(knowledge, asking, questions, ()), path=how.output, space=space,
                 metric=how.metric, configuration=partial(asked.configuration, loaded, knowledge), tell=line,
             )  # fmt: skip
             found = tune_all(bench, parts, search, seed=asked.seed)
-    _write(found, preset_file, form, reproducible=how.reproducible)
+    _write_results(found, preset_file, form, reproducible=how.reproducible)
     graph.say(found.advice(preset_file))
 
 
-def _values(method: str, option: list[str] | None) -> dict[str, str]:
-    """The values to try of each option."""
+def _values_by_option(method: str, option: list[str] | None) -> dict[str, str]:
+    """Read the values to try of each option."""
     from kgsparql.evaluation.runs.plan import options_by_method
 
     options = options_of(option)
@@ -146,25 +144,23 @@ def _values(method: str, option: list[str] | None) -> dict[str, str]:
 
 
 def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_model: bool, more: int) -> str:
-    """How many trials there will be on how many questions, and what that may cost."""
-    from kgsparql.evaluation.tuning.search_spaces import search_cost
-
-    most = search_cost(space, search.kind, search.trials, seed=search.seed)
+    """Say how many trials there will be on how many questions, and what that may cost."""
+    settings = search.settings(space)[0]
+    calls = [space.calls(setting) + more for setting in settings]
     development = round(share * n)
     held_out = n - development
-    calls = (most.calls + more * most.trials) * development + (most.calls_held_out + 2 * more) * held_out
-    cost = f"about {calls:,} model calls at most" if with_model else "no model calls"
-    about = "at most " if search.kind == "one-at-a-time" else ""
+    total = sum(calls) * development + (calls[0] + max(calls)) * held_out
+    cost = f"about {total:,} model calls at most" if with_model else "no model calls"
     return (
-        f"{about}{most.trials:,} trials of {space.method} on some {development:,} questions, "
+        f"{len(settings):,} trials of {space.method} on some {development:,} questions, "
         f"then 2 on some {held_out:,}: {cost}"
     )
 
 
-def _write(found: Tuning, preset_file: Path, form: str, *, reproducible: bool) -> None:
+def _write_results(found: Tuning, preset_file: Path, form: str, *, reproducible: bool) -> None:
     from importlib.metadata import version
 
-    from kgsparql.evaluation.tuning.tables import as_json, as_text
+    from kgsparql.evaluation.tuning import tuning_json, tuning_text
 
     c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), preset_file)
-    c.write((as_json if form == "json" else as_text)(found, reproducible=reproducible), None)
+    c.write((tuning_json if form == "json" else tuning_text)(found, reproducible=reproducible), None)

@@ -13,7 +13,7 @@ from kgsparql.evaluation.metrics.metric import Metric
 
 __all__ = ["METRICS", "Metric"]
 
-_FILES = ("answers", "exactness", "evidence", "trust", "costs", "text")
+_FILES = ("answers", "exactness", "evidence", "trust", "risk_coverage", "costs", "text")
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for file in _FILES for metric in import_module(f"{__name__}.{file}").METRICS}

@@ -35,11 +35,11 @@ _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
 
 
-def _hits(first: int) -> _Formula:
+def _hits_at(first: int) -> _Formula:
     return lambda found: float(found.right(first) > 0)
 
 
-def _expected(found: Judgement) -> float:
+def _expected_hits(found: Judgement) -> float:
     return found.right(found.leading) / found.leading if found.leading else 0.0
 
 
@@ -47,15 +47,15 @@ def _reciprocal_rank(found: Judgement) -> float:
     return next((1 / place for place, numbers in enumerate(found.found, 1) if numbers), 0.0)
 
 
-def _precision(found: Judgement) -> float:
+def _set_precision(found: Judgement) -> float:
     return found.right(found.predicted) / found.predicted if found.predicted else 0.0
 
 
-def _recall(found: Judgement) -> float:
+def _set_recall(found: Judgement) -> float:
     return found.gold_found(found.predicted) / found.gold
 
 
-def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+def _answer_metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         found = judgement(question, record)
         if found is None:
@@ -66,7 +66,7 @@ def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
 
 
 def _lenient_em(question: Question, record: Record) -> float | None:
-    """Whether the reply is part of the name of a right answer, or such a name part of the reply.
+    """Count a reply as right if it is part of the name of a right answer, or such a name part of it.
 
     Capitals and spaces aside. It is no exact match, and called so only because papers on Think-on-Graph and its
     successors do: the reply "a" is right for Paris, and a long reply is right for everything it happens to mention. The
@@ -80,39 +80,44 @@ def _lenient_em(question: Question, record: Record) -> float | None:
     found = judgement(question, record)
     if found is None or found.settled is not None:
         return None if found is None else found.settled
-    right = [key for answer in question.answers or () if (key := _bare(answer.label))]
-    return float(any(reply in name or name in reply for reply in _replies(record, found) for name in right))
+    right = [key for answer in question.answers or () if (key := _bare_text(answer.label))]
+    return float(any(reply in name or name in reply for reply in _reply_texts(record, found) for name in right))
 
 
-def _replies(record: Record, found: Judgement) -> list[str]:
+def _reply_texts(record: Record, found: Judgement) -> list[str]:
     if record.ranked or not record.text.strip():
         replies = [answer.label for answer in found.answers[: found.predicted]]
     else:
         text = without_markers(record.text)
         braced = [content for content in _BRACES.findall(text) if content.strip()]
-        replies = [next((content for content in braced if _bare(content) not in _VERDICTS), (braced or [text])[0])]
-    return [bare for reply in replies if (bare := _bare(reply))]
+        replies = [next((content for content in braced if _bare_text(content) not in _VERDICTS), (braced or [text])[0])]
+    return [bare for reply in replies if (bare := _bare_text(reply))]
 
 
-def _bare(text: str) -> str:
+def _bare_text(text: str) -> str:
     return "".join(text.split()).lower()
 
 
 METRICS = (
-    _metric("hits@1", "Hits@1", _hits(1), f"Whether the first answer is right. {_ORDER}"),
-    _metric(
-        "expected_hits@1", "exp. Hits@1", _expected,
+    _answer_metric("hits@1", "Hits@1", _hits_at(1), f"Whether the first answer is right. {_ORDER}"),
+    _answer_metric(
+        "expected_hits@1", "exp. Hits@1", _expected_hits,
         f"Right ones of the leading answers / leading answers: Hits@1 if one of them is drawn at random. {_LEADING}",
     ),
     *(
-        _metric(f"hits@{k}", f"Hits@{k}", _hits(k), f"Whether one of the first {k} answers is right. {_ORDER}")
+        _answer_metric(
+            f"hits@{k}", f"Hits@{k}", _hits_at(k), f"Whether any of the first {k} answers is right. {_ORDER}"
+        )
         for k in (3, 5, 10)
     ),
-    _metric("mrr", "MRR", _reciprocal_rank, f"1 / rank of the first right answer among all; 0 without one. {_ORDER}"),
-    _metric("precision", "Precision", _precision, f"Right answers of the set / answers of the set. {_SET}"),
-    _metric("recall", "Recall", _recall, f"Right answers that are in the set / right answers. {_SET}"),
-    _metric(
-        "f1", "F1", lambda found: f1(_precision(found), _recall(found)),
+    _answer_metric(
+        "mrr", "MRR", _reciprocal_rank,
+        f"1 / rank of the first right answer among all; 0 without one. {_ORDER}",
+    ),
+    _answer_metric("precision", "Precision", _set_precision, f"Right answers of the set / answers of the set. {_SET}"),
+    _answer_metric("recall", "Recall", _set_recall, f"Right answers that are in the set / right answers. {_SET}"),
+    _answer_metric(
+        "f1", "F1", lambda found: f1(_set_precision(found), _set_recall(found)),
         f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
     ),
     defined("lenient_em", "answer", "EM (lenient)", "higher", _lenient_em),

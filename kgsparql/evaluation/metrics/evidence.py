@@ -28,17 +28,17 @@ _Formula: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
 """Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
 
 
-def _hits(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
-    """The places, from 1, of the first ten that have a golden triple for the first time."""
+def _golden_places(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
+    """Return the places, from 1, of the first ten that have a golden triple for the first time."""
     first = {triple: place for place, triple in reversed(list(enumerate(places[:_AT], 1)))}
     return sorted(place for triple, place in first.items() if triple in golden)
 
 
-def _precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+def _triple_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
     return len(golden.intersection(places)) / len(set(places)) if places else 0.0
 
 
-def _recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+def _triple_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
     return len(golden.intersection(places)) / len(golden)
 
 
@@ -47,27 +47,27 @@ def _first_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
 
 
 def _average_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
-    return sum(number / place for number, place in enumerate(_hits(golden, places), 1)) / min(len(golden), _AT)
+    return sum(number / place for number, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
 
 
 def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float:
-    return next((1 / place for place in _hits(golden, places)), 0.0)
+    return next((1 / place for place in _golden_places(golden, places)), 0.0)
 
 
-def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+def _triple_metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         if not question.golden_triples:
             return None
         if record.status == "error":
             return 0.0
         golden = ((str(t.subject), str(t.predicate), str(t.object)) for t in question.golden_triples)
-        places = [_identities(triple) for item in record.evidence for triple in item.triples]
-        return formula(frozenset(map(_identities, golden)), places)
+        places = [_triple_identity(triple) for item in record.evidence for triple in item.triples]
+        return formula(frozenset(map(_triple_identity, golden)), places)
 
     return Metric(name, "evidence", title, "higher", value, f"{about} {_RULE}")
 
 
-def _identities(triple: _Triple) -> _Triple:
+def _triple_identity(triple: _Triple) -> _Triple:
     return identity(triple[0]), identity(triple[1]), identity(triple[2])
 
 
@@ -90,35 +90,39 @@ def _linking_recall(first: int) -> Metric:
 
 
 METRICS = (
-    _metric("triple_precision", "triple P", _precision, "Golden triples in the evidence / different triples in it."),
-    _metric("triple_recall", "triple R", _recall, "Golden triples in the evidence / golden triples."),
-    _metric(
-        "triple_f1", "triple F1", lambda golden, places: f1(_precision(golden, places), _recall(golden, places)),
+    _triple_metric(
+        "triple_precision", "triple P", _triple_precision,
+        "Golden triples in the evidence / different triples in it.",
+    ),
+    _triple_metric("triple_recall", "triple R", _triple_recall, "Golden triples in the evidence / golden triples."),
+    _triple_metric(
+        "triple_f1", "triple F1",
+        lambda golden, places: f1(_triple_precision(golden, places), _triple_recall(golden, places)),
         "2 · precision · recall / (precision + recall) of triples; 0 if both are 0.",
     ),
-    _metric(
-        "triple_hit@10", "triple hit@10", lambda golden, places: len(_hits(golden, places)) / len(golden),
+    _triple_metric(
+        "triple_hit@10", "triple hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
         f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
     ),
-    _metric(
-        "triple_any@10", "triple any@10", lambda golden, places: float(bool(_hits(golden, places))),
+    _triple_metric(
+        "triple_any@10", "triple any@10", lambda golden, places: float(bool(_golden_places(golden, places))),
         f"Whether a golden triple is at the first 10 places. {_PLACES}",
     ),
-    _metric(
+    _triple_metric(
         "triple_recall@10", "triple R@10", _first_recall,
         "Golden triples among the first 10 different triples / golden triples: as hit@10, but a triple that several"
         " items share takes one place.",
     ),
-    _metric(
-        "triple_precision@10", "triple P@10", lambda golden, places: _precision(golden, places[:_AT]),
+    _triple_metric(
+        "triple_precision@10", "triple P@10", lambda golden, places: _triple_precision(golden, places[:_AT]),
         f"Golden triples at the first 10 places / different triples at them. {_PLACES}",
     ),
-    _metric(
+    _triple_metric(
         "triple_map@10", "triple MAP@10", _average_precision,
         "Sum over the first 10 places with a golden triple of (golden ones up to there / place), divided by the golden"
         f" triples, 10 at most. {_PLACES}",
     ),
-    _metric(
+    _triple_metric(
         "triple_mrr@10", "triple MRR@10", _reciprocal_rank,
         f"1 / first place with a golden triple, 0 if none of the first 10 has one. {_PLACES}",
     ),

@@ -22,8 +22,8 @@ _ORDERED = "RESULT_ORDER_MATTERS"
 _VERDICTS = frozenset({"true", "false"})
 
 
-def _exact(question: Question, record: Record) -> float | None:
-    """Whether the whole answer is right: its value, its rows, or its set of answers, with nothing missing or added.
+def _is_exact(question: Question, record: Record) -> float | None:
+    """Tell whether the whole answer is right: value, rows, or set of answers, with nothing missing or added.
 
     A computed value is compared with the one right answer: numbers with a tolerance of a millionth of them, or, where
     the question asks for a round one, of half the last digit of the right answer; dates by value and precision, so
@@ -47,14 +47,14 @@ def _exact(question: Question, record: Record) -> float | None:
 
 
 def _wrong_verdict(question: Question, record: Record) -> float | None:
-    """Share of the yes/no questions to which the opposite was answered without a word of doubt (`answered`).
+    """Count the yes/no questions to which the opposite was answered without a word of doubt (`answered`).
 
     Nothing answered, or a partial answer: 0. Not defined for a question whose right answer is no yes or no.
     """
     gold = question.answers or ()
     if len(gold) != 1 or gold[0].label not in _VERDICTS:
         return None
-    given = _text(record.value)
+    given = _literal_text(record.value)
     return float(record.status == "answered" and given in _VERDICTS and given != gold[0].label)
 
 
@@ -75,7 +75,7 @@ def _same_rows(question: Question, record: Record) -> bool:
 
 
 def _same_row(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]], *, is_round: bool) -> bool:
-    """Whether each right value has a cell of its own."""
+    """Tell whether each right value has a cell of its own."""
     left = list(given)
     for cell in gold:
         place = next((i for i, own in enumerate(left) if _same_cell(cell, *own, is_round=is_round)), None)
@@ -90,9 +90,9 @@ def _same_cell(gold: GoldAnswer, term: str, label: str, *, is_round: bool) -> bo
         return True
     if not term.startswith('"'):
         return False
-    right = gold.label if gold.term is None else _text(str(gold.term))
+    right = gold.label if gold.term is None else _literal_text(str(gold.term))
     try:
-        one, other = float(right), float(_text(term))
+        one, other = float(right), float(_literal_text(term))
     except ValueError:
         return False
     digits = len(right.partition(".")[2])
@@ -103,8 +103,8 @@ def _is_round(question: Question) -> bool:
     return "round" in question.text.lower()
 
 
-def _text(term: str) -> str:
-    """The text of a literal in N-Triples syntax; empty for anything else."""
+def _literal_text(term: str) -> str:
+    """Return the text of a literal in N-Triples syntax; empty for anything else."""
     try:
         literal = parse_term(term) if term else None
     except InputError:
@@ -113,6 +113,6 @@ def _text(term: str) -> str:
 
 
 METRICS: tuple[Metric, ...] = (
-    defined("exact", "answer", "exact", "higher", _exact),
+    defined("exact", "answer", "exact", "higher", _is_exact),
     defined("wrong_yes_no", "grounding", "wrong yes/no", "lower", _wrong_verdict),
 )

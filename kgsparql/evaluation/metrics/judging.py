@@ -46,12 +46,12 @@ class Judgement:
 
 
 def judgement(question: Question, record: Record) -> Judgement | None:
-    """The answers of a record compared with the right ones; ``None`` while nobody knows these."""
-    return None if question.answers is None else _judgement(_ById(question), _ById(record))
+    """Compare the answers of a record with the right ones; ``None`` while nobody knows these."""
+    return None if question.answers is None else _judge(_ById(question), _ById(record))
 
 
 def is_silent(record: Record) -> bool:
-    """Whether nothing was given as an answer: no term, no name, and no words of a model.
+    """Tell whether nothing was given as an answer: no term, no name, and no words of a model.
 
     In a partial answer the text is a model's only if it has claims, or is not from the graph; else it is our own.
     """
@@ -63,7 +63,7 @@ def is_silent(record: Record) -> bool:
 
 
 def without_markers(text: str) -> str:
-    """A text without its citations.
+    """Return a text without its citations.
 
     >>> without_markers("It is Paris [P1, N2].")
     'It is Paris.'
@@ -72,7 +72,7 @@ def without_markers(text: str) -> str:
 
 
 def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:
-    """Different answers in groups of equal score and first marker: the answers of one path.
+    """Yield different answers in groups of equal score and first marker: the answers of one path.
 
     A path does not order its answers: the higher degree comes first, then the label, then the term. Answers without
     evidence, and those that somebody chose, stay in the order in which they were given.
@@ -81,20 +81,20 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
     """
     distinct: dict[str, RecordedAnswer] = {}
     for answer in answers:
-        distinct.setdefault(_key(answer), answer)
-    for run in groupby(distinct.values(), _path):
-        yield tuple(sorted(run[1], key=_rank) if ranked and run[0][1] else run[1])
+        distinct.setdefault(_answer_key(answer), answer)
+    for run in groupby(distinct.values(), _path_key):
+        yield tuple(sorted(run[1], key=_rank_key) if ranked and run[0][1] else run[1])
 
 
-def _path(answer: RecordedAnswer) -> tuple[float, str]:
+def _path_key(answer: RecordedAnswer) -> tuple[float, str]:
     return answer.score, answer.markers[0] if answer.markers else ""
 
 
-def _key(answer: RecordedAnswer) -> str:
+def _answer_key(answer: RecordedAnswer) -> str:
     return identity(answer.term) if answer.term else f"name {name(answer.label)}"
 
 
-def _rank(answer: RecordedAnswer) -> tuple[int, str, str]:
+def _rank_key(answer: RecordedAnswer) -> tuple[int, str, str]:
     return 1 if answer.degree is None else -answer.degree, answer.label, answer.term
 
 
@@ -114,13 +114,13 @@ class _ById(Generic[_T]):
 
 
 @lru_cache(maxsize=1024)
-def _gold(question: _ById[Question]) -> GoldAnswers:
+def _gold_answers(question: _ById[Question]) -> GoldAnswers:
     return GoldAnswers(question.value.answers or ())
 
 
 @lru_cache(maxsize=16)
-def _judgement(question: _ById[Question], record: _ById[Record]) -> Judgement:
-    gold = _gold(question)
+def _judge(question: _ById[Question], record: _ById[Record]) -> Judgement:
+    gold = _gold_answers(question)
     given = record.value
     groups = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
     answers = tuple(answer for group in groups for answer in group)

@@ -40,12 +40,12 @@ class Metric:
 
 
 def defined(name: str, group: Group, title: str, better: Better, of: Score) -> Metric:
-    """A metric by a function whose docstring is its definition."""
+    """Make a metric of a function whose docstring is its definition."""
     return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
 
 
 def f1(precision: float, recall: float) -> float:
-    """The harmonic mean of precision and recall; 0 where both are.
+    """Return the harmonic mean of precision and recall; 0 where both are.
 
     >>> f1(1.0, 0.5), f1(0.0, 0.0)
     (0.6666666666666666, 0.0)

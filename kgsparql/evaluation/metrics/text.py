@@ -32,9 +32,9 @@ _lock = threading.Lock()
 _bert_f1: dict[tuple[str, str], float] = {}
 
 
-def _pair(question: Question, record: Record) -> tuple[str, str] | None:
-    """The text of the answer and the reference; ``None`` where there is no reference."""
-    reference = question.reference.strip() or _listed(answer.label for answer in question.answers or ())
+def _text_and_reference(question: Question, record: Record) -> tuple[str, str] | None:
+    """Return the text of the answer and the reference; ``None`` where there is no reference."""
+    reference = question.reference.strip() or _label_list(answer.label for answer in question.answers or ())
     if not reference:
         return None
     if record.has_failed:
@@ -43,14 +43,14 @@ def _pair(question: Question, record: Record) -> tuple[str, str] | None:
         return without_markers(record.text).strip(), reference
     found = judgement(question, record)
     given = found.answers[: found.predicted] if found else next(in_order(record.answers, ranked=record.ranked), ())
-    return _listed(answer.label for answer in given), reference
+    return _label_list(answer.label for answer in given), reference
 
 
-def _listed(labels: Iterable[str]) -> str:
+def _label_list(labels: Iterable[str]) -> str:
     return ", ".join(islice(filter(None, labels), _LISTED))
 
 
-def _package(module: str) -> Any:
+def _import_package(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -62,26 +62,28 @@ def _package(module: str) -> Any:
 
 @cache
 def _rouge_scorer() -> Any:
-    return _package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_tokenizer())
+    return _import_package("rouge_score.rouge_scorer").RougeScorer(
+        ["rouge1", "rouge2", "rougeL"], tokenizer=_rouge_tokenizer()
+    )
 
 
 @cache
-def _tokenizer() -> Any:
-    return _package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+def _rouge_tokenizer() -> Any:
+    return _import_package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
 
 
 @lru_cache(maxsize=64)
-def _rouge(text: str, reference: str) -> dict[str, float] | None:
-    """F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
-    if not _tokenizer().tokenize(reference):
+def _rouge_f1(text: str, reference: str) -> dict[str, float] | None:
+    """Return F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
+    if not _rouge_tokenizer().tokenize(reference):
         return None
     return {kind: float(score.fmeasure) for kind, score in _rouge_scorer().score(reference, text).items()}
 
 
 def _rouge_metric(kind: str, title: str, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
-        pair = _pair(question, record)
-        found = None if pair is None else _rouge(*pair)
+        pair = _text_and_reference(question, record)
+        found = None if pair is None else _rouge_f1(*pair)
         return None if found is None else found[kind]
 
     about = (
@@ -93,8 +95,8 @@ def _rouge_metric(kind: str, title: str, about: str) -> Metric:
 
 @cache
 def _bert_scorer() -> Any:
-    """The scorer on the embedding model that is on this machine."""
-    package = _package("bert_score")
+    """Load the scorer on the embedding model that is on this machine."""
+    package = _import_package("bert_score")
     model = find_model(DEFAULT_MODEL)
     if model is None or model.directory is None:
         raise OptionError(
@@ -106,7 +108,7 @@ def _bert_scorer() -> Any:
 
 def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
     """Compute BERTScore for many questions in one batch, which is several times as fast."""
-    pairs = [pair for question, record in questions if (pair := _pair(question, record)) is not None]
+    pairs = [pair for question, record in questions if (pair := _text_and_reference(question, record)) is not None]
     _add_bert_f1([pair for pair in dict.fromkeys(pairs) if pair[0]])
 
 
@@ -120,8 +122,8 @@ def _add_bert_f1(pairs: Sequence[tuple[str, str]]) -> None:
     _bert_f1.update((pair, 0.0 if math.isnan(value) else value) for pair, value in zip(new, f1.tolist(), strict=True))
 
 
-def _bertscore(question: Question, record: Record) -> float | None:
-    pair = _pair(question, record)
+def _bertscore_f1(question: Question, record: Record) -> float | None:
+    pair = _text_and_reference(question, record)
     if pair is None or not pair[0]:
         return None if pair is None else 0.0
     _add_bert_f1([pair])
@@ -138,5 +140,5 @@ METRICS = (
     _rouge_metric("rouge1", "ROUGE-1", "the words in common"),
     _rouge_metric("rouge2", "ROUGE-2", "the pairs of words in common"),
     _rouge_metric("rougeL", "ROUGE-L", "the longest common subsequence"),
-    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore, _ABOUT_BERTSCORE),
+    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore_f1, _ABOUT_BERTSCORE),
 )

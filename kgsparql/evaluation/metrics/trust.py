@@ -11,8 +11,8 @@ _NO_EMBEDDER = "ranking"
 """The purpose of the fallback that every question of a run without an embedding model has."""
 
 
-def _grounded(_question: Question, record: Record) -> float | None:
-    """Whether every citation of the answer holds.
+def _is_grounded(_question: Question, record: Record) -> float | None:
+    """Tell whether every citation of the answer holds.
 
     1 if the answer is from the graph alone, cites something, every marker it cites is in the evidence, every triple of
     these items was looked up again and found, and the model made up no citation or choice; else 0. A triple that nobody
@@ -24,11 +24,13 @@ def _grounded(_question: Question, record: Record) -> float | None:
     if is_silent(record):
         return None
     cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
-    return float(record.grounding == "graph" and not record.removed and bool(cited) and cited <= _found_again(record))
+    return float(
+        record.grounding == "graph" and not record.removed and bool(cited) and cited <= _markers_found_again(record)
+    )
 
 
-def _unsupported(_question: Question, record: Record) -> float | None:
-    """Claims that cite nothing that holds / claims.
+def _unsupported_share(_question: Question, record: Record) -> float | None:
+    """Divide the claims that cite nothing that holds by all claims.
 
     A text that is from a model's memory is one claim without support. Not defined where nothing was claimed, and for a
     failed question.
@@ -37,17 +39,17 @@ def _unsupported(_question: Question, record: Record) -> float | None:
         return None
     if not record.claims:
         return 1.0 if record.grounding == "model" else None
-    there = _found_again(record)
+    there = _markers_found_again(record)
     return sum(1 for _, markers in record.claims if there.isdisjoint(markers)) / len(record.claims)
 
 
-def _found_again(record: Record) -> set[str]:
-    """The markers of the items whose triples were all found again; a passage has none."""
+def _markers_found_again(record: Record) -> set[str]:
+    """Return the markers of the items whose triples were all found again; a passage has none."""
     return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
 
 
-def _abstained(_question: Question, record: Record) -> float | None:
-    """Share of questions to which nothing was answered: no term, no name, and no model says in words that it knows.
+def _is_abstention(_question: Question, record: Record) -> float | None:
+    """Count questions to which nothing was answered: no term, no name, and no model says in words that it knows.
 
     A failed question is no abstention.
     """
@@ -55,7 +57,7 @@ def _abstained(_question: Question, record: Record) -> float | None:
 
 
 def _abstention_precision(question: Question, record: Record) -> float | None:
-    """Of the questions to which nothing was answered, the share that has no answer.
+    """Count, of the questions to which nothing was answered, those that have no answer.
 
     Not defined for any other question, and while nobody knows the right answers.
     """
@@ -63,15 +65,15 @@ def _abstention_precision(question: Question, record: Record) -> float | None:
 
 
 def _abstention_recall(question: Question, record: Record) -> float | None:
-    """Of the questions that have no answer, the share to which nothing was answered.
+    """Count, of the questions that have no answer, those to which nothing was answered.
 
     A failed question: 0. Not defined for a question that has one, and while nobody knows.
     """
     return None if question.answers is None or question.answers else float(is_silent(record))
 
 
-def _misleading(question: Question, record: Record) -> float | None:
-    """Share of questions with something that is called an answer (`answered`), although the first one is wrong.
+def _is_misleading(question: Question, record: Record) -> float | None:
+    """Count questions with something that is called an answer (`answered`), although the first one is wrong.
 
     Not defined while nobody knows the right answers.
     """
@@ -80,8 +82,8 @@ def _misleading(question: Question, record: Record) -> float | None:
     return None if found is None else float(is_called_answer and not found.right(1))
 
 
-def _fallbacks(_question: Question, record: Record) -> float | None:
-    """Share of questions where something was done in the second-best way: a reply of a model that could not be used.
+def _has_fallback(_question: Question, record: Record) -> float | None:
+    """Count questions where something was done in the second-best way: a reply of a model that could not be used.
 
     That texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback of
     a question: it is not counted.
@@ -89,25 +91,25 @@ def _fallbacks(_question: Question, record: Record) -> float | None:
     return float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks))
 
 
-def _truncated(_question: Question, record: Record) -> float | None:
-    """Share of questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
+def _is_truncated(_question: Question, record: Record) -> float | None:
+    """Count questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
 
-    Not defined for a record of an earlier version, which does not say so of lists and budget.
+    Not defined for a record that does not say so of lists and budget.
     """
     is_cut = True if any(item.cuts for item in record.evidence) else record.is_cut_short
     return None if is_cut is None else float(is_cut)
 
 
-def _partial(_question: Question, record: Record) -> float | None:
-    """Share of questions with an answer that is marked as not whole: a limit, words without evidence, a doubt.
+def _is_partial(_question: Question, record: Record) -> float | None:
+    """Count questions with an answer that is marked as not whole: a limit, words without evidence, a doubt.
 
     A failed question has no answer.
     """
     return float(record.status == "partial" and not record.has_failed)
 
 
-def _failed(_question: Question, record: Record) -> float | None:
-    """Share of questions that an error left without an answer: of the graph, of the method, or of its model.
+def _is_failure(_question: Question, record: Record) -> float | None:
+    """Count questions that an error left without an answer: of the graph, of the method, or of its model.
 
     Where a model failed once there was evidence, a list of candidates without it is shown to a person; here it is no
     answer.
@@ -116,14 +118,14 @@ def _failed(_question: Question, record: Record) -> float | None:
 
 
 METRICS: tuple[Metric, ...] = (
-    defined("grounded", "grounding", "grounded", "higher", _grounded),
-    defined("unsupported_claims", "grounding", "unsupported", "lower", _unsupported),
-    defined("abstained", "grounding", "abstained", "", _abstained),
+    defined("grounded", "grounding", "grounded", "higher", _is_grounded),
+    defined("unsupported_claims", "grounding", "unsupported", "lower", _unsupported_share),
+    defined("abstained", "grounding", "abstained", "", _is_abstention),
     defined("abstention_precision", "grounding", "abst. P", "higher", _abstention_precision),
     defined("abstention_recall", "grounding", "abst. R", "higher", _abstention_recall),
-    defined("misleading", "grounding", "misleading", "lower", _misleading),
-    defined("fallbacks", "grounding", "fallbacks", "lower", _fallbacks),
-    defined("truncated", "grounding", "truncated", "lower", _truncated),
-    defined("partial", "grounding", "partial", "lower", _partial),
-    defined("failed", "grounding", "failed", "lower", _failed),
+    defined("misleading", "grounding", "misleading", "lower", _is_misleading),
+    defined("fallbacks", "grounding", "fallbacks", "lower", _has_fallback),
+    defined("truncated", "grounding", "truncated", "lower", _is_truncated),
+    defined("partial", "grounding", "partial", "lower", _is_partial),
+    defined("failed", "grounding", "failed", "lower", _is_failure),
 )

@@ -8,10 +8,10 @@ from itertools import islice
 
 import numpy as np
 
-from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.formats import escaped
-from kgsparql.evaluation.comparison.leaderboard import Leaderboard
+from kgsparql.evaluation.comparison import Comparison
+from kgsparql.evaluation.comparison_tables import escaped
 from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.leaderboard import Leaderboard
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judgement
@@ -20,10 +20,9 @@ from kgsparql.evaluation.scoring import each_record, key
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import wrapped
 
-_ANSWERS = 5
-_EVIDENCE = 3
-_GOLD = 5
-"""How many of each are shown."""
+_MAX_ANSWERS = 5
+_MAX_EVIDENCE = 3
+_MAX_GOLD = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +56,14 @@ class Disagreement:
 
 
 def disagreements(comparison: Comparison, limit: int = 10) -> list[Disagreement]:
-    """Of each dataset the questions on which methods differ most; first those that about half of them got right.
+    """Find the questions of each dataset on which methods differ most; first those that about half of them got right.
 
     :raises DataError: for a line that is no record.
     """
-    return [one for board in comparison.leaderboards if board.primary for one in _of_dataset(board, limit)]
+    return [one for board in comparison.leaderboards if board.primary for one in _dataset_disagreements(board, limit)]
 
 
-def _of_dataset(board: Leaderboard, limit: int) -> Iterator[Disagreement]:
+def _dataset_disagreements(board: Leaderboard, limit: int) -> Iterator[Disagreement]:
     values: dict[tuple[str, str], dict[int, float]] = {}
     questions: dict[tuple[str, str], Question] = {}
     for i, row in enumerate(board.rows):
@@ -82,17 +81,17 @@ def _of_dataset(board: Leaderboard, limit: int) -> Iterator[Disagreement]:
     }
     for k in chosen:
         outcomes = (
-            _outcome(board.rows[i].name, value, questions[k], records[i][k[0]]) for i, value in values[k].items()
+            _outcome_of(board.rows[i].name, value, questions[k], records[i][k[0]]) for i, value in values[k].items()
         )
         yield Disagreement(dataset=board.dataset, metric=board.primary, question=questions[k], outcomes=tuple(outcomes))
 
 
 def _unevenness(values: Mapping[int, float]) -> float:
-    """How far the mean is from 0.5: a question that half of the methods get right tells most about them."""
+    """Measure how far the mean is from 0.5: a question that half of the methods get right tells most about them."""
     return round(abs(sum(values.values()) / len(values) - 0.5), 9)
 
 
-def _outcome(name: str, value: float, question: Question, record: Record) -> Outcome:
+def _outcome_of(name: str, value: float, question: Question, record: Record) -> Outcome:
     gold = GoldAnswers(question.answers or ())
     names = {name_key(answer.label) for answer in question.answers or () if answer.term is None} - {""}
     given = judgement(question, record)  # in the order in which they are scored
@@ -104,29 +103,31 @@ def _outcome(name: str, value: float, question: Question, record: Record) -> Out
         name=name,
         value=value,
         status="error" if record.has_failed else record.status,
-        why="" if value >= 1 else _why(question, record, right, has_gold),
+        why="" if value >= 1 else _reason(question, record, right, has_gold),
         answers=tuple(
             (printable(answer.label or answer.term, 80), is_right)
-            for answer, is_right in islice(zip(answers, right, strict=True), _ANSWERS)
+            for answer, is_right in islice(zip(answers, right, strict=True), _MAX_ANSWERS)
         ),
-        more=max(0, len(answers) - _ANSWERS),
+        more=max(0, len(answers) - _MAX_ANSWERS),
         evidence=tuple(
             (item.marker, printable(item.text, 160), is_there)
-            for item, is_there in islice(zip(record.evidence, has_gold, strict=True), 1 if value >= 1 else _EVIDENCE)
+            for item, is_there in islice(
+                zip(record.evidence, has_gold, strict=True), 1 if value >= 1 else _MAX_EVIDENCE
+            )
         ),
         cost=f"{calls}{record.measured.queries} queries",
     )
 
 
 def _has_answer(item: RecordedEvidence, gold: GoldAnswers, names: Collection[str]) -> bool:
-    """Whether a right answer is in a piece of evidence; where only its name is known, whether the text has that."""
+    """Tell whether a right answer is in a piece of evidence; where only its name is known, whether the text has it."""
     terms = dict.fromkeys([*item.ends, *(term for triple in item.triples for term in (triple[0], triple[2]))])
     text = name_key(item.text) if names else ""
     return any(gold.found(term) for term in terms) or any(name in text for name in names)
 
 
-def _why(question: Question, record: Record, right: Sequence[bool], has_gold: Sequence[bool]) -> str:
-    """Where it went wrong: the call, the linking, the retrieval, or the choice."""
+def _reason(question: Question, record: Record, right: Sequence[bool], has_gold: Sequence[bool]) -> str:
+    """Say where it went wrong: the call, the linking, the retrieval, or the choice."""
     if record.has_failed:
         code, message = record.error or ("E_INTERNAL", "")
         return f"failed: {printable(message, 160)} [{code}]"
@@ -137,7 +138,7 @@ def _why(question: Question, record: Record, right: Sequence[bool], has_gold: Se
         return f"a right answer is number {place} of {len(right)}" if place > 1 else "not all that counts is right"
     if any(has_gold):
         markers = [item.marker for item, is_there in zip(record.evidence, has_gold, strict=True) if is_there]
-        return f"found, not chosen: a right answer is in the evidence ({', '.join(markers[:_EVIDENCE])})"
+        return f"found, not chosen: a right answer is in the evidence ({', '.join(markers[:_MAX_EVIDENCE])})"
     topics = {str(topic.iri) for topic in question.topics}
     linked = [link.label or link.term for link in record.linked or ()]
     if topics and record.linked is not None and not topics & {link.term for link in record.linked}:
@@ -146,13 +147,12 @@ def _why(question: Question, record: Record, right: Sequence[bool], has_gold: Se
     return "not found: no right answer is in the evidence"
 
 
-def question_lines(one: Disagreement) -> list[str]:
-    """Right answers and topics of a question."""
-    question = one.question
+def _question_lines(question: Question) -> list[str]:
+    """List the right answers and topics of a question."""
     answers = question.answers or ()
-    gold = [printable(answer.label or str(answer.term), 80) for answer in answers[:_GOLD]]
-    more = f" … {len(answers) - _GOLD} more" if len(answers) > _GOLD else ""
-    topics = [printable(f"{topic.label} <{topic.iri.value}>".strip(), 120) for topic in question.topics[:_GOLD]]
+    gold = [printable(answer.label or str(answer.term), 80) for answer in answers[:_MAX_GOLD]]
+    more = f" … {len(answers) - _MAX_GOLD} more" if len(answers) > _MAX_GOLD else ""
+    topics = [printable(f"{topic.label} <{topic.iri.value}>".strip(), 120) for topic in question.topics[:_MAX_GOLD]]
     path = [printable(name, 80) for name in question.path]
     return [
         f"right: {', '.join(gold) + more if gold else 'there is no answer'}",
@@ -161,8 +161,8 @@ def question_lines(one: Disagreement) -> list[str]:
     ]
 
 
-def outcome_lines(outcome: Outcome) -> list[str]:
-    """The answers and the evidence of a method, line by line; what is right has a tick."""
+def _outcome_lines(outcome: Outcome) -> list[str]:
+    """List the answers and the evidence of a method; what is right has a tick."""
     given = ", ".join(f"{label} ✓" if is_right else label for label, is_right in outcome.answers)
     more = f" … {outcome.more} more" if outcome.more else ""
     return [
@@ -172,52 +172,48 @@ def outcome_lines(outcome: Outcome) -> list[str]:
     ]
 
 
-def outcome_title(outcome: Outcome) -> str:
-    """Whose it is, whether it is right, and what it cost."""
+def _outcome_title(outcome: Outcome) -> str:
     is_right = {1.0: "right", 0.0: "wrong"}.get(outcome.value, f"{outcome.value:.2f}")
     return f"{outcome.name}: {is_right}, {outcome.status}, {outcome.cost}"
 
 
-def question_title(one: Disagreement) -> str:
-    """The question, and which one it is."""
+def _question_title(one: Disagreement) -> str:
     hops = "" if one.question.hops is None else f", {one.question.hops} hop{'' if one.question.hops == 1 else 's'}"
     return f"{printable(one.question.text, 300)} ({printable(one.dataset, 60)} {printable(one.question.id, 60)}{hops})"
 
 
-_NONE = "Methods do not differ on any question."
+_NO_DISAGREEMENT = "Methods do not differ on any question."
 
 
 def disagreements_text(found: Sequence[Disagreement]) -> str:
-    """The questions for a terminal; a right answer has a tick."""
+    """Write the questions for a terminal; a right answer has a tick."""
     if not found:
-        return f"{_NONE}\n"
+        return f"{_NO_DISAGREEMENT}\n"
     lines = [f"Where methods differ in {found[0].metric} ({len(found)} shown; ✓ is right)"]
     for one in found:
-        lines += ["", *wrapped(question_title(one))]
-        for line in question_lines(one):
-            lines += _hanging(line, "  ")
+        lines += ["", *wrapped(_question_title(one))]
+        for line in _question_lines(one.question):
+            lines += _hanging_lines(line, "  ")
         for outcome in one.outcomes:
-            lines += _hanging(outcome_title(outcome), "  ")
-            for line in outcome_lines(outcome):
-                lines += _hanging(line, "      ")
+            lines += _hanging_lines(_outcome_title(outcome), "  ")
+            for line in _outcome_lines(outcome):
+                lines += _hanging_lines(line, "      ")
     return "\n".join(lines) + "\n"
 
 
-def _hanging(text: str, indent: str) -> list[str]:
-    """The lines of a text; all but the first are indented two spaces more."""
+def _hanging_lines(text: str, indent: str) -> list[str]:
+    """Wrap a text; all lines but the first are indented two spaces more."""
     first, *others = wrapped(text, indent=f"  {indent}")
     return [first[2:], *others]
 
 
 def disagreements_markdown(found: Sequence[Disagreement]) -> str:
-    """The questions as Markdown."""
-    if not found:
-        return f"## Where methods differ\n\n{_NONE}\n"
-    lines = ["## Where methods differ"]
+    """Write the questions as Markdown."""
+    lines = ["## Where methods differ", *([] if found else ["", _NO_DISAGREEMENT])]
     for one in found:
-        lines += ["", f"### {escaped(question_title(one))}", ""]
-        lines += [f"- {escaped(line)}" for line in question_lines(one)]
+        lines += ["", f"### {escaped(_question_title(one))}", ""]
+        lines += [f"- {escaped(line)}" for line in _question_lines(one.question)]
         for outcome in one.outcomes:
-            lines.append(f"- **{escaped(outcome_title(outcome))}**")
-            lines += [f"  - {escaped(line)}" for line in outcome_lines(outcome)]
+            lines.append(f"- **{escaped(_outcome_title(outcome))}**")
+            lines += [f"  - {escaped(line)}" for line in _outcome_lines(outcome)]
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice, leaderboard, named_rows
+from kgsparql.evaluation.leaderboard import Leaderboard, Row, Slice, leaderboard, named_rows
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, MethodScores, chosen_metrics, method_scores
@@ -25,13 +25,13 @@ from kgsparql.rdf.terms import printable
 
 Progress = Callable[[str, int, int], None]
 
-_MISSING = 0.01
+_MISSING_SHARE = 0.01
 """The share of gold terms that a graph may lack before a note says so."""
 
-_REASONS = 3
+_MAX_REASONS = 3
 """Reasons for leaving out questions that a note lists."""
 
-_ONLY_THAT = {
+_ONLY_THAT_THEY_DIFFER = {
     "prompts": "prompts differ",
     "graph": "the graph is not the same",
     "versions": "versions of packages differ",
@@ -94,18 +94,17 @@ def compare(
     all_names = (*names, *(name for name in ALWAYS if name not in names))
     kinds = tuple(SLICES) if by is None else tuple(by)
     named = metrics is not None if named is None else named
-    scores = _scores(runs, all_names, progress)
+    scores = _all_scores(runs, all_names, progress)
     run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
     boards: list[Leaderboard] = []
-    there: dict[str, None] = {}
     for dataset in dict.fromkeys(one.run.dataset for one in scores):
         group = [one for one in scores if one.run.dataset == dataset]
-        rows = _rows(group, run_names, by=kinds, names=all_names, seed=seed)
-        there |= dict.fromkeys(row.name for row in rows)
+        rows = _rows_of(group, run_names, by=kinds, names=all_names, seed=seed)
         board = leaderboard(rows, named=names if named else (), baseline=baseline, seed=seed)
         by_name = {run_names[one.run.path]: one.run for one in group}
         boards.append(replace(board, notes=(*_run_differences(by_name), *_dataset_notes(by_name), *board.notes)))
     if baseline and all(not named_rows(baseline, board.rows) for board in boards):
+        there = dict.fromkeys(row.name for board in boards for row in board.rows)
         raise OptionError(
             f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {', '.join(there)}"
         )
@@ -115,26 +114,27 @@ def compare(
     )  # fmt: skip
 
 
-def _scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
-    tell = progress or (lambda _phase, _done, _total: None)
+def _all_scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
     work = [(run, method) for run in runs for method in run.methods]
     found: list[MethodScores] = []
     for run, method in work:
-        tell("scoring", len(found), len(work))
+        if progress:
+            progress("scoring", len(found), len(work))
         found.append(method_scores(run, method, metrics))
-    tell("scoring", len(work), len(work))
+    if progress:
+        progress("scoring", len(work), len(work))
     if not any(one.questions for one in found):
         where = ", ".join(str(run.path) for run in runs)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
     return found
 
 
-def _rows(
+def _rows_of(
     group: Sequence[MethodScores], run_names: Mapping[Path, str], *, by: Sequence[str], names: Sequence[str], seed: int
 ) -> list[Row]:
-    """The rows of a dataset; the intervals of all slices are drawn at once."""
+    """Make the rows of a dataset; the intervals of all slices share their resamples, so they are drawn at once."""
     slice_values = _slice_values(group, by)
-    parts = [list(_slices(one, slice_values)) for one in group]
+    parts = [list(_slices_of(one, slice_values)) for one in group]
     columns = [
         one.defined(name, among) for one, own in zip(group, parts, strict=True) for _, _, among in own for name in names
     ]
@@ -156,7 +156,7 @@ def _rows(
 
 
 def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str, list[str]]:
-    """By property, the values that the questions of a dataset have, in order; without properties that none has."""
+    """List the values that the questions of a dataset have of each property; properties that none has are left out."""
     found = {}
     for kind in by:
         values = {SLICES[kind](question) for one in group for question in one.questions}
@@ -166,8 +166,8 @@ def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str,
     return found
 
 
-def _slices(one: MethodScores, slice_values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
-    """Property, value and places of the questions: of all questions first (both empty), then of each value."""
+def _slices_of(one: MethodScores, slice_values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
+    """Yield property, value and places of the questions: of all questions first (both empty), then of each value."""
     yield "", "", np.arange(len(one.questions))
     for kind, values in slice_values.items():
         of = [SLICES[kind](question) or UNKNOWN for question in one.questions]
@@ -176,7 +176,7 @@ def _slices(one: MethodScores, slice_values: Mapping[str, Sequence[str]]) -> Ite
 
 
 def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
-    """The last parts of the runs' paths, as many as tell them apart."""
+    """Name runs by the last parts of their paths, as many as tell them apart."""
     parts = {run.path: run.path.resolve().parts for run in runs}
     for length in range(1, max(map(len, parts.values())) + 1):
         names = {path: "/".join(own[-length:]) for path, own in parts.items()}
@@ -186,7 +186,7 @@ def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
 
 
 def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> list[str]:
-    """A name for each row: the method, then the model, then the run, as far as they are needed."""
+    """Name each row by the method, then the model, then the run, as far as they are needed."""
     models: dict[str, set[str]] = {}
     for one in group:
         models.setdefault(one.method, set()).add(one.model)
@@ -201,12 +201,12 @@ def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> 
 
 
 def _run_differences(runs: Mapping[str, Run]) -> Iterator[str]:
-    """A note that says how the settings of runs, by name, differ; none where they do not."""
+    """Say how the settings of runs, by name, differ."""
     parts = []
-    for key in dict.fromkeys(key for run in runs.values() for key in run.config):
-        values = {name: _setting_text(key, run.config.get(key)) for name, run in runs.items()}
-        if key not in _IN_NO_NOTE and len(set(values.values())) > 1:
-            parts.append(_ONLY_THAT.get(key) or f"{key} {_values_by_run(values)}")
+    for name in dict.fromkeys(name for run in runs.values() for name in run.config if name not in _IN_NO_NOTE):
+        values = {run_name: _setting_text(name, run.config.get(name)) for run_name, run in runs.items()}
+        if len(set(values.values())) > 1:
+            parts.append(_ONLY_THAT_THEY_DIFFER.get(name) or f"{name} {_values_by_run(values)}")
     methods = [{m["label"]: m.get("options") or {} for m in run.config["methods"]} for run in runs.values()]
     for label in dict.fromkeys(label for own in methods for label in own):
         having = {name: own[label] for name, own in zip(runs, methods, strict=True) if label in own}
@@ -222,10 +222,10 @@ def _values_by_run(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} ({name})" for name, value in values.items())
 
 
-def _setting_text(key: str, value: Any) -> str:
-    if key == "graph" and isinstance(value, Mapping):
+def _setting_text(name: str, value: Any) -> str:
+    if name == "graph" and isinstance(value, Mapping):
         return str(value.get("fingerprint"))  # the same graph may lie elsewhere
-    return json.dumps(value, sort_keys=True) if key in _ONLY_THAT else _value_text(value)
+    return json.dumps(value, sort_keys=True) if name in _ONLY_THAT_THEY_DIFFER else _value_text(value)
 
 
 def _value_text(value: object) -> str:
@@ -236,48 +236,28 @@ def _value_text(value: object) -> str:
 
 
 def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
-    """Notes that say how questions and graph of runs, by name, are not those of the dataset; none for older runs."""
-    for note in (_left_out, _missing_terms, _without_answer):
-        by_text: dict[str, list[str]] = {}
-        for name, run in runs.items():
-            if text := note(run.config):
-                by_text.setdefault(text, []).append(name)
-        for text, names in by_text.items():
-            yield text if len(names) == len(runs) else f"{text} ({', '.join(names)})"
+    """Say how questions and graph of runs, by name, are not those of the dataset."""
+    by_text: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for text in _dataset_gaps(run.config):
+            by_text.setdefault(text, []).append(name)
+    for text, names in by_text.items():
+        yield text if len(names) == len(runs) else f"{text} ({', '.join(names)})"
 
 
-def _left_out(config: Mapping[str, Any]) -> str:
-    """How many questions the run did not ask; ``left_out`` is a number, a list of reasons, or reasons with counts."""
-    found, reasons = config.get("left_out"), []
-    if isinstance(found, Mapping):
-        reasons = [f"{_value_text(reason)} ({count})" for reason, count in found.items()]
-        count = sum(n for n in found.values() if isinstance(n, int))
-    elif isinstance(found, list):
-        reasons, count = list(map(_value_text, found)), len(found)
-    else:
-        count = _count(found)
-    why = f": {'; '.join(reasons[:_REASONS])}{' …' if len(reasons) > _REASONS else ''}" if reasons else ""
-    cannot = "" if reasons else ", as they could not be read or have no known answers"
-    were = "was" if count == 1 else "were"
-    return f"{counted(count, 'question')} of the dataset {were} left out{cannot}{why}" if count else ""
-
-
-def _missing_terms(config: Mapping[str, Any]) -> str:
-    share = config.get("missing_share")
-    if not isinstance(share, int | float) or isinstance(share, bool) or not share > _MISSING:
-        return ""
-    return (
-        f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
-        " published"
-    )
-
-
-def _without_answer(config: Mapping[str, Any]) -> str:
-    """How many questions a method gets right by saying nothing."""
-    count = _count(config.get("without_answer"))
-    has = "has" if count == 1 else "have"
-    return f"{counted(count, 'question')} {has} no right answer: who says nothing is right there" if count else ""
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
+    if reasons := config.get("left_out"):
+        listed = [f"{_value_text(reason)} ({count})" for reason, count in reasons.items()]
+        more = " …" if len(listed) > _MAX_REASONS else ""
+        count = sum(reasons.values())
+        were = "was" if count == 1 else "were"
+        why = f"{'; '.join(listed[:_MAX_REASONS])}{more}"
+        yield f"{counted(count, 'question')} of the dataset {were} left out: {why}"
+    if (share := config.get("missing_share") or 0) > _MISSING_SHARE:
+        yield (
+            f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
+            " published"
+        )
+    if count := config.get("without_answer"):
+        has = "has" if count == 1 else "have"
+        yield f"{counted(count, 'question')} {has} no right answer: who says nothing is right there"

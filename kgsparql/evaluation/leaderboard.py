@@ -17,7 +17,7 @@ from kgsparql.rdf.terms import printable
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Metrics in which methods are tested against the best, where they are defined; the first one decides which is best."""
 
-_TESTED = 3
+_MAX_TESTED = 3
 """How many metrics are tested if the user names none."""
 
 
@@ -64,7 +64,7 @@ class Row:
         return f"{self.name} †" if self.is_no_ceiling else f"{self.name} ‡" if self.is_ceiling else self.name
 
     def mean(self, metric: str) -> float | None:
-        """The mean of a metric; ``None`` where it is not defined."""
+        """Return the mean of a metric; ``None`` where it is not defined."""
         found = self.means.get(metric)
         return None if found is None else found.mean
 
@@ -103,7 +103,6 @@ class Leaderboard:
     :param notes: what a reader must know about the figures.
     """
 
-    dataset: str
     rows: tuple[Row, ...]
     primary: str
     best: int | None
@@ -115,35 +114,39 @@ class Leaderboard:
     tests: Mapping[int, Mapping[str, PairwiseTest]]
     notes: tuple[str, ...]
 
+    @property
+    def dataset(self) -> str:
+        """The name of the dataset."""
+        return self.rows[0].dataset
+
 
 def leaderboard(rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int) -> Leaderboard:
-    """The rows of a dataset in order, with the best one and the tests.
+    """Order the rows of a dataset, find the best one, and test the others against it or the baseline.
 
     :param named: the metrics that the user asked for: all are tested.
     """
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
     defined = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
-    tested = tuple(defined if named else defined[:_TESTED])
+    tested = tuple(defined if named else defined[:_MAX_TESTED])
     if defined:
-        rows = sorted(rows, key=lambda row: _order(row, defined[0]))
-    best, tied, decided_by, shared = _best(rows, defined)
-    reference, is_named = _reference(baseline, rows, best)
+        rows = sorted(rows, key=lambda row: _sort_key(row, defined[0]))
+    best, tied, decided_by, shared = _best_row(rows, defined)
+    reference, is_named = _reference_row(baseline, rows, best)
     tests = {} if reference is None else _pairwise_tests(rows, reference, tested, seed, is_named=is_named)
     return Leaderboard(
-        dataset=rows[0].dataset, rows=tuple(rows), primary=defined[0] if defined else "", best=best, tied=tied,
-        decided_by=decided_by, shared=shared, reference=reference, tested=tested, tests=tests,
-        notes=tuple(_notes(rows, tested, baseline)),
+        rows=tuple(rows), primary=defined[0] if defined else "", best=best, tied=tied, decided_by=decided_by,
+        shared=shared, reference=reference, tested=tested, tests=tests, notes=tuple(_row_notes(rows, tested, baseline)),
     )  # fmt: skip
 
 
-def _order(row: Row, metric: str) -> float:
-    """A sort key: the best first, rows without the metric last."""
+def _sort_key(row: Row, metric: str) -> float:
+    """Return a sort key that puts the best row first, and rows without the metric last."""
     mean = row.mean(metric)
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-def _best(rows: Sequence[Row], metrics: Sequence[str]) -> tuple[int | None, tuple[int, ...], str, int]:
-    """The ``best``, ``tied``, ``decided_by`` and ``shared`` of :class:`Leaderboard`.
+def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> tuple[int | None, tuple[int, ...], str, int]:
+    """Find the ``best``, ``tied``, ``decided_by`` and ``shared`` of :class:`Leaderboard`.
 
     The best row has the best mean of the first metric over the questions that all were asked; the next metrics decide
     between equals. A row with less than half as many questions as another is left out: it may have had the easy ones.
@@ -159,7 +162,7 @@ def _best(rows: Sequence[Row], metrics: Sequence[str]) -> tuple[int | None, tupl
 
     def rank(i: int) -> list[float]:
         scores, found = rows[i].scores, list[float]()
-        among = np.array([not common or key(question) in common for question in scores.questions], bool)
+        among = np.flatnonzero([not common or key(question) in common for question in scores.questions])
         for name in names:
             values = scores.defined(name, among)
             sign = 1.0 if METRICS[name].better == "higher" else -1.0
@@ -175,11 +178,9 @@ def _best(rows: Sequence[Row], metrics: Sequence[str]) -> tuple[int | None, tupl
     return best, tied, next(iter(apart), ""), len(common)
 
 
-def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[int | None, bool]:
-    """The place of the row that others are compared with, and whether it is the baseline."""
-    if not baseline:
-        return best, False
-    found = named_rows(baseline, rows)
+def _reference_row(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[int | None, bool]:
+    """Find the row that others are compared with, and whether it is the baseline."""
+    found = named_rows(baseline, rows) if baseline else []
     if len(found) > 1:
         which = "; ".join(rows[i].name for i in found)
         raise OptionError(f"--baseline {printable(baseline, 60)} may be {which}", hint="name one of these")
@@ -187,7 +188,7 @@ def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[in
 
 
 def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
-    """The places of the row of this name, else of the rows of this method."""
+    """Find the places of the row of this name, else of the rows of this method."""
     own = [i for i, row in enumerate(rows) if row.name == name]
     return own or [i for i, row in enumerate(rows) if row.method == name]
 
@@ -195,7 +196,7 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
 def _pairwise_tests(
     rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int, *, is_named: bool
 ) -> dict[int, dict[str, PairwiseTest]]:
-    """Every other row, but those that are no ceiling, against the reference, on the questions that both were asked.
+    """Test every other row, but those that are no ceiling, against the reference, on the questions both were asked.
 
     :param is_named: the reference was not found on these questions.
     """
@@ -214,8 +215,8 @@ def _pairwise_tests(
         tests = {i: difference for i, difference in drawn if difference is not None}
         count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
         adjusted = holm([d.p for d in tests.values()], comparisons=count)
+        is_higher_better = METRICS[name].better == "higher"
         for (i, difference), p in zip(tests.items(), adjusted, strict=True):
-            is_higher_better = METRICS[name].better == "higher"
             won, lost = (difference.wins, difference.losses)[:: 1 if is_higher_better else -1]
             verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
             found[i][name] = PairwiseTest(
@@ -224,8 +225,8 @@ def _pairwise_tests(
     return found
 
 
-def _notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
-    """What a reader must know: what is missing, and what cannot be compared as it stands."""
+def _row_notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
+    """Say what is missing, and what cannot be compared as it stands."""
     if baseline and not named_rows(baseline, rows):
         yield f"no {printable(baseline, 60)} here: rows are compared with the best one"
     if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
@@ -245,7 +246,17 @@ def _notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterato
     if ceilings := [row.name for row in rows if row.is_ceiling]:
         what = "its row is a ceiling" if len(ceilings) == 1 else "their rows are ceilings"
         yield f"an oracle chooses in {'; '.join(ceilings)}: {what}, no method, and never the best"
-    group = [row.scores for row in rows]
+    yield from _question_notes([row.scores for row in rows])
+    for name in tested:
+        counts = {row.n - found.n for row in rows if (found := row.means[name]) is not None}
+        if counts - {0}:
+            yield f"{name} is not defined for every question (up to {max(counts)} are left out of its mean)"
+    if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
+        yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
+
+
+def _question_notes(group: Sequence[MethodScores]) -> Iterator[str]:
+    """Say whether rows were asked other questions, or the same ones with other right answers."""
     asked = [{key(question) for question in one.questions} for one in group if one.questions]
     if len(set(map(frozenset, asked))) > 1:
         common = len(set.intersection(*asked))
@@ -259,9 +270,3 @@ def _notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterato
     if differ := {key(q) for one in group for q in one.questions if golds[key(q)] != q.answers}:
         which = "question has" if len(differ) == 1 else "questions have"
         yield f"{len(differ)} {which} other gold answers in one run than in another: were they made again?"
-    for name in tested:
-        counts = {row.n - found.n for row in rows if (found := row.means[name]) is not None}
-        if counts - {0}:
-            yield f"{name} is not defined for every question (up to {max(counts)} are left out of its mean)"
-    if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
-        yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
