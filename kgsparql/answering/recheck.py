@@ -20,13 +20,12 @@ import pyoxigraph as ox
 from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.kept_answer import KeptAnswer, KeptItem, Row, named_triples
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import ForbiddenQueryError, KgsparqlError, LimitError, QueryError, QueryTimeoutError
+from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, run_on_endpoint
+from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, query_runner
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
 MAX_SECONDS = 60.0
@@ -185,12 +184,7 @@ class Rechecker(ExitStack):
 
     def _run_on(self, member: Any) -> _Run:
         if member.name not in self._runs:
-            if isinstance(member, EndpointGraph):
-                self._runs[member.name] = partial(run_on_endpoint, member)
-            elif isinstance(member, OxigraphGraph):
-                self._runs[member.name] = self.enter_context(QueryWorker(member.directory or member.store)).run
-            else:
-                raise KgsparqlError(f"{member.name}: queries of a file are not run on it")
+            self._runs[member.name] = self.enter_context(query_runner(member))
         return self._runs[member.name]
 
 

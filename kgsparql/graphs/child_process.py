@@ -13,18 +13,22 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, TypeAlias, cast
 
 _REPORT_EVERY_S = 0.1
 END_S = 2.0
 """How long a child may take to remove what it was writing, once it is to end."""
 _LENGTHS = struct.Struct(">IQ")
+
+Frame: TypeAlias = tuple[dict[str, Any], bytes]
+"""A header, and the bytes that belong to it."""
 
 
 def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -35,8 +39,8 @@ def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> No
     pipe.flush()
 
 
-def read_frame(pipe: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
-    """The next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
+def read_frame(pipe: BinaryIO) -> Frame | None:
+    """Read the next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None
@@ -73,6 +77,60 @@ def start_child(
     )
 
 
+class Child:
+    """A module of this package that runs in a process of its own, and the frames that it sends until it is stopped."""
+
+    def __init__(self, module: str) -> None:
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is stopped
+        self._process = start_child(module, self._complaints)
+        self._frames: queue.Queue[Frame | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._put_frames, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Send it a frame.
+
+        :raises OSError: if it has ended.
+        """
+        write_frame(cast("BinaryIO", self._process.stdin), header, body)
+
+    def next_frame(self, timeout_s: float) -> Frame | None:
+        """Return its next frame; ``None`` once it has ended.
+
+        :raises queue.Empty: if none comes in time.
+        """
+        return self._frames.get(timeout=timeout_s)
+
+    def last_words(self, most: int = 4000) -> tuple[int, str]:
+        """Wait for its end; return its exit code and the end of what it wrote to standard error."""
+        code = self._process.wait()
+        self._complaints.seek(max(0, self._complaints.seek(0, os.SEEK_END) - most))
+        return code, self._complaints.read().decode(errors="replace")
+
+    def stop(self, *, end_s: float = 0.0) -> None:
+        """Kill it and wait for its end.
+
+        :param end_s: how long it may take to end by itself.
+        """
+        stop_child(self._process, self._reader, end_s=end_s)
+        self._complaints.close()
+
+    def _put_frames(self) -> None:
+        while (frame := read_frame(cast("BinaryIO", self._process.stdout))) is not None:
+            self._frames.put(frame)
+        self._frames.put(None)
+
+
 def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None = None, *, end_s: float = 0.0) -> None:
     """Kill a child, wait for its end, and that of the thread that reads its output, and close the pipes.
 
@@ -93,15 +151,15 @@ def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None =
 
 
 def pipe_to_parent() -> BinaryIO:
-    """In the child: where frames are written. What a library prints goes to standard error instead."""
+    """Return, in the child, where frames are written. What a library prints goes to standard error instead."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return replies
 
 
-def frames_from_parent(requests: BinaryIO) -> queue.Queue[tuple[dict[str, Any], bytes]]:
-    """In the child: the frames as they arrive. The process ends when its parent does."""
-    frames: queue.Queue[tuple[dict[str, Any], bytes]] = queue.Queue()
+def frames_from_parent(requests: BinaryIO) -> queue.Queue[Frame]:
+    """Return, in the child, the frames as they arrive. The process ends when its parent does."""
+    frames: queue.Queue[Frame] = queue.Queue()
 
     def receive() -> None:
         while (frame := read_frame(requests)) is not None:
@@ -115,7 +173,7 @@ def frames_from_parent(requests: BinaryIO) -> queue.Queue[tuple[dict[str, Any], 
 
 
 def throttled(report: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:
-    """A report of progress (phase, done, total) that is passed on ten times a second, and at the end of a phase."""
+    """Pass a report of progress (phase, done, total) on ten times a second, and at the end of a phase."""
     last = 0.0
 
     def report_sometimes(phase: str, done: int, total: int) -> None:

@@ -9,17 +9,16 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
+from kgsparql.errors import EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import gold_terms
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
-from kgsparql.graphs.user_query import QueryLimits, QueryResult, QueryWorker, check, run_on_endpoint
+from kgsparql.graphs.user_query import QueryLimits, QueryResult, check, query_runner
 from kgsparql.graphs.user_query.tokens import SparqlToken, tokenise
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable
@@ -155,12 +154,7 @@ class _GoldQueries:
     @cached_property
     def _run(self) -> Callable[..., QueryResult]:
         """The function that runs a query: on the endpoint, or in a worker process."""
-        graph = self.knowledge.graph
-        if isinstance(graph, EndpointGraph):
-            return partial(run_on_endpoint, graph)
-        if isinstance(graph, OxigraphGraph):
-            return self.stack.enter_context(QueryWorker(graph.directory or graph.store)).run
-        raise DataError(f"{graph.name}: gold SPARQL cannot be run on this kind of graph")
+        return self.stack.enter_context(query_runner(self.knowledge.graph))
 
     @cached_property
     def _names(self) -> dict[str, tuple[IRI, ...]]:

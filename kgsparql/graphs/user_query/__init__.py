@@ -5,13 +5,12 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 
 from __future__ import annotations
 
-from kgsparql.graphs.user_query.asked_graph import GraphQueries
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.graphs.user_query.tokens import QueryLimits
-from kgsparql.graphs.user_query.worker import QueryWorker, Target, run_on_endpoint
+from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, query_runner, run_on_endpoint
 
 __all__ = [
     "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryLimits", "QueryResult", "QueryWorker", "Target", "check",
-    "run_on_endpoint", "serialise",
+    "query_runner", "run_on_endpoint", "serialise",
 ]  # fmt: skip

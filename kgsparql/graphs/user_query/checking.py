@@ -11,7 +11,6 @@ from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
-from kgsparql.graphs.user_query.property_paths import free_path
 from kgsparql.graphs.user_query.tokens import (
     QueryLimits,
     SparqlToken,
@@ -66,8 +65,7 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
 
     :param prefixes: declared where the text uses them and does not declare them; the shipped ones by default.
     :raises LimitError: if it is too long, too deep, or has too much of something.
-    :raises ForbiddenQueryError: if it is an update, names its own dataset, or asks another server; if a property path
-        of any length has both ends free.
+    :raises ForbiddenQueryError: if it is an update, names its own dataset, or asks another server.
     :raises QuerySyntaxError: if it cannot be SPARQL.
 
     >>> print(check("SELECT * { ?s rdfs:label 'SERVICE' }").text)
@@ -89,20 +87,14 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
     tokens = tokenise(decoded, limits)
     _refuse_forbidden(tokens, decoded)
     _refuse_too_much(tokens, decoded, limits)
-    form = _form(tokens, decoded)
+    form = _form_of(tokens, decoded)
     _refuse_regular_expressions(tokens, decoded, limits)
-    path = free_path(tokens)
-    if path is not None:
-        raise ForbiddenQueryError(
-            f"line {place(decoded, path.start)}: a property path of any length with both ends free",
-            hint="bind one end: VALUES ?start { … }, or a triple pattern that names it",
-        )
-    added = prologue(_undeclared(tokens, decoded, dict(prefixes or PrefixMap.default())))
-    return CheckedQuery(form, added + decoded, added.count("\n"), _listed(tokens))
+    added = prologue(_undeclared_prefixes(tokens, decoded, dict(prefixes or PrefixMap.default())))
+    return CheckedQuery(form, added + decoded, added.count("\n"), _listed_variables(tokens))
 
 
-def _listed(tokens: Sequence[SparqlToken]) -> frozenset[str]:
-    """The variables in the head of a SELECT."""
+def _listed_variables(tokens: Sequence[SparqlToken]) -> frozenset[str]:
+    """Return the variables in the head of a SELECT."""
     first = next((i for i, token in enumerate(tokens) if token.word == "SELECT"), len(tokens))
     last = next((i for i in range(first, len(tokens)) if tokens[i].text == "{" or tokens[i].word == "WHERE"), first)
     head = range(first, last)
@@ -124,7 +116,7 @@ def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
                 raise syntax_error(
                     f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start, hint=_HINT
                 )
-            raise _forbidden(found, text, token)
+            raise _forbidden_error(found, text, token)
         if token.kind in {"name", "blank"}:
             _refuse_ambiguous_name(tokens, i, text)
 
@@ -143,12 +135,12 @@ def _refuse_ambiguous_name(tokens: Sequence[SparqlToken], i: int, text: str) -> 
         opens = following[:1] == ["{"] and before != "GRAPH"
         opens |= following[1:] == ["{"] and tokens[i + 1].kind in _NAMES
         if opens:
-            raise _forbidden("SERVICE", text, token)
+            raise _forbidden_error("SERVICE", text, token)
     if "FROM" in upper and token.owner < 0 and before != "PREFIX":
-        raise _forbidden("FROM", text, token)
+        raise _forbidden_error("FROM", text, token)
 
 
-def _forbidden(word: str, text: str, token: SparqlToken) -> ForbiddenQueryError:
+def _forbidden_error(word: str, text: str, token: SparqlToken) -> ForbiddenQueryError:
     return ForbiddenQueryError(f"line {place(text, token.start)}: {word} is not run here", hint=_HINT, word=word)
 
 
@@ -170,8 +162,8 @@ def _refuse_too_much(tokens: Sequence[SparqlToken], text: str, limits: QueryLimi
                 )
 
 
-def _form(tokens: Sequence[SparqlToken], text: str) -> Form:
-    """The first word after the prologue, checked."""
+def _form_of(tokens: Sequence[SparqlToken], text: str) -> Form:
+    """Return the first word after the prologue, checked."""
     i = 0
     lengths = {"PREFIX": 3, "BASE": 2, "VERSION": 2}
     while i < len(tokens) and tokens[i].word in lengths:
@@ -186,8 +178,10 @@ def _form(tokens: Sequence[SparqlToken], text: str) -> Form:
     return cast("Form", word)
 
 
-def _undeclared(tokens: Sequence[SparqlToken], text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The known prefixes that are used and not declared, in the order of their first use."""
+def _undeclared_prefixes(
+    tokens: Sequence[SparqlToken], text: str, known: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the known prefixes that are used and not declared, in the order of their first use."""
     declared = {
         token.text[:-1] for before, token in pairwise(tokens) if before.word == "PREFIX" and token.text.endswith(":")
     }
@@ -210,7 +204,7 @@ def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str, limits
     for i, token in enumerate(tokens):
         if token.word not in {"REGEX", "REPLACE"} or tokens[i + 1 : i + 2] == [] or tokens[i + 1].text != "(":
             continue
-        arguments = _arguments(tokens, i + 1)
+        arguments = _call_arguments(tokens, i + 1)
         flags = arguments.get(2 if token.word == "REGEX" else 3, [])
         if any(part.kind == "string" and "q" in part.text for part in flags):
             continue
@@ -219,8 +213,8 @@ def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str, limits
                 _refuse_pattern(part, text, limits)
 
 
-def _arguments(tokens: Sequence[SparqlToken], opened: int) -> dict[int, list[SparqlToken]]:
-    """The tokens of each argument of a call, by position."""
+def _call_arguments(tokens: Sequence[SparqlToken], opened: int) -> dict[int, list[SparqlToken]]:
+    """Return the tokens of each argument of a call, by position."""
     arguments: dict[int, list[SparqlToken]] = {}
     position, inside = 0, {opened}
     for i in range(opened + 1, len(tokens)):
@@ -251,7 +245,7 @@ def _refuse_pattern(token: SparqlToken, text: str, limits: QueryLimits) -> None:
 
 
 def _expanded_size(pattern: str) -> int:
-    """The number of characters that a regular expression matches when its counted repetitions are written out.
+    """Count the characters that a regular expression matches when its counted repetitions are written out.
 
     :raises ValueError: for parentheses that do not pair; the message says which.
 
@@ -287,7 +281,7 @@ def _expanded_size(pattern: str) -> int:
 
 
 def _class_depth(first: int, text: str, position: int) -> int:
-    """0 once a character class is closed, else where its first ordinary character may be."""
+    """Return 0 once a character class is closed, else where its first ordinary character may be."""
     if text == "^" and position + 1 == first:
         return first + 1
     return 0 if text == "]" and position + 1 > first else first

@@ -38,24 +38,26 @@ def main() -> None:
     try:
         graph = _graph_of(target, content, replies)
         is_on_disk, may_repeat = graph.directory is not None, graph.may_repeat_triples
-        if may_repeat and not is_on_disk and (may_repeat := _repeats(graph)):
+        if may_repeat and not is_on_disk and (may_repeat := _repeats_triples(graph)):
             _merge_into_default_graph(graph.store)
     except (KgsparqlError, OSError, SyntaxError, ValueError, RuntimeError, MemoryError) as error:
         ours = error if isinstance(error, KgsparqlError) else GraphLoadError(f"the graph cannot be loaded: {error}")
-        write_frame(replies, _error(ours))
+        write_frame(replies, _error_header(ours))
         os._exit(0)
     del first, content  # as large as the graph
-    _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ()))
+    _limit_resources(
+        target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ())
+    )
     write_frame(replies, {"ready": True, "may_repeat": may_repeat and is_on_disk})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     is_union = is_on_disk or not may_repeat
     name = ", ".join(target["sources"] or ())
     while True:
-        write_frame(replies, *_reply(graph.store, queries.get()[0], name, is_union=is_union))
+        write_frame(replies, *_reply_to(graph.store, queries.get()[0], name, is_union=is_union))
 
 
 def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> OxigraphGraph:
-    """The graph that the sources name, or one with their quads; without sources one with the content, N-Quads."""
+    """Open the graph that the sources name; without sources, one with the content, N-Quads."""
     from kgsparql.graphs import OxigraphGraph, open_embedded
 
     if target["sources"] is None:
@@ -72,8 +74,8 @@ def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> Oxig
     return open_embedded(target["sources"], progress=throttled(report), notes=note, **target["options"])
 
 
-def _repeats(graph: OxigraphGraph) -> bool:
-    """Whether a triple is in two graphs: Oxigraph's union of these has it twice, and sums and counts would be wrong."""
+def _repeats_triples(graph: OxigraphGraph) -> bool:
+    """Tell whether a triple is in two graphs: Oxigraph's union has it twice, and sums and counts would be wrong."""
     repeated = graph.select(Query.load("repeated")).solutions[0]["count"] == Literal(1)
     quads = graph.store.quads_for_pattern(None, None, None, ox.DefaultGraph())
     return repeated or any(len(graph.sources_of(quad.triple)) > 1 for quad in quads)
@@ -84,7 +86,7 @@ def _merge_into_default_graph(store: ox.Store) -> None:
     store.bulk_extend(ox.Quad(*quad.triple) for quad in store if not isinstance(quad.graph_name, ox.DefaultGraph))
 
 
-def _confine(memory_bytes: int, *, in_memory: bool) -> None:
+def _limit_resources(memory_bytes: int, *, in_memory: bool) -> None:
     """Limit memory, core files and, for a graph in memory, new connections, where the system has these limits.
 
     A store on disk opens files as it goes, so it keeps its descriptors.
@@ -101,13 +103,13 @@ def _confine(memory_bytes: int, *, in_memory: bool) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     wanted = used + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
-    if in_memory and not any(link.endswith(".sst") for link in _links(Path("/proc/self/fd"))):
+    if in_memory and not any(link.endswith(".sst") for link in _link_targets(Path("/proc/self/fd"))):
         free = os.dup(0)
         os.close(free)
         resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))  # no new descriptor: no socket
 
 
-def _links(descriptors: Path) -> list[str]:
+def _link_targets(descriptors: Path) -> list[str]:
     links = []
     for entry in descriptors.iterdir():
         try:
@@ -117,12 +119,12 @@ def _links(descriptors: Path) -> list[str]:
     return links
 
 
-def _error(error: KgsparqlError) -> dict[str, Any]:
+def _error_header(error: KgsparqlError) -> dict[str, Any]:
     return {"error": error.to_record()}
 
 
-def _reply(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool) -> tuple[dict[str, Any], bytes]:
-    """The header and the bytes of a result, or the header of an error."""
+def _reply_to(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool) -> tuple[dict[str, Any], bytes]:
+    """Run a query; return the header and the bytes of its result, or the header of an error."""
     started = time.monotonic()
     try:
         results = store.query(query["text"], use_default_graph_as_union=is_union)
@@ -134,12 +136,12 @@ def _reply(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool)
             complete = write_lines(results, lines)
             rows, content = lines.lines - header, bytes(lines.content)
     except SyntaxError as error:
-        return _error(QuerySyntaxError(str(error))), b""
+        return _error_header(QuerySyntaxError(str(error))), b""
     except MemoryError as error:
-        return _error(LimitError(str(error) or "the query needs more memory than it may have")), b""
+        return _error_header(LimitError(str(error) or "the query needs more memory than it may have")), b""
     except (OSError, RuntimeError, ValueError) as error:
         is_damaged = "Corruption" in str(error)  # the engine checks each block of a store that it reads
-        return _error(corrupt_store(name, str(error)) if is_damaged else QueryError(str(error))), b""
+        return _error_header(corrupt_store(name, str(error)) if is_damaged else QueryError(str(error))), b""
     return {"rows": rows, "complete": complete, "seconds": time.monotonic() - started}, content
 
 

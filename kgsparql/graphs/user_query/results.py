@@ -44,12 +44,12 @@ _GRAPHS = {
     "jsonld": ox.RdfFormat.JSON_LD,
     "rdf": ox.RdfFormat.RDF_XML,
 }
-_NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 _ENDS_IN_NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
 _ENDS_IN_DOT = re.compile(r"<([^<>\s]*\.)>")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
-_CELL = 80
+_MAX_CELL = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class QueryResult:
     invalid: int = 0
 
     def __iter__(self) -> Iterator[Solution]:
-        """Over the solutions of a SELECT.
+        """Iterate over the solutions of a SELECT.
 
         :raises OptionError: for another form.
         """
@@ -85,15 +85,15 @@ class QueryResult:
         return self.rows
 
     def __bool__(self) -> bool:
-        """The answer to an ASK; for another form, whether there is any solution or triple."""
+        """Return the answer to an ASK; for another form, whether there is any solution or triple."""
         return self.boolean if self.form == "ASK" else bool(self.rows)
 
     def __str__(self) -> str:
-        """The result as ``kgsparql query`` prints it, without a line end."""
+        """Return the result as ``kgsparql query`` prints it, without a line end."""
         return serialise(self, FORMATS[self.form][0]).decode().rstrip("\n")
 
     def to_dataframe(self) -> pd.DataFrame:
-        """A column for each variable of a SELECT; subject, predicate and object of triples. Values as Python has them.
+        """Make a data frame: a column for each variable of a SELECT, or subject, predicate and object; Python's values.
 
         ``attrs["cut"]`` of the frame says what a limit cut off, where one did.
 
@@ -113,7 +113,7 @@ class QueryResult:
         return frame
 
     def to_rdflib(self) -> rdflib.Graph:
-        """The triples of a CONSTRUCT or DESCRIBE as rdflib's graph.
+        """Make a graph of rdflib of the triples of a CONSTRUCT or DESCRIBE.
 
         :raises OptionError: for another form.
         """
@@ -173,7 +173,7 @@ class QueryResult:
 
 
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002
-    r"""The bytes of a result: ``table`` for people; W3C SPARQL results or RDF for programs.
+    r"""Write a result: ``table`` for people; W3C SPARQL results or RDF for programs.
 
     :param prefixes: to shorten IRIs in ``table``, ``ttl`` and ``trig``; the shipped ones by default.
     :raises OptionError: if the result has no such format, or holds what that cannot write; :data:`FORMATS` lists those
@@ -190,7 +190,7 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         )
     known = prefixes or PrefixMap.default()
     if format == "table":
-        return _table(result, known).encode()
+        return _text_table(result, known).encode()
     if format in _GRAPHS:
         used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
         if format == "jsonld" and any(isinstance(triple.object, Triple) for triple in result.triples):
@@ -216,7 +216,7 @@ def _written_solutions(result: QueryResult, format: str) -> bytes:  # noqa: A002
 
 def _refuse_no_xml(written: bytes) -> None:
     """Refuse characters that no XML can hold, not even escaped; Oxigraph 0.5 writes them as they are."""
-    found = _NO_XML.search(written)
+    found = _NOT_IN_XML.search(written)
     if found is not None:
         shown = f"U+{ord(found[0].decode()):04X}"
         raise OptionError(
@@ -233,7 +233,7 @@ def _refuse_nameless(triples: Iterable[Triple]) -> None:
 
 
 def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    r"""The prefixes that the triples use, so that no other is declared.
+    r"""Return the prefixes that the triples use, so that no other is declared.
 
     None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
     """
@@ -246,17 +246,17 @@ def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
     }
 
 
-def _table(result: QueryResult, prefixes: PrefixMap) -> str:
-    """Columns of equal width, a line for each solution, and at the end what was cut. No control characters."""
+def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
+    """Write columns of equal width, a line for each solution, and what was cut; no control characters."""
     if result.form == "ASK":
         return "true\n" if result.boolean else "false\n"
     solutions = result.solutions
     rows = [[f"?{name}" for name in solutions.variables]]
-    rows += [[_cell(s.get(name), prefixes) for name in solutions.variables] for s in solutions]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    rows += [[_cell_text(s.get(name), prefixes) for name in solutions.variables] for s in solutions]
+    widths = [max(map(_display_width, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["─" * width for width in widths])
     lines = [
-        "  ".join(text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(text + " " * (width - _display_width(text)) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     if result.cut is not None:
@@ -264,25 +264,25 @@ def _table(result: QueryResult, prefixes: PrefixMap) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(term: Term | None, prefixes: PrefixMap) -> str:
+def _cell_text(term: Term | None, prefixes: PrefixMap) -> str:
     if term is None:
         return ""
     if isinstance(term, IRI):
-        return printable(prefixes.compress(term), _CELL)
+        return printable(prefixes.compress(term), _MAX_CELL)
     if not isinstance(term, Literal):
-        return printable(str(term), _CELL)
-    text = printable(term.value, _CELL)
+        return printable(str(term), _MAX_CELL)
+    text = printable(term.value, _MAX_CELL)
     if term.language is not None:
         return f'"{text}"@{term.language}'
     datatype = term.datatype.value
     if datatype in _BARE:
         return text
-    suffix = "" if datatype == _XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _CELL)}"
+    suffix = "" if datatype == _XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _MAX_CELL)}"
     return f'"{text}"{suffix}'
 
 
-def _width(text: str) -> int:
-    """Columns on a terminal: two for wide characters, none for marks that combine."""
+def _display_width(text: str) -> int:
+    """Count the columns on a terminal: two for wide characters, none for marks that combine."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
@@ -320,7 +320,7 @@ class BoundedLines:
         self.lines += data.count(b"\n")
         self._full = self.lines > self._most or len(self.content) > self._most_bytes
         if self._full:
-            self._cut()
+            self._drop_surplus()
             raise _Enough
         return len(data)
 
@@ -333,7 +333,7 @@ class BoundedLines:
             return False
         return True
 
-    def _cut(self) -> None:
+    def _drop_surplus(self) -> None:
         """Drop the lines over either limit, but never the first one, which has the names of the variables."""
         end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
         lines = self.content.count(b"\n", 0, end)

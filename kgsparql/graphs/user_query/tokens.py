@@ -97,7 +97,7 @@ _HIDING = re.compile(r"['#(\[!]|.{500}")
 
 
 def place(text: str, offset: int) -> str:
-    r"""Line and column of an offset, from 1.
+    r"""Return line and column of an offset, from 1.
 
     >>> place("ab\ncd", 4)
     '2:2'
@@ -106,13 +106,13 @@ def place(text: str, offset: int) -> str:
 
 
 def syntax_error(message: str, text: str, offset: int, *, hint: str = "") -> QuerySyntaxError:
-    """A syntax error that says where."""
+    """Make a syntax error that says where."""
     line, column = place(text, offset).split(":")
     return QuerySyntaxError(f"line {line}:{column}: {message}", hint=hint, line=int(line), column=int(column))
 
 
 def without_codepoint_escapes(text: str) -> str:
-    r"""The text with its ``\uXXXX`` and ``\UXXXXXXXX`` decoded: in SPARQL 1.1 they stand for characters anywhere.
+    r"""Decode ``\uXXXX`` and ``\UXXXXXXXX``: in SPARQL 1.1 they stand for characters anywhere.
 
     A quote, backslash or line end becomes an escape of a string, so that it cannot end the string it stands in.
 
@@ -135,7 +135,7 @@ def without_codepoint_escapes(text: str) -> str:
 
 
 def tokenise(text: str, limits: QueryLimits) -> list[SparqlToken]:
-    """The tokens without white space and comments.
+    """Split a text into its tokens, without white space and comments.
 
     :raises LimitError: if the text is larger or nested deeper than the limits.
     :raises QuerySyntaxError: for a character that starts no token, or a bracket without its partner.
@@ -158,29 +158,31 @@ class _Scanner:
         while position < len(self._text):
             match = _TOKEN.match(self._text, position)
             if match is None:
-                raise self._error(f"{printable(self._text[position], 10)!r} starts nothing that SPARQL knows", position)
+                raise self._error_at(
+                    f"{printable(self._text[position], 10)!r} starts nothing that SPARQL knows", position
+                )
             kind, found = match.lastgroup or "", match[0]
             if kind == "string" and len(found) == 2 and self._text[position + 2 : position + 3] == found[0]:
-                raise self._error(f"the string that starts with {found[0] * 3} does not end", position)
+                raise self._error_at(f"the string that starts with {found[0] * 3} does not end", position)
             position = match.end()
             if kind != "space":
-                self._add(kind, found, match.start())
+                self._add_token(kind, found, match.start())
         if self._open:
             opened = self._found[self._open[-1]]
-            raise self._error(f"{opened.text} is never closed", opened.start)
+            raise self._error_at(f"{opened.text} is never closed", opened.start)
         return self._found
 
-    def _error(self, message: str, offset: int, **detail: Any) -> QuerySyntaxError:
+    def _error_at(self, message: str, offset: int, **detail: Any) -> QuerySyntaxError:
         return syntax_error(message, self._text, offset, **detail)
 
-    def _add(self, kind: str, found: str, start: int) -> None:
+    def _add_token(self, kind: str, found: str, start: int) -> None:
         if kind == "iri":
             self._refuse_ambiguous_iri(found, start)
         if found in _CLOSERS and kind == "sign":
-            self._close(found, start)
+            self._close_bracket(found, start)
         token = SparqlToken(kind, found, start, self._open[-1] if self._open else -1)
         self._found.append(token)
-        self._count(token)
+        self._count_token(token)
         if kind == "sign" and found in _CLOSING:
             self._open_bracket(found, start)
         elif self._awaits == "IN" or (self._awaits and kind != "variable" and found not in {"(", ")"}):
@@ -188,7 +190,7 @@ class _Scanner:
         if token.word in {"VALUES", "IN"}:
             self._awaits = token.word
 
-    def _count(self, token: SparqlToken) -> None:
+    def _count_token(self, token: SparqlToken) -> None:
         if token.owner in self._data and (token.kind in _TERMS or token.text in {"(", ")", ",", "^^"} or token.word):
             self._in_data += token.kind in _TERMS or bool(token.word)
             self._run = 0
@@ -196,9 +198,9 @@ class _Scanner:
             self._counted += 1
             self._run = self._run + len(token.text) if token.text in _PREFIX_OPERATORS else 0
         for name, number in (("tokens", self._counted), ("data", self._in_data), ("depth", self._run)):
-            self._limit(name, number, token.start)
+            self._refuse_over(name, number, token.start)
 
-    def _limit(self, name: str, number: int, offset: int) -> None:
+    def _refuse_over(self, name: str, number: int, offset: int) -> None:
         most = getattr(self._limits, name)
         if number > most:
             what = {"tokens": "the query has more than {} tokens", "data": "VALUES and IN hold more than {} terms",
@@ -214,13 +216,13 @@ class _Scanner:
         if (self._awaits, found) != ("VALUES", "("):
             self._awaits = ""
         self._open.append(index)
-        self._limit("depth", len(self._open), start)
+        self._refuse_over("depth", len(self._open), start)
 
-    def _close(self, found: str, start: int) -> None:
+    def _close_bracket(self, found: str, start: int) -> None:
         opened = self._found[self._open.pop()] if self._open else None
         if opened is None or _CLOSING[opened.text] != found:
             expected = f"{_CLOSING[opened.text]} is expected for {opened.text}" if opened else "nothing is open"
-            raise self._error(f"{found} here, but {expected}", start)
+            raise self._error_at(f"{found} here, but {expected}", start)
 
     def _refuse_ambiguous_iri(self, found: str, start: int) -> None:
         """Refuse an IRI in parentheses after an operand where ``<`` may also compare and start an expression."""
@@ -231,4 +233,4 @@ class _Scanner:
         is_operand = previous.kind in _TERMS or previous.word in {"TRUE", "FALSE"} or previous.text in _CLOSERS
         if is_operand and _OPERAND.match(found[1:]) and _HIDING.search(found):
             hint = "write a space after < to compare, or give the IRI a prefix"
-            raise self._error(f"{printable(found, 40)} is an IRI or a comparison", start, hint=hint)
+            raise self._error_at(f"{printable(found, 40)} is an IRI or a comparison", start, hint=hint)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import re
 import signal
-import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import pyoxigraph as ox
 
 from kgsparql.errors import (
     CancelledError,
     EndpointReplyError,
+    InputError,
     KgsparqlError,
     LimitError,
     OptionError,
@@ -28,12 +28,13 @@ from kgsparql.errors import (
     QueryTimeoutError,
     error_from,
 )
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.child_process import END_S, read_frame, start_child, stop_child, write_frame
+from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs.child_process import END_S, Child, Frame
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.manifest import check_tables, read_manifest
-from kgsparql.graphs.user_query.checking import CheckedQuery
+from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.storage.atomic_replace import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
@@ -41,8 +42,7 @@ Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 _POLL_S = 0.1
-_NO_MATTER = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
-_Frame: TypeAlias = tuple[dict[str, Any], bytes]
+_COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
 class QueryWorker:
@@ -78,11 +78,8 @@ class QueryWorker:
         self._memory_bytes = memory_bytes
         self._progress = progress
         self._notes = notes
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._is_loading = False
-        self._frames: queue.Queue[_Frame | None] = queue.Queue()
-        self._reader = threading.Thread()
-        self._complaints: BinaryIO | None = None
         self._busy = threading.Lock()
         self._may_repeat = False
 
@@ -94,17 +91,14 @@ class QueryWorker:
 
     @property
     def pid(self) -> int | None:
-        """The process, while there is one."""
-        return None if self._process is None else self._process.pid
+        """The number of its process, while there is one."""
+        return None if self._child is None else self._child.pid
 
     def close(self) -> None:
         """End the process, and with it a query that another thread runs; a later one would start another."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        stop_child(process, self._reader, end_s=END_S if self._is_loading else 0.0)
-        if self._complaints is not None:
-            self._complaints.close()
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop(end_s=END_S if self._is_loading else 0.0)
 
     def start(self, *, cancel: threading.Event | None = None) -> None:
         """Start the process and have it load its graph, if that is not done yet; ``run`` does it too.
@@ -113,7 +107,7 @@ class QueryWorker:
         :raises CancelledError: if ``cancel`` was set meanwhile.
         """
         with self._busy:
-            self._ensure_started(cancel)
+            self._started(cancel)
 
     def run(
         self,
@@ -126,7 +120,8 @@ class QueryWorker:
     ) -> QueryResult:
         """Run one query over all graphs as one. Several threads take turns.
 
-        One that is in several graphs of a store on disk is a solution for each: ``notes`` says so where it matters.
+        A triple that is in several graphs of a store on disk is a solution for each: ``notes`` says so where it
+        matters.
 
         :param timeout_s: from the moment the worker has the query; it is killed then.
         :param max_rows: solutions or triples that are kept; ``complete`` is ``False`` when there were more.
@@ -141,9 +136,9 @@ class QueryWorker:
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
         try:
             with self._busy:
-                self._ensure_started(cancel)
-                self._send(request)
-                header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
+                child = self._started(cancel)
+                self._send(child, request)
+                header, content = self._reply(child, cancel, timeout_s)
             if "error" in header:
                 is_syntax = header["error"]["class"] == "QuerySyntaxError"
                 raise _syntax_error(header["error"]["message"], query) if is_syntax else _reported(header["error"])
@@ -151,12 +146,8 @@ class QueryWorker:
             if not isinstance(error, QueryTimeoutError):
                 self._check_stores()  # what is read from a damaged one may take any memory
             raise
-        if (
-            self._may_repeat
-            and self._notes is not None
-            and query.form == "SELECT"
-            and not _NO_MATTER.search(query.text)
-        ):
+        counts_twice = self._may_repeat and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text)
+        if counts_twice and self._notes is not None:
             self._notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
@@ -164,41 +155,40 @@ class QueryWorker:
         for store in filter(is_store, map(Path, self._sources)):
             check_tables(store, read_manifest(store), thoroughly=True)
 
-    def _ensure_started(self, cancel: threading.Event | None) -> None:
-        if self._process is not None and self._process.poll() is None:
-            return
+    def _started(self, cancel: threading.Event | None) -> Child:
+        """Return the process, with its graph loaded."""
+        if self._child is not None and self._child.is_alive:
+            return self._child
         self.close()
         content = b"" if self._store is None else self._store.dump(format=ox.RdfFormat.N_QUADS) or b""
-        self._complaints = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the process
-        self._process = start_child("kgsparql.graphs.user_query.process", self._complaints)
-        self._frames = queue.Queue()
-        self._reader = threading.Thread(target=_put_frames, args=(self._process.stdout, self._frames), daemon=True)
-        self._reader.start()
+        child = self._child = Child("kgsparql.graphs.user_query.process")
         self._is_loading = True
         sources = self._sources if self._store is None else None
-        self._send({"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content)
+        self._send(child, {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content)
         del content  # as large as the graph
-        header, _ = self._reply(None, None, cancel)
+        header, _ = self._reply(child, cancel)
         self._is_loading = False
         if "error" in header:
             self.close()
             raise _reported(header["error"])
         self._may_repeat = header["may_repeat"]
+        return child
 
-    def _send(self, header: dict[str, Any], content: bytes = b"") -> None:
+    def _send(self, child: Child, header: dict[str, Any], content: bytes = b"") -> None:
         try:
-            write_frame(cast("BinaryIO", cast("subprocess.Popen[bytes]", self._process).stdin), header, content)
+            child.send(header, content)
         except OSError as error:
-            raise self._crashed() from error
+            raise self._crashed(child) from error
         except BaseException:
             self.close()
             raise
 
-    def _reply(self, deadline: float | None, timeout_s: float | None, cancel: threading.Event | None) -> _Frame:
-        """The next frame with a reply; frames of progress are passed on. The worker is killed if none comes in time."""
+    def _reply(self, child: Child, cancel: threading.Event | None, timeout_s: float | None = None) -> Frame:
+        """Return the next frame with a reply; pass frames of progress on. Kill the worker if none comes in time."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         try:
             while True:
-                frame = self._next_frame(deadline, timeout_s, cancel)
+                frame = self._next_frame(child, cancel, deadline, timeout_s)
                 header, _ = frame
                 if "progress" in header and self._progress is not None:
                     self._progress(*header["progress"])
@@ -210,16 +200,18 @@ class QueryWorker:
             self.close()
             raise
 
-    def _next_frame(self, deadline: float | None, timeout_s: float | None, cancel: threading.Event | None) -> _Frame:
+    def _next_frame(
+        self, child: Child, cancel: threading.Event | None, deadline: float | None, timeout_s: float | None
+    ) -> Frame:
         while True:
             left = _POLL_S if deadline is None else deadline - time.monotonic()
             try:
-                frame = self._frames.get(timeout=max(0.0, min(left, _POLL_S)))
+                frame = child.next_frame(max(0.0, min(left, _POLL_S)))
             except queue.Empty:
                 pass
             else:
                 if frame is None:
-                    raise self._crashed()
+                    raise self._crashed(child)
                 return frame
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the query was stopped")
@@ -227,13 +219,11 @@ class QueryWorker:
                 hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
-    def _crashed(self) -> KgsparqlError:
-        if self._process is None:
+    def _crashed(self, child: Child) -> KgsparqlError:
+        """Return the error for a process that ended by itself."""
+        if self._child is None:
             return CancelledError("the query was stopped")  # closed by another thread
-        process, complaints = self._process, cast("BinaryIO", self._complaints)
-        code = process.wait()
-        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
-        last = complaints.read().decode(errors="replace")
+        code, last = child.last_words()
         self.close()
         if "memory allocation of" in last or "MemoryError" in last:
             most = f"{self._memory_bytes / 2**30:.3g} GiB"
@@ -249,18 +239,12 @@ class QueryWorker:
         )
 
 
-def _put_frames(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
-    while (frame := read_frame(pipe)) is not None:
-        frames.put(frame)
-    frames.put(None)
-
-
 def _reported(record: Mapping[str, Any]) -> KgsparqlError:
     return error_from({**record, "message": printable(record["message"])})
 
 
 def _syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
-    """The engine's error, at the line of what the user wrote."""
+    """Return the engine's error, at the line of what the user wrote."""
     head, _, rest = message.removeprefix("error at ").partition(": ")
     line, colon, column = head.partition(":")
     if not (colon and line.isdecimal() and column.isdecimal()):
@@ -319,3 +303,60 @@ def run_on_endpoint(
     why = why_cut(reply, request, number + invalid, "solutions" if header else "triples")
     is_whole = complete and not why and not invalid
     return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)
+
+
+@contextmanager
+def query_runner(
+    graph: KnowledgeGraph, *, notes: Callable[[str], None] | None = None
+) -> Iterator[Callable[..., QueryResult]]:
+    """Yield the function that runs checked queries on a graph: at its endpoint, or in a process that ends here.
+
+    :raises InputError: for a graph that is made of several.
+    """
+    if isinstance(graph, EndpointGraph):
+        yield partial(run_on_endpoint, graph)
+        return
+    if not isinstance(graph, OxigraphGraph):
+        raise InputError("a query of your own runs on one graph", hint="open that graph alone")
+    with QueryWorker(graph.directory or graph.store, notes=notes) as worker:
+        yield worker.run
+
+
+class GraphQueries:
+    """Runs queries on one graph; the process they run in is kept between them, and ends with this.
+
+    A graph that its owner may change, such as a ``pyoxigraph.Store``, is sent to a new process for each query.
+
+    :param prefixes: that a query may use without declaring them.
+    :param note: called with what a reader should know about a result: that a limit cut it.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, *, prefixes: PrefixMap, note: Callable[[str], None]) -> None:
+        self._graph = graph
+        self._prefixes = prefixes
+        self._note = note
+        self._worker: QueryWorker | None = None
+        if isinstance(graph, OxigraphGraph) and graph.is_as_loaded:
+            self._worker = QueryWorker(graph.directory or graph.store, notes=note)
+            weakref.finalize(self, self._worker.close)
+
+    def close(self) -> None:
+        """End the process; the next query starts another."""
+        if self._worker is not None:
+            self._worker.close()
+
+    def run(self, text: str, **limits: Any) -> QueryResult:
+        """Check a query and run it; limits and errors as of :meth:`QueryWorker.run`.
+
+        :raises ForbiddenQueryError: for what :func:`check` refuses; its other errors likewise.
+        :raises InputError: for a graph that is made of several.
+        """
+        query = check(text, prefixes=self._prefixes)
+        if self._worker is not None:
+            result = self._worker.run(query, **limits)
+        else:
+            with query_runner(self._graph) as run:
+                result = run(query, **limits)
+        if result.cut is not None:
+            self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
+        return result
