@@ -10,7 +10,7 @@ from kgsparql.answering.value_types import type_of_terms
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed
-from kgsparql.rdf.literal_text import number_text, value_text
+from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 _NAMED_ROWS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.rdf.data_frames import data_frame, python_value
+from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
 
 if TYPE_CHECKING:

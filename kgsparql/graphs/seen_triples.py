@@ -18,9 +18,8 @@ from kgsparql.graphs.protocol.recorded import reply_of
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Query, TriplePattern
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.triple_patterns import TriplePattern
 from kgsparql.storage.atomic_replace import replace_text
 from kgsparql.storage.recording import QUERY, Recording
 

@@ -13,7 +13,7 @@ from kgsparql.plans.set_words import SetWords
 from kgsparql.plans.type_check import parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 
 MOST = 1_000

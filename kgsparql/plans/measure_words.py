@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.phrases import THEY, Phrase, both, condition, ends
 from kgsparql.plans.relation_words import Relation, many, owned, relation
-from kgsparql.rdf.literal_text import number_text, value_text
+from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term
 from kgsparql.rdf.vocabulary import LABELS

@@ -10,7 +10,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_for_one, is_time
 from kgsparql.plans.phrases import Phrase, listed
 from kgsparql.plans.set_words import SetWords
-from kgsparql.rdf.literal_text import number_text
+from kgsparql.rdf.literals import number_text
 
 _UNNAMED = frozenset({"value", "number"})
 """Names of columns that say nothing."""

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Join, Query, TriplePattern
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
-from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.rdf.vocabulary import STATEMENT
 
 _NO_BLANK = "FILTER(!isBlank(?answer))"

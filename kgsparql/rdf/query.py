@@ -12,31 +12,34 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import TypeAlias
 
 from kgsparql.errors import QueryBindingError
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
-from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.resources import resource
 
 MAX_ARMS = 50
 """The most sub-selects in one union: the embedded engine is quadratic in them, and crashes at 10,000."""
 
-_LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
+_CLOSING_LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
 _PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _HEADING = re.compile(r"\A(?:#\+[^\n]*\n)+\s*")
 _OPENING = re.compile(r"\A(?:#[^\n]*\n|\s+)*")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
-_NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
-"""A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph."""
+# A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph.
+_EMPTY_NOT_IN = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
-_TERM = r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
-"""Literals, IRIs and comments: what looks like a parameter in them is not one."""
-_VALUES, _LIST = "VALUES", "NOT IN"
-"""What stands for a parameter in a text that is taken apart."""
-_SHORT = 8_000
-"""Letters of a text that is remembered taken apart."""
+# Literals, IRIs and comments: what looks like a parameter in them is not one.
+_TERM_OR_COMMENT = (
+    r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
+)
+_VALUES, _NOT_IN = "VALUES", "NOT IN"  # what stands for a parameter in a text that is taken apart
+_MAX_REMEMBERED_CHARACTERS = 8_000
+_HEADER_LIST = re.compile(r"[^\[\],\s][^\[\],]*")
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
@@ -70,7 +73,7 @@ class Query:
 
         :raises ResourceNotFoundError: if there is none.
         """
-        text, counts, join, triples = _loaded(name)
+        text, counts, join, triples = _query_file(name)
         return cls(name, text, counts=counts, join=join, triples=triples)
 
     @property
@@ -118,8 +121,8 @@ class Query:
         """
         query = self
         for name, terms in values.items():
-            rows = {self._written(term): (term,) for term in terms}
-            query = query._bound((name,), sorted(rows), rows)
+            rows = {self._term_text(term): (term,) for term in terms}
+            query = query._with_rows((name,), sorted(rows), rows)
         return query
 
     def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
@@ -134,27 +137,29 @@ class Query:
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
         # Each once: Virtuoso finds nothing for a literal that is there twice.
-        written = {self._row(names, row): row for row in rows}
-        return self._bound(tuple(names), sorted(written), written)
+        written = {self._row_text(names, row): row for row in rows}
+        return self._with_rows(tuple(names), sorted(written), written)
 
-    def _bound(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
+    def _with_rows(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
         """The query with rows in place of parameters, and so each of its arms.
 
         :param data: the texts of the rows, in order.
         :param rows: the terms of each.
         """
-        values = f"VALUES {_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
+        values = (
+            f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
+        )
         listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-        pieces = _pieces(self.text, names)
+        pieces = _parts_around_parameters(self.text, names)
         if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
-            raise QueryBindingError(f"query {self.name} has no parameter {_head(names)}", query=self.text)
-        parameters = {_VALUES: values, _LIST: listed}
+            raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
+        parameters = {_VALUES: values, _NOT_IN: listed}
         text = "".join(parameters[piece] if i % 2 else piece for i, piece in enumerate(pieces))
         join = self.join
         if join is not None:
             for at, name in enumerate(names):
                 join = join.bound(name, [rows[row][at] for row in data])
-        arms = tuple(arm._bound(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
+        arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
         asked = self.asked
         if _VALUES in pieces[1::2] and all(isinstance(term, IRI) for row in rows.values() for term in row):
             asked = {**asked, names: rows.values()}
@@ -171,20 +176,20 @@ class Query:
         """
         query = self
         for name, term in values.items():
-            written = self._written(term)
-            text, count = _replaced(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
+            written = self._term_text(term)
+            text, count = _replaced_outside_terms(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
             if count == 0:
                 raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
-            text, _ = _replaced(rf"\?{name}\b", written, text)
+            text, _ = _replaced_outside_terms(rf"\?{name}\b", written, text)
             query = replace(query, text=text)
         return query
 
-    def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
+    def _row_text(self, names: Sequence[str], row: Sequence[Term]) -> str:
         if len(row) != len(names):
             raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
-        return " ".join(map(self._written, row))
+        return " ".join(map(self._term_text, row))
 
-    def _written(self, term: Term) -> str:
+    def _term_text(self, term: Term) -> str:
         if not isinstance(term, IRI | Literal):
             raise QueryBindingError(
                 f"query {self.name}: {type(term).__name__} cannot be a parameter",
@@ -200,7 +205,7 @@ class Query:
         >>> Query("q", "SELECT * { ?s ?p ?o } LIMIT 1000").limit(5).text
         'SELECT * { ?s ?p ?o } LIMIT 5'
         """
-        text, count = _LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
+        text, count = _CLOSING_LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
         if count == 0:
             raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
         join = None if self.join is None else replace(self.join, limit=int(solutions))
@@ -242,7 +247,7 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
-def _replaced(pattern: str, replacement: str, text: str) -> tuple[str, int]:
+def _replaced_outside_terms(pattern: str, replacement: str, text: str) -> tuple[str, int]:
     """The text with matches of a pattern replaced, except in terms and comments, and the number of matches."""
     count = 0
 
@@ -253,11 +258,11 @@ def _replaced(pattern: str, replacement: str, text: str) -> tuple[str, int]:
         count += 1
         return replacement
 
-    return re.sub(f"{pattern}|{_TERM}", replaced, text), count
+    return re.sub(f"{pattern}|{_TERM_OR_COMMENT}", replaced, text), count
 
 
 @cache
-def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePattern, ...]]:
+def _query_file(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePattern, ...]]:
     """The text of a query file, and the counts, join and triples that its head declares."""
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
@@ -265,38 +270,166 @@ def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePa
     return text, counts, Join.declared(header), TriplePattern.declared(header)
 
 
-def _head(names: Sequence[str]) -> str:
+def _values_head(names: Sequence[str]) -> str:
     """The variables of a ``VALUES`` block.
 
-    >>> _head(["s"]), _head(["s", "p"])
+    >>> _values_head(["s"]), _values_head(["s", "p"])
     ('?s', '(?s ?p)')
     """
     return f"?{names[0]}" if len(names) == 1 else f"({' '.join(f'?{name}' for name in names)})"
 
 
-def _pieces(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A text taken apart at its parameters: every second piece stands for one, :data:`_VALUES` or :data:`_LIST`.
+def _parts_around_parameters(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A text taken apart at its parameters: every second piece stands for one, :data:`_VALUES` or :data:`_NOT_IN`.
 
-    >>> _pieces("ASK { VALUES ?s { UNDEF } ?s ?p ?o }", ("s",))
+    >>> _parts_around_parameters("ASK { VALUES ?s { UNDEF } ?s ?p ?o }", ("s",))
     ('ASK { ', 'VALUES', ' ?s ?p ?o }')
     """
     # What was bound already may be long, and other every time.
-    return _pieces_of_short(text, names) if len(text) < _SHORT else _taken_apart(text, names)
+    return _remembered_parts(text, names) if len(text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text(text, names)
 
 
-def _taken_apart(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) == 1:
-        pattern = rf"(?P<values>VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}})|(?P<list>{_NO_LIST.format(names[0])})"
+        pattern = rf"(?P<values>VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}})|(?P<list>{_EMPTY_NOT_IN.format(names[0])})"
     else:
         variables = r"\s+".join(rf"\?{name}" for name in names)
         unbound = r"\s+".join("UNDEF" for _ in names)
         pattern = rf"(?P<values>VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}})(?P<list>(?!))?"
     pieces, end = [], 0
-    for found in re.finditer(f"{pattern}|{_TERM}", text):
+    for found in re.finditer(f"{pattern}|{_TERM_OR_COMMENT}", text):
         if found["term"] is None:
-            pieces += [text[end : found.start()], _LIST if found["list"] is not None else _VALUES]
+            pieces += [text[end : found.start()], _NOT_IN if found["list"] is not None else _VALUES]
             end = found.end()
     return (*pieces, text[end:])
 
 
-_pieces_of_short = lru_cache(maxsize=512)(_taken_apart)
+_remembered_parts = lru_cache(maxsize=512)(_parts_of_text)
+
+
+Values: TypeAlias = Mapping[str, tuple[Term, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TriplePattern:
+    """A triple pattern: names of variables; the predicate may be an IRI."""
+
+    subject: str
+    predicate: str | IRI
+    object: str
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that a solution binds."""
+        return frozenset(name for name in (self.subject, self.predicate, self.object) if isinstance(name, str))
+
+    @classmethod
+    def of(cls, near: str, step: Step, far: str) -> TriplePattern:
+        """The pattern of a step from one variable to another."""
+        return cls(near, step.predicate, far) if step.direction == "forward" else cls(far, step.predicate, near)
+
+    @classmethod
+    def parse(cls, text: str) -> TriplePattern:
+        """The pattern that a text writes in the comments at the head of a query.
+
+        >>> TriplePattern.parse("?a <http://e.org/p> ?b").predicate, TriplePattern.parse("?a ?p ?b").predicate
+        (<NamedNode value=http://e.org/p>, 'p')
+        """
+        subject, predicate, far = (place.removeprefix("?") for place in text.split())
+        return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
+
+    @classmethod
+    def declared(cls, header: Mapping[str, str]) -> tuple[TriplePattern, ...]:
+        """The triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
+        return tuple(map(cls.parse, _header_list(header, "triples" if "triples" in header else "joins")))
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A query as patterns, which can be asked one by one where the triples are in several graphs.
+
+    :param head: variables, and their names in a solution.
+    :param values: the terms that a variable may be; for a variable in ``skipped`` the predicates that it is not.
+    :param apart: pairs of variables that are different terms.
+    :param classless: variables that are not classes, as ``queries/classes.rq`` finds them.
+    :param ranges: variable of a literal → variable with language ranges, one of which must match the literal's tag.
+    :param number: returned as ``?walk``.
+    """
+
+    patterns: tuple[TriplePattern, ...]
+    head: tuple[tuple[str, str], ...]
+    values: Values = field(default_factory=lambda: MappingProxyType({}))
+    skipped: frozenset[str] = frozenset()
+    apart: tuple[tuple[str, str], ...] = ()
+    literals: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    classless: frozenset[str] = frozenset()
+    ranges: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    number: int | None = None
+    limit: int = 1000
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that every solution binds."""
+        return frozenset(name for _, name in self.head) | ({"walk"} if self.number is not None else frozenset())
+
+    @property
+    def one_of(self) -> tuple[tuple[IRI, ...], ...]:
+        """For each pattern whose predicate is a variable: the predicates it may be, where these are given."""
+        names = [p.predicate for p in self.patterns if isinstance(p.predicate, str) and p.predicate not in self.skipped]
+        return tuple(
+            tuple(term for term in self.values[name] if isinstance(term, IRI)) for name in names if name in self.values
+        )
+
+    @property
+    def shown(self) -> tuple[TriplePattern, ...]:
+        """Its patterns, with the names that variables have in a solution."""
+        names = dict(self.head)
+        return tuple(
+            TriplePattern(names.get(p.subject, p.subject), p.predicate, names.get(p.object, p.object))
+            for p in self.patterns
+        )
+
+    def bound(self, name: str, terms: Sequence[Term]) -> Join:
+        """The join with the terms of one variable."""
+        return replace(self, values=MappingProxyType({**self.values, name: tuple(dict.fromkeys(terms))}))
+
+    @classmethod
+    def declared(cls, header: Mapping[str, str]) -> Join | None:
+        """The join that the comments at the head of a query declare; ``None`` without ``joins`` there.
+
+        >>> found = Join.declared({"joins": "[?a ?p ?b, ?b ?q ?c]", "variables": "[a, c]", "literals": "[c]"})
+        >>> found.patterns[1].subject, sorted(found.names), sorted(found.literals)
+        ('b', ['a', 'c'], ['c'])
+        """
+        if "joins" not in header:
+            return None
+        return cls(
+            tuple(map(TriplePattern.parse, _header_list(header, "joins"))),
+            tuple((name, name) for name in _header_list(header, "variables")),
+            skipped=frozenset(_header_list(header, "skipped")),
+            literals=frozenset(_header_list(header, "literals")),
+            others=frozenset(_header_list(header, "no_literals")),
+            classless=frozenset(_header_list(header, "no_classes")),
+            ranges=MappingProxyType(dict(pair.split() for pair in _header_list(header, "ranges"))),
+        )
+
+    @classmethod
+    def along(
+        cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
+    ) -> Join:
+        """The join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
+        nodes = [f"n{i}" for i in range(len(path.steps) + 1)]
+        steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path.steps)]
+        asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
+        back = [
+            (nodes[i + 1], nodes[i - 1]) for i in range(1, len(path.steps)) if path.steps[i].inverts(path.steps[i - 1])
+        ]
+        shown = [*nodes, *(f"c{i}" for i in range(len(constraints)))]
+        head = [("n0", "n0"), (nodes[-1], "end")] if ends_only else [(name, name) for name in shown]
+        values = {f"c{i}": tuple(c.values) for i, c in enumerate(constraints)}
+        return cls((*steps, *asides), tuple(head), MappingProxyType(values), apart=tuple(back), number=number)
+
+
+def _header_list(header: Mapping[str, str], name: str) -> list[str]:
+    return [found.strip() for found in _HEADER_LIST.findall(header.get(name, ""))]

@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 
 from kgsparql.evidence.evidence_tree import mermaid_text
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
 from kgsparql.rendering.layout import layout
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kgsparql.answering.answer import Answer
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 from kgsparql.rendering.drawing import drawing_of
 from kgsparql.rendering.svg import drawing_to_svg, svg_text

@@ -13,8 +13,7 @@ from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, AnswerTer
 from kgsparql.answering.answer_words import cell_text, rows_text
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.rdf.data_frames import data_frame, python_value
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import data_frame, python_value, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kgsparql.answering.answer_words import more_text
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 from kgsparql.rendering.rows import aligned_table, table_line, without_rows
 

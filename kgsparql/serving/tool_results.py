@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgsparql.answering.answer import Status
-from kgsparql.rdf.literal_text import value_text
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 MOST_CHARACTERS = 400

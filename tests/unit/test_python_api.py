@@ -27,7 +27,7 @@ from kgsparql.errors import CancelledError, ForbiddenQueryError, InputError, Opt
 from kgsparql.events import Event
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.graphs.rdflib_interop import from_rdflib
-from kgsparql.rdf.data_frames import data_frame, python_value
+from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.rendering import render
 from kgsparql.rendering.answer_rdf import answer_to_rdflib

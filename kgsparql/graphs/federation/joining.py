@@ -11,9 +11,8 @@ from kgsparql.graphs.federation.lookups import FoundTriples, Lookup, Lookups
 from kgsparql.graphs.graph import BOUND, Solution, Solutions
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Join, Query, TriplePattern
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
-from kgsparql.rdf.triple_patterns import Join, TriplePattern
 
 MAX_ROWS = 100_000
 """Rows that are kept after a pattern; more are a cut."""

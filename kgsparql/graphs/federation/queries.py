@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.federation.joining import joined
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
-from kgsparql.rdf.triple_patterns import Join
 
 if TYPE_CHECKING:
     from kgsparql.graphs.federation.federated_graph import FederatedGraph

@@ -16,7 +16,7 @@ from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.user_query.checking import Form
-from kgsparql.rdf.data_frames import data_frame, python_value
+from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
