@@ -14,8 +14,8 @@ from kgsparql.answering.answer_choices import answer_choices, answers_of
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.rdf.terms import Term, normalised, printable
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
+from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
-from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import NeighbourGroup, Text
 from kgsparql.exploration.triples import lookup
 from kgsparql.linking.linked_entity import LinkedEntity

@@ -9,8 +9,8 @@ from itertools import pairwise, zip_longest
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, path_text
-from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import asks_for_others

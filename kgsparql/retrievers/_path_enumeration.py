@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgsparql.answering.session import Session
-from kgsparql.evidence.wikibase_statements import statement_hops
+from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.linked_entity import LinkedEntity

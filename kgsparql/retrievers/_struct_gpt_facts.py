@@ -12,8 +12,8 @@ from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
-from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import word_overlap
 from kgsparql.models.chat_completion import Message, estimated_tokens

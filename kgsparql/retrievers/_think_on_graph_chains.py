@@ -12,7 +12,7 @@ from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.wikibase_statements import read_statements
+from kgsparql.evidence.term_labels import read_statements
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
+from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
-from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.ranking import BM25Ranker

@@ -20,8 +20,8 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, line_terms
-from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import neighbours
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.rdf import path_queries

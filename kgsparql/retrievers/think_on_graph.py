@@ -19,7 +19,7 @@ from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.retriever import Cost
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
-from kgsparql.evidence.wikibase_statements import statement_labels
+from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.terms import IRI, iri
