@@ -1,21 +1,190 @@
-"""Likely paths as a person would list them: what leads somewhere directly first, housekeeping last, no two alike."""
+"""The property paths that begin at an entity: the kinds of terms along them, and the terms at their ends."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.session import Session
+from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
+from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
+from kgsparql.graphs.cut import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted, root, words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Term, local_name, normalised, printable
-from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
-from kgsparql.retrievers._path_enumeration import Enumeration
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
+from kgsparql.retrievers._walking import SAMPLE
+
+MANY_PREDICATES = 30
+"""With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
+paths have at most two hops."""
+
+_FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in order are the same on every engine
+
+
+@dataclass(slots=True)
+class Enumeration:
+    """The paths from one linked entity.
+
+    :param ends: some ends of each path.
+    :param whole: the paths whose ends are all known.
+    :param kinds: the kind of the terms at the end of each path.
+    :param constraints: the condition on the middle node of a path that :func:`restrict_to_shared` restricted.
+    """
+
+    link: LinkedEntity
+    paths: list[PropertyPath] = field(default_factory=list)
+    ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
+    whole: set[PropertyPath] = field(default_factory=set)
+    kinds: dict[PropertyPath, str] = field(default_factory=dict)
+    constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
+
+    @property
+    def start(self) -> IRI:
+        """Where the paths begin."""
+        return self.link.term
+
+    def kinds_along(self, path: PropertyPath) -> list[str]:
+        """The kind of the terms at each place of a path, the start first; empty where it is not known."""
+        return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path.steps) + 1)]
+
+    def add(self, found: Sequence[PredicatePath]) -> None:
+        """Add paths, but for those over a term's class, and those from the start to itself."""
+        for item in found:
+            is_useful = Step(RDF_TYPE) not in item.path.steps and (
+                len(item.path.steps) > 1 or item.ends != (self.start,)
+            )
+            if is_useful and item.path not in self.ends:
+                self.paths.append(item.path)
+                self.ends[item.path] = item.ends[:SAMPLE]
+
+    def walk(self, path: PropertyPath) -> Walk:
+        """A path from the start, with its constraint if it has one."""
+        return Walk(self.start, path, (self.constraints[path],) if path in self.constraints else ())
+
+
+def enumerate_paths(
+    link: LinkedEntity, session: Session, *, max_hops: int | None, first_steps: int, frontier: int
+) -> Enumeration:
+    """The distinct paths from an entity, with the kinds of the terms they pass and, but for the longest, lead to.
+
+    From a class, a step leads to its instances. When the budget ends, it returns the paths found until then.
+
+    :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near.
+    :param first_steps: how many of more than 30 first steps are walked on from: those most like the question.
+    """
+    start = link.term
+    enumeration = Enumeration(link, ends={PropertyPath(()): (start,)})
+
+    def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
+        enumeration.add(level)
+        paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
+        predicates = {step.predicate for path in paths for step in path.steps}
+        if len(predicates) <= MANY_PREDICATES or not paths:
+            return paths
+        if len(paths[0].steps) > 1:
+            return paths if max_hops is not None else ()
+        likely = _likeliest(paths, first_steps, session)
+        if len(likely) < len(paths):
+            name = _name(start, session)
+            message = (
+                f"paths from {name}: only {first_steps:,} of {len(paths):,} first steps were walked on from "
+                "(-O first_steps=N takes more)"
+            )
+            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), name, message)])
+        return likely
+
+    with session.within_budget():
+        found = predicate_paths(
+            session.graph, start,
+            max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
+            skip=UNWALKED - {RDF_TYPE} if link.kind == "class" else UNWALKED, keep=keep,
+        )  # fmt: skip
+        enumeration.add(found.items)
+        if found.cuts:
+            name = _name(start, session)
+            message = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
+            session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, message)])
+        _add_kinds(enumeration, session)
+    return enumeration
+
+
+def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
+    """Fetch the ends of these paths, 50 paths in one query; of more than 500 ends, any 500."""
+    with session.within_budget():
+        found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_FETCHED_ENDS)
+        for path, own in zip(paths, found, strict=True):
+            ends = tuple(end for end in own.items if not is_mediator(end))
+            enumeration.ends[path] = tuple(end for end in ends if end != enumeration.start) or ends
+            if not own.cuts:
+                enumeration.whole.add(path)
+        _add_kinds(enumeration, session)
+
+
+def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
+    """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
+
+    Then a path leads from the prize that two people shared, not from every prize that one of them received. No query
+    is sent where no such node is near, or no other entity is linked.
+    """
+    others = others_named(enumeration.link, session)
+    one_step = [path for path in enumeration.paths if len(path.steps) == 1]
+    steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
+    if not others or not steps:
+        return
+    with session.within_budget():
+        found, _ = mediated_paths(
+            session.graph, [(enumeration.start, step) for step in steps], direction=session.direction, skip=UNWALKED
+        )
+        paths = [path for own in found.values() for path in own]
+        between: dict[Term, tuple[Step, IRI]] = {}
+        for path in paths:
+            if path.end in others:
+                between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
+        for hop in statement_hops(paths, session.labels, in_grace=False):
+            if hop.end in others and hop.direction == "forward":
+                between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
+        shared: dict[PropertyPath, list[Term]] = {}
+        for path in paths:
+            node, shape = path.hops[0].end, path.property_path
+            if node in between and path.end not in others and not is_mediator(path.end):
+                step, other = between[node]
+                enumeration.constraints.setdefault(shape, Constraint(1, step, (other,)))
+                shared.setdefault(shape, []).append(path.end)
+        enumeration.paths += [path for path in shared if path not in enumeration.ends]
+        enumeration.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
+
+
+def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
+    """The linked entities that other words of the question name, by term."""
+    others = (other for other in session.links if other.term != link.term)
+    return {other.term: other for other in others if not other.mention.overlaps(link.mention)}
+
+
+def _add_kinds(enumeration: Enumeration, session: Session) -> None:
+    new = [path for path in enumeration.ends if not enumeration.kinds.get(path)]
+    ends = [[(end,) for end in enumeration.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
+    for path, kinds in zip(new, session.labels.majority_types(ends), strict=True):
+        enumeration.kinds[path] = kinds[0] if kinds else ""
+
+
+def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
+    labels = session.labels(path.steps[0].predicate for path in paths)
+    texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
+    scores = session.ranker.rank(session.masked_question, texts)
+    return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:at_most])]
+
+
+def _name(term: IRI, session: Session) -> str:
+    return session.labels([term], in_grace=True)[term]
+
 
 _EXAMPLES = 2  # ends of a path that a model reads
 _FURTHER = 10  # paths followed from nodes of a name that no paths were listed from

@@ -1,24 +1,278 @@
-"""Think-on-Graph's chains: the beam of those that are continued, and the evidence and walks that are made of them."""
+"""One depth of Think-on-Graph: the predicates that may continue a beam, and the paths they lead to."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
 
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import read_statements
+from kgsparql.evidence.term_labels import read_statements, statement_labels
+from kgsparql.evidence.verbalising import arrow, path_text
+from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, PropertyPath, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
+from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
+from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import path_item
-from kgsparql.retrievers._walking import SAMPLE, candidates_by_start, terms_of
+from kgsparql.retrievers._walking import (
+    SAMPLE,
+    candidates_by_start,
+    example_ends,
+    linked_classes,
+    predicate_counts,
+    terms_of,
+)
+
+STAND_INS = 150
+"""Siblings of the chains in a beam whose predicates are offered, too."""
+
+COMPARED = 500
+"""Names of neighbours at one depth that are compared with the question by meaning; of more, those that share words
+with it."""
+
+_AGAIN = 0.3
+"""Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
+PathQuestion 18 % of the paths of three hops lead through their start again."""
+
+_IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
+
+Thinning: TypeAlias = OneOf["embedding", "random", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A predicate that may continue a chain, and the number of neighbours it leads to.
+
+    :param path: the path of the chain, or of a sibling that stands in for it.
+    :param exact: whether ``count`` is exact; if not, there are more.
+    :param again: whether it was walked from the same term before, by another path.
+    """
+
+    place: int
+    chain: Chain
+    path: Path
+    step: Step
+    count: int
+    exact: bool
+    again: bool = False
+
+    @property
+    def property_path(self) -> PropertyPath:
+        """The property path with this predicate at its end."""
+        return PropertyPath((*self.path.property_path.steps, self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenOffer:
+    """An offer that was chosen, and the paths it leads to.
+
+    :param share: of the predicate among those of its chain.
+    :param by_oracle: whether an oracle chose it, and every step before.
+    :param siblings: the paths to all its neighbours, and through blank nodes to the terms behind them.
+    :param listed: the siblings that may be chosen.
+    """
+
+    offer: Offer
+    share: float
+    by_oracle: bool = False
+    siblings: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
+
+    @property
+    def unlisted(self) -> list[Path]:
+        """The siblings that nobody is asked about."""
+        listed = set(self.listed)
+        return [path for path in self.siblings if path not in listed]
+
+
+def offers(
+    beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
+) -> list[Offer]:
+    """The predicates that may continue the chains of a beam: one query for all, one more if the walk begins at a class.
+
+    A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
+    predicates that they have not. Identifiers are offered only if the question asks for them.
+    """
+    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
+    ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
+    begins = all(not chain.path.hops for chain in beam)
+    counts: dict[Term, list[tuple[Step, int, bool]]] = {}
+    for own in predicate_counts(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
+        counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
+    offered: list[Offer] = []
+    known: set[tuple[Trail, Step]] = set()
+    for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
+        chain = beam[place]
+        for step, count, exact in counts.get(path.end, ()):
+            needless = path != chain.path and (chain.trail, step) in known
+            goes_back = bool(path.hops) and step.inverts(path.hops[-1].step)
+            if not needless and not (count <= 1 and goes_back):
+                known.add((chain.trail, step))
+                offered.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
+    return _without_identifiers(sorted(offered, key=lambda offer: offer.place), session)
+
+
+def _without_identifiers(offered: Sequence[Offer], session: Session) -> list[Offer]:
+    labels = session.labels(_offer_terms(offered))
+    if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
+        return list(offered)
+    return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
+
+
+def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
+    paths = [offer.path for offer in offered]
+    return [*terms_of(paths), *(path.start for path in paths), *(offer.step.predicate for offer in offered)]
+
+
+def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]:
+    """The offers as numbered candidates: the chain as text, with the score of its whole property path."""
+    named = session.labels(_offer_terms(offered))
+    labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
+    paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
+    candidates = candidates_by_start(paths, session, texts=[_offer_text(offer, labels) for offer in offered])
+    return [
+        replace(candidate, score=(candidate.score or 0.0) - _AGAIN) if offer.again else candidate
+        for offer, candidate in zip(offered, candidates, strict=True)
+    ]
+
+
+def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
+    count = f"{offer.count:,}{'' if offer.exact else '+'}"
+    return f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})"
+
+
+def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
+    """The candidates, each with some of the neighbours that it leads to, for a model to read."""
+    own = [offered[candidate.number] for candidate in candidates]
+    examples = example_ends([(offer.path, offer.step) for offer in own], session)
+    labels = session.labels([term for ends in examples for term in ends])
+    texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
+    return [
+        replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
+        for candidate, text in zip(candidates, texts, strict=True)
+    ]
+
+
+def expanded_offers(
+    chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session, *, limit: int
+) -> list[ChosenOffer]:
+    """The offers with the paths to their neighbours, without offers that lead to nothing.
+
+    One query for all neighbours, and one or two more where there are blank nodes. What it finds is added to ``groups``.
+    """
+    steps: dict[IRI, list[Step]] = {}
+    for one in chosen:
+        end, step = one.offer.path.end, one.offer.step
+        if isinstance(end, IRI) and (end, step) not in groups:
+            steps.setdefault(end, []).append(step)
+    if steps:
+        found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=limit)
+        session.note_cuts(found.cuts)
+        groups |= {(group.entity, group.step): group for group in found.items}
+    expanded = []
+    for one in chosen:
+        group = groups.get((one.offer.path.end, one.offer.step))
+        siblings = tuple(_continued_paths(one.offer.path, group)) if group is not None else ()
+        if siblings:
+            expanded.append(replace(one, siblings=siblings, listed=siblings))
+    return expanded
+
+
+def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
+    """A path continued to each neighbour, and by two hops through each blank node to the terms behind it."""
+    for hops in dict.fromkeys([*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]):
+        is_end = not is_mediator(hops[-1].end)
+        if is_end and (not path.hops or may_follow(path.hops[-1], hops[0])):
+            yield Path(path.start, path.hops + hops)
+
+
+def thinned_offers(
+    chosen: Sequence[ChosenOffer],
+    labels: Mapping[Term, str],
+    session: Session,
+    *,
+    how: Thinning,
+    threshold: int,
+    to: int,
+) -> list[ChosenOffer]:
+    """The offers with fewer paths listed: of those that have many, and of all if the list would be too long.
+
+    :param how: ``embedding`` keeps the paths most like the question by the session's ranker, ``random`` a sample.
+    """
+    limits = [to if how != "none" and len(one.siblings) >= threshold else len(one.siblings) for one in chosen]
+    if how != "none" and sum(limits) > MAX_CHOICES:
+        limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
+    if how == "random":
+        return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
+    long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
+    thinned = list(chosen)
+    for i, places in zip(long, _places_by_likeness([chosen[i].siblings for i in long], labels, session), strict=True):
+        thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
+    return thinned
+
+
+def _places_by_likeness(
+    siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session
+) -> list[list[int]]:
+    """For each group of paths their places, in the order of how much their ends are like the question.
+
+    Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
+    """
+    texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
+    sizes = [len(own) for own in texts]
+    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _rooms(sizes)
+    if sum(rooms) < sum(sizes):
+        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
+    kept = [
+        list(range(len(own))) if len(own) <= room else _places_by_score(BM25Ranker().rank(session.question, own))[:room]
+        for own, room in zip(texts, rooms, strict=True)
+    ]
+    flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
+    alike = iter(session.ranker.rank(session.question, flat))
+    ordered = []
+    for places in kept:
+        scores = np.array([next(alike) for _ in places])
+        ordered.append([places[j] for j in _places_by_score(scores)])
+    return ordered
+
+
+def _rooms(sizes: Sequence[int]) -> list[int]:
+    """The number of each group that is compared by meaning: all, or an equal number of each of the largest groups.
+
+    >>> _rooms([30, 400]), _rooms([400, 30, 900])
+    ([30, 400], [235, 30, 235])
+    """
+    rooms = [0] * len(sizes)
+    left = COMPARED
+    for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
+        rooms[i] = min(size, max(1, left // (len(sizes) - place)))
+        left -= rooms[i]
+    return rooms
+
+
+def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
+    return [int(i) for i in np.argsort(-scores, kind="stable")]
+
+
+def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
+    """A seeded sample of paths, in their order."""
+    return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))
+
 
 _ORACLE = 100.0  # the score of a step that an oracle chose: more than the words of any path
 

@@ -8,7 +8,7 @@ Source: ours; ``benchmarks/path_weights.py`` prints the recipe and how much each
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log10
@@ -29,27 +29,25 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import descriptions
-from kgsparql.linking.answer_type import word_overlap
+from kgsparql.linking.answer_type import asks_what_it_is, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Term, iri, normalised
+from kgsparql.linking.words import root, words
+from kgsparql.rdf.paths import PropertyPath, Step, Walk
+from kgsparql.rdf.terms import IRI, Literal, Term, iri, normalised
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.resources import option_file
-from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._listed_paths import (
+    Enumeration,
     LikelyPath,
+    add_ends,
     distinct_paths,
+    enumerate_paths,
     from_all_nodes,
     is_housekeeping,
     numbered_list,
-    with_direct_hops,
-)
-from kgsparql.retrievers._path_enumeration import (
-    Enumeration,
-    add_ends,
-    enumerate_paths,
     others_named,
     restrict_to_shared,
+    with_direct_hops,
 )
 from kgsparql.retrievers._walking import SAMPLE, note_order
 
@@ -302,3 +300,36 @@ def _words_of(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG
             raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
         found[iri(name.strip().strip("<>"))] = other.strip()
     return found
+
+
+_JOB = root("profession")
+_KINDS = (RDF_TYPE, INSTANCE_OF, SUBCLASS_OF)
+_OF_SCHEMA = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")
+"""Beginnings of the IRIs of classes that say nothing to a reader, such as `owl:NamedIndividual`."""
+
+
+def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
+    """An item for each predicate that describes the thing asked for or says its kind; no kind alone for `who`.
+
+    Who somebody is, their profession says first. Of descriptions in several languages, those of the first language of
+    the reader that there is. Two queries.
+
+    :param around: predicates whose subject it is.
+    """
+    if session.direction == "inverse" or not asks_what_it_is(session.own_words, session.links):
+        return []
+    start = session.links[0].term
+    asks_who = session.own_words.casefold().startswith("who")
+    names = session.labels(around) if asks_who else {}
+    jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
+    walks = [Walk(start, PropertyPath((Step(p, "forward"),))) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
+
+    def for_reader(ends: Sequence[Term]) -> list[Term]:
+        own = [end for end in ends if not (isinstance(end, IRI) and end.value.startswith(_OF_SCHEMA))]
+        tagged = {end.language or "" for end in own if isinstance(end, Literal)}
+        first = next((tag for tag in (*session.labels.languages, "", "en") if tag in tagged), None)
+        return [end for end in own if first is None or not isinstance(end, Literal) or (end.language or "") == first]
+
+    found = [item for item in expanded_items(walks, session.labels, keep=for_reader) if item is not None]
+    is_described = bool(jobs) or any(isinstance(end, Literal) for item in found for end in item.ends)
+    return found if is_described or not asks_who else []

@@ -8,7 +8,7 @@ import kgsparql
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import IRI, Triple
-from kgsparql.retrievers._mindmap_parts import chained_paths
+from kgsparql.retrievers.mindmap import chained_paths
 from tests.conftest import FIXTURES
 
 NS = "http://e.org/"

@@ -39,7 +39,7 @@ from kgsparql.models.replies import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rendering import render
-from kgsparql.retrievers import _entity_calls, _mindmap_parts
+from kgsparql.retrievers import entity, mindmap
 from tests.model_server import ModelServer, Text
 from tests.sessions import labels_of
 
@@ -302,7 +302,7 @@ def test_words_of_the_prompt_are_no_answer(make: MakeSession, said: str) -> None
 
 
 def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:
-    for prompt in (REPLY, _mindmap_parts.REPLY, _entity_calls.TEXT, _entity_calls.REASONING, _entity_calls.NUMERIC):
+    for prompt in (REPLY, mindmap.REPLY, entity.TEXT, entity.REASONING, entity.NUMERIC):
         start = prompt.index("{")
         example, end = json.JSONDecoder().raw_decode(prompt, start)
         assert example["sufficient"] is True

@@ -19,8 +19,7 @@ from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.retrievers import load
-from kgsparql.retrievers._mindmap_parts import chained_paths, round_robin
-from kgsparql.retrievers.mindmap import MindMap
+from kgsparql.retrievers.mindmap import MindMap, chained_paths, round_robin
 from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"

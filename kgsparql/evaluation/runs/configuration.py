@@ -132,16 +132,16 @@ def prompts_hash() -> str:
     """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
     from kgsparql.answering import choosing, composing
     from kgsparql.evaluation.baselines import closed_book
-    from kgsparql.retrievers import _entity_calls, _mindmap_parts, _struct_gpt_mediators, _written_plans
+    from kgsparql.retrievers import _written_plans, entity, mindmap, struct_gpt
 
     prompts = (
         choosing.MENDING, choosing.RULES,
         closed_book.NOT_KNOWN, closed_book.RULES,
         composing.CLOSED_BOOK, composing.NOT_ANSWERED, composing.NO_EVIDENCE, composing.OWN_KNOWLEDGE, composing.REPLY,
         composing.RULES, composing.UNGROUNDED,
-        _entity_calls.NUMERIC, _entity_calls.REASONING, _entity_calls.RULES, _entity_calls.TEXT,
-        _mindmap_parts.MENTIONS, _mindmap_parts.REPLY, _mindmap_parts.RULES, _mindmap_parts.SENTENCES,
-        _struct_gpt_mediators.CONSTRAINTS,
+        entity.NUMERIC, entity.REASONING, entity.RULES, entity.TEXT,
+        mindmap.MENTIONS, mindmap.REPLY, mindmap.RULES, mindmap.SENTENCES,
+        struct_gpt.CONSTRAINTS,
         _written_plans.RULES,
     )  # fmt: skip
     return hashlib.sha256("\n".join(sorted(map(str, prompts))).encode()).hexdigest()
