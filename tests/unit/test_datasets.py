@@ -83,15 +83,12 @@ def test_more_iris_than_labels_get_the_labels_that_are_known(written: Any) -> No
     assert answers_of(dataset, 1) == {river("New_York"): "the city", river("b"): ""}
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.txt", "a.jsonl.gz", "a.bin"])
-def test_our_format_is_known_by_its_content(written: Any, name: str) -> None:
+def test_our_format_is_known_by_its_content(written: Any) -> None:
     content = lines(entry(), entry(id="b")).encode()
-    dataset = written(gzip.compress(content) if name.endswith("gz") else content, name)
-    assert [question.id for question in dataset.questions] == ["a", "b"]
-    assert (dataset.name, dataset.licence, dataset.graph) == ("a", "", ())
-
-
-def test_a_json_list_of_our_objects_is_read_too(written: Any) -> None:
+    for name in ("a.jsonl", "a.json", "a.txt", "a.jsonl.gz", "a.bin"):
+        dataset = written(gzip.compress(content) if name.endswith("gz") else content, name)
+        assert [question.id for question in dataset.questions] == ["a", "b"], name
+        assert (dataset.name, dataset.licence, dataset.graph) == ("a", "", ())
     assert len(written(json.dumps([entry(), entry(id="b")]), "a.json").questions) == 2
 
 
@@ -132,22 +129,18 @@ BROKEN: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), BROKEN)
-def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any, line: object, message: str) -> None:
-    dataset = written(lines(entry(id="before"), line, entry(id="after")))
+def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any) -> None:
+    dataset = written(lines(entry(id="before"), *(line for line, _ in BROKEN), entry(id="after")))
     assert [question.id for question in dataset.questions] == ["before", "after"]
-    (problem,) = dataset.problems
-    assert problem.where.endswith("questions.jsonl:2")
-    assert message in problem.message
+    for number, (problem, (_, message)) in enumerate(zip(dataset.problems, BROKEN, strict=True), 2):
+        assert problem.where.endswith(f"questions.jsonl:{number}")
+        assert message in problem.message
 
 
-def test_numbers_and_booleans_are_answers_as_their_text(written: Any) -> None:
-    dataset = written(lines(entry(answers=[8, True, 1.5], answer_iris=[])))
+def test_texts_are_cleaned_and_numbers_and_booleans_are_answers_as_their_text(written: Any) -> None:
+    dataset = written(lines(entry(question="Wh\x00ere\t is\x1b it?", answers=[8, True, 1.5], answer_iris=[])))
+    assert dataset.questions[0].text == "Where is it?"
     assert list(answers_of(dataset, 0).values()) == ["8", "true", "1.5"]
-
-
-def test_control_characters_leave_a_question(written: Any) -> None:
-    assert written(lines(entry(question="Wh\x00ere\t is\x1b it?"))).questions[0].text == "Where is it?"
 
 
 def test_ids_are_made_distinct_and_that_is_said(written: Any) -> None:
@@ -182,15 +175,15 @@ def test_an_empty_list_of_answers_says_that_there_is_none(written: Any) -> None:
     assert [q.answers for q in written(json.dumps(data), "qald.json").questions[:2]] == [(), None]
 
 
-def test_when_no_line_can_be_used_the_first_reason_is_the_error(written: Any) -> None:
+def test_a_file_of_which_nothing_can_be_used_is_an_error(written: Any) -> None:
     with pytest.raises(DataError, match=r"none of 2 questions can be used; the first:1: not JSON"):
         written("{\n{\n")
-
-
-@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
-def test_an_empty_file_is_an_error(written: Any, content: str) -> None:
-    with pytest.raises(DataError, match="no questions"):
-        written(content)
+    for content in ("", "\n\n", "\ufeff"):
+        with pytest.raises(DataError, match="no questions"):
+            written(content)
+    packed = gzip.compress(lines(*[entry(id=n) for n in range(500)]).encode())
+    with pytest.raises(DataError, match="not whole"):
+        written(packed[: len(packed) // 2], "questions.jsonl.gz")
 
 
 def test_a_line_in_another_encoding_is_lost_and_the_rest_is_read(written: Any) -> None:
@@ -207,39 +200,25 @@ def test_a_line_in_another_encoding_is_lost_and_the_rest_is_read(written: Any) -
     assert "a.csv:3: left out: not UTF-8" in str(rows.problems[0])
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "line"),
-    [
+def test_what_is_readable_only_as_a_whole_is_refused_with_the_line(written: Any) -> None:
+    for content, name, line in (
         (b'{"questions":\n[{"question": "caf\xe9"}]}', "a.json", 2),
         (b"questions:\n  - id: 1\n    question: caf\xe9", "a.yml", 3),
         (b"question,caf\xe9\nWhy?,x\n", "a.csv", 1),
         ('{"question": "Why?", "answers": ["a"]}'.encode("utf-16"), "a.json", 1),
-    ],
-)
-def test_what_is_readable_only_as_a_whole_is_refused_with_the_line(
-    written: Any, content: bytes, name: str, line: int
-) -> None:
-    with pytest.raises(DataError, match=rf"{name}:{line}: not UTF-8"):
-        written(content, name)
+    ):
+        with pytest.raises(DataError, match=rf"{name}:{line}: not UTF-8"):
+            written(content, name)
     with pytest.raises(DataError, match="none of 1 questions can be used; the first:1: not UTF-8"):
         written(b'{"question": "caf\xe9"}')
 
 
-def test_a_packed_file_that_is_cut_is_refused(written: Any) -> None:
-    packed = gzip.compress(lines(*[entry(id=n) for n in range(500)]).encode())
-    with pytest.raises(DataError, match="not whole"):
-        written(packed[: len(packed) // 2], "questions.jsonl.gz")
-
-
-@pytest.mark.parametrize("content", ["<a> <b> <c> .", "hello", '{"a": 1}', "[1, 2", "\x00\x01", "questions", "true"])
-def test_what_is_no_format_is_refused_with_those_that_are(written: Any, content: str) -> None:
-    with pytest.raises(InputError, match="not a file of questions") as caught:
-        written(content, "a.dat")
+def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
+    for content in ("<a> <b> <c> .", "hello", '{"a": 1}', "[1, 2", "\x00\x01", "questions", "true"):
+        with pytest.raises(InputError, match="not a file of questions") as caught:
+            written(content, "a.dat")
     for name in ("JSON Lines", "QALD", "TEXT2SPARQL", "LC-QuAD 1", "LC-QuAD 2", "CSV"):
         assert name in caught.value.hint
-
-
-def test_json_that_is_cut_says_where(written: Any) -> None:
     text = (DATASETS / "qald.json").read_text(encoding="utf-8")
     with pytest.raises(InputError, match=r"line \d+, column \d+"):
         written(text[: len(text) // 2], "qald.json")
@@ -310,9 +289,8 @@ def test_text2sparql_leaves_answers_to_its_queries() -> None:
     assert len(german.problems) == 3
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_yaml_that_is_broken_or_means_harm(written: Any) -> None:
+    for content, message in (
         ("questions:\n  - id: 1\n  bad: [", r"a\.yml:\d: not YAML"),
         ("questions: 7", "questions is no list"),
         ("questions:\n  - 7\n  - a: b", "none of 2 questions"),
@@ -320,28 +298,19 @@ def test_text2sparql_leaves_answers_to_its_queries() -> None:
         ("dataset: {id: [7]}\nquestions: []", r"dataset\.id: the id is no text but a list"),
         ("dataset: {prefix: {a: b}}\nquestions: []", r"dataset\.prefix: the id is no text but an object"),
         ("questions: !!python/object/apply:os.system ['true']", "not YAML"),
-    ],
-)
-def test_yaml_that_is_broken_or_means_harm(written: Any, content: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        written(content, "a.yml")
+    ):
+        with pytest.raises(DataError, match=message):
+            written(content, "a.yml")
 
 
-def laughs(first: str, level: str) -> str:
-    """The lines of aliases of aliases: ten times more at each of eight levels, so that the last stands for 10^8."""
-    aliases = [f"l{n}: &l{n} " + level.format(",".join([f"*l{n - 1}"] * 10)) for n in range(1, 9)]
-    return "\n".join([f"l0: &l0 {first}", *aliases])
-
-
-@pytest.mark.parametrize(
-    ("first", "level"), [("[ha]", "[{}]"), ("{ha: 1}", "{{<<: [{}]}}")], ids=["lists of lists", "merged mappings"]
-)
-@pytest.mark.parametrize("use", ["features: [*l8]", "id: *l8"])
-def test_aliases_that_stand_for_gigabytes_are_refused(written: Any, first: str, level: str, use: str) -> None:
-    question = f"questions:\n  - question: {{en: Where?}}\n    query: {{sparql: 'ASK {{}}'}}\n    {use}\n"
-    with pytest.raises(DataError, match=r"a\.yml:2: an alias: \*l0") as caught:
-        written(f"{laughs(first, level)}\n{question}", "a.yml")
-    assert len(str(caught.value)) < 500
+def test_aliases_that_stand_for_gigabytes_are_refused(written: Any) -> None:
+    """Each of eight levels has ten aliases of the one before, so that the last stands for 10^8 lists."""
+    question = "questions:\n  - question: {en: Where?}\n    query: {sparql: 'ASK {}'}\n    id: *l8\n"
+    for first, level in (("[ha]", "[{}]"), ("{ha: 1}", "{{<<: [{}]}}")):
+        aliases = [f"l{n}: &l{n} " + level.format(",".join([f"*l{n - 1}"] * 10)) for n in range(1, 9)]
+        with pytest.raises(DataError, match=r"a\.yml:2: an alias: \*l0") as caught:
+            written("\n".join([f"l0: &l0 {first}", *aliases, question]), "a.yml")
+        assert len(str(caught.value)) < 500
 
 
 def test_features_of_a_question_in_yaml_are_texts_and_numbers(written: Any) -> None:
@@ -426,28 +395,18 @@ def test_a_row_without_answers_is_a_problem_unless_something_finds_them(written:
     ]
 
 
-@pytest.mark.parametrize(
-    ("rest", "read", "broken"),
-    [
-        ('"unclosed,x\n', ["2"], ["3"]),
+def test_a_quote_that_never_ends_is_a_problem_of_its_line_alone(written: Any) -> None:
+    for rest, read, broken in (
         ('"unclosed,x\nWhy?,b\n"Who?",c\n', ["2", "4", "5"], ["3"]),
-        ('Why?,"b\nWho?,c\n', ["2", "4"], ["3"]),
         ('Why?,"b" and c\nWho?,c\n', ["2", "4"], ["3"]),
         ('"Why\nnot?",b\nWho?,c\n', ["2", "3", "5"], []),
         ('"Why ""not""?",5" pipe\n', ["2", "3"], []),
         ('"Why,b\n' + "Who?,c\n" * 30_000, ["2", *map(str, range(4, 30_004))], ["3"]),
-    ],
-)
-def test_a_quote_that_never_ends_is_a_problem_of_its_line_alone(
-    written: Any, rest: str, read: list[str], broken: list[str]
-) -> None:
-    dataset = written("question,answers\nWhere?,Bonn\n" + rest, "a.csv")
-    assert [question.id for question in dataset.questions] == read
-    assert [problem.where.rpartition(":")[2] for problem in dataset.problems] == broken
-    assert all("quote that is never closed" in problem.message for problem in dataset.problems)
-
-
-def test_a_file_of_one_row_that_is_broken_is_an_error(written: Any) -> None:
+    ):
+        dataset = written("question,answers\nWhere?,Bonn\n" + rest, "a.csv")
+        assert [question.id for question in dataset.questions] == read
+        assert [problem.where.rpartition(":")[2] for problem in dataset.problems] == broken
+        assert all("quote that is never closed" in problem.message for problem in dataset.problems)
     with pytest.raises(DataError, match="the first:2: a quote that is never closed"):
         written('question,answers\n"unclosed,x\n', "a.csv")
     with pytest.raises(InputError, match=r"a\.csv:1: a quote that is never closed"):

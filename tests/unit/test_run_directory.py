@@ -68,17 +68,11 @@ def test_what_was_written_is_read(begun: RunDirectory) -> None:
     ]
 
 
-def test_a_record_of_an_older_kgsparql_lacks_fields_and_is_read() -> None:
-    assert Record.from_json({"question": "q", "method": "m", "status": "answered"}).answers == ()
-
-
 def test_nobody_chose_nobody_linked_and_nobody_noted_it_are_not_the_same() -> None:
     for linked in ((), None):
         for chosen_by in ((), None, ("model", "words")):
             made = replace(RECORD, linked=linked, chosen_by=chosen_by)
             assert Record.from_json(json.loads(json.dumps(made.to_json()))) == made
-    old = Record.from_json({"question": "q", "method": "m", "status": "answered"})
-    assert (old.linked, old.chosen_by) == ((), None)
 
 
 def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
@@ -100,37 +94,33 @@ def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: R
     begun.add(RECORD, [])
     file = begun.path / "answers" / "mindmap.jsonl"
     whole = file.read_bytes()
-    for at in (1, len(whole) // 2, len(whole) - 1):
-        file.write_bytes(whole + whole[:at])
+    for half in (whole[:1], whole[:-1], b"x" * 3_000_000):
+        file.write_bytes(whole + half)
         assert len(Run.open(begun.path).records("mindmap")) == 1
         begun.mend()
         assert file.read_bytes() == whole
+    file.write_bytes(b"x" * 3_000_000)
+    begun.mend()
+    assert file.read_bytes() == b""
 
 
-def test_a_line_that_is_no_json_is_named(begun: RunDirectory) -> None:
-    begun.add(RECORD, [])
+def test_a_line_that_is_no_json_or_no_record_is_named(begun: RunDirectory) -> None:
     file = begun.path / "answers" / "mindmap.jsonl"
-    file.write_bytes(b"{oops}\n" + file.read_bytes())
+    file.write_bytes(b"{oops}\n")
     with pytest.raises(DataError, match=r"mindmap\.jsonl:1: not JSON"):
         Run.open(begun.path).records("mindmap")
-
-
-def test_a_line_that_is_no_record_is_an_error(begun: RunDirectory) -> None:
-    (begun.path / "answers" / "mindmap.jsonl").write_text('{"question": "q1", "what": 1}\n')
+    file.write_text('{"question": "q1", "what": 1}\n')
     with pytest.raises(DataError, match="mindmap"):
         Run.open(begun.path).records("mindmap")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 99}', '{"form": 1}'])
-def test_a_configuration_that_is_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / "run.json").write_text(text)
-    with pytest.raises(DataError, match=r"run\.json"):
-        Run.open(tmp_path)
-
-
-def test_no_run(tmp_path: Path) -> None:
+def test_a_directory_without_a_run_of_this_version(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run is here"):
         Run.open(tmp_path)
+    for text in ("", "[]", "{", '{"format": 99}', '{"form": 1}'):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(DataError, match=r"run\.json"):
+            Run.open(tmp_path)
 
 
 def test_a_directory_with_something_in_it_is_left_alone(begun: RunDirectory, tmp_path: Path) -> None:
@@ -161,20 +151,8 @@ def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: RunDirectory) ->
     assert all(data.endswith(b"\n") for data in kept.values())
 
 
-def test_errors_are_of_our_tree(tmp_path: Path) -> None:
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(KgsparqlError):
         RunDirectory(file).begin(CONFIG, [])
-
-
-def test_a_long_half_line_is_cut_off_too(begun: RunDirectory) -> None:
-    begun.add(RECORD, [])
-    file = begun.path / "answers" / "mindmap.jsonl"
-    whole = file.read_bytes()
-    file.write_bytes(whole + b"x" * 3_000_000)
-    begun.mend()
-    assert file.read_bytes() == whole
-    file.write_bytes(b"x" * 3_000_000)
-    begun.mend()
-    assert file.read_bytes() == b""
