@@ -29,10 +29,9 @@ from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.comparison_tables import amount, table_lines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.runs.configuration import check_same, now
 from kgsparql.evaluation.runs.directory import FORMAT, replace_text, store_errors
-from kgsparql.evaluation.runs.plan import MethodProgress, Plan, load_methods
-from kgsparql.evaluation.runs.running import resume_or_begin
+from kgsparql.evaluation.runs.plan import Plan, check_same, load_methods, now
+from kgsparql.evaluation.runs.running import MethodProgress, resume_or_begin
 from kgsparql.evaluation.scoring import MethodScores, method_scores
 from kgsparql.evaluation.search_spaces import Setting, Space, setting_key, setting_text, value_text
 from kgsparql.evaluation.splitting import Split

@@ -29,9 +29,8 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
-from kgsparql.evaluation.runs.outcome import _model_seconds
-from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
-from kgsparql.evaluation.runs.running import UNREACHABLE, run
+from kgsparql.evaluation.runs.plan import Method, Plan
+from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, model_seconds, run
 from kgsparql.events import ModelCalled
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.rdf.query import Query
@@ -199,5 +198,5 @@ def test_waiting_for_calls_at_the_same_time_counts_once() -> None:
         ModelCalled(at_s=5.0, seconds=1.0),
         ModelCalled(at_s=5.0, seconds=0.5),
     ]
-    assert _model_seconds(calls) == pytest.approx(3.5)
-    assert _model_seconds([]) == 0
+    assert model_seconds(calls) == pytest.approx(3.5)
+    assert model_seconds([]) == 0

@@ -16,9 +16,10 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, OptionError, StoreLockedError
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
-from kgsparql.evaluation.runs import configuration as config
+from kgsparql.evaluation.runs import plan as config
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import MethodProgress, Plan
+from kgsparql.evaluation.runs.plan import Plan
+from kgsparql.evaluation.runs.running import MethodProgress
 from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.search_spaces import Space, setting_text
 from kgsparql.evaluation.splitting import Split, split

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -17,12 +18,10 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
-from kgsparql.evaluation.runs import worker_processes
+from kgsparql.evaluation.runs import running
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.outcome import QuestionOutcome, outcome_of
 from kgsparql.evaluation.runs.plan import Method, Plan, load_methods
-from kgsparql.evaluation.runs.running import run
-from kgsparql.evaluation.runs.worker_processes import WorkerProcess, WorkerProcesses
+from kgsparql.evaluation.runs.running import QuestionOutcome, WorkerProcesses, outcome_of, run
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.conftest import FIXTURES
 
@@ -32,7 +31,7 @@ READY_S = 60.0
 @pytest.fixture(autouse=True)
 def _three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine with three, whatever machine this is."""
-    monkeypatch.setattr(worker_processes, "_processors", lambda: 3)
+    monkeypatch.setattr(running, "_processors", lambda: 3)
 
 
 @pytest.fixture(scope="module")
@@ -45,24 +44,24 @@ def knowledge() -> KnowledgeBase:
     return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
-def methods_of(knowledge: KnowledgeBase, names: str) -> list[Method]:
-    return load_methods(names.split(","), {}, knowledge, model=False, chosen=False)[0]
-
-
 @pytest.fixture
 def plan(questions: tuple[Question, ...], knowledge: KnowledgeBase) -> Plan:
-    methods = methods_of(knowledge, "path_ranking,query_plan,auto,label_neighbours,path_ranking+no_model")
+    names = "path_ranking,query_plan,auto,label_neighbours,path_ranking+no_model".split(",")
+    methods, _ = load_methods(names, {}, knowledge, model=False, chosen=False)
     return Plan(questions=questions, methods=methods, asking=AskOptions(seed=3), workers=4)
 
 
 @pytest.fixture
-def started(knowledge: KnowledgeBase, plan: Plan) -> Iterator[tuple[WorkerProcesses, list[WorkerProcess]]]:
-    """The processes of the plan, ready to be asked."""
-    with closing(WorkerProcesses(knowledge, plan)) as processes:
-        found = processes.for_method(plan.methods[0], plan.questions)
-        assert found is not None
-        assert [process.is_ready(READY_S) for process in found] == [True, True]
-        yield processes, found
+def workers(knowledge: KnowledgeBase, plan: Plan) -> Iterator[WorkerProcesses]:
+    """Those of the plan, ready to be asked."""
+    with closing(opened(knowledge, plan)) as found:
+        yield found
+
+
+def opened(knowledge: KnowledgeBase, plan: Plan) -> WorkerProcesses:
+    found = WorkerProcesses(knowledge, plan)
+    assert [one.result(READY_S) for one in found.opening(plan.methods[0], plan.questions)] == [None, None]
+    return found
 
 
 def untimed(value: Any) -> Any:
@@ -78,25 +77,21 @@ def described(outcome: QuestionOutcome | None) -> Any:
     return outcome.question, untimed(outcome.record.to_json()), untimed(outcome.steps), untimed(error)
 
 
-def test_an_outcome_is_the_same_in_any_process(
-    knowledge: KnowledgeBase, plan: Plan, started: tuple[WorkerProcesses, list[WorkerProcess]]
-) -> None:
+def test_an_outcome_is_the_same_in_any_process(knowledge: KnowledgeBase, plan: Plan, workers: WorkerProcesses) -> None:
     lost = Question(id="lost", text="x" * 5_000)
     with knowledge.forgetting():
         for method in plan.methods[:3]:
             for question in (*plan.questions[:4], lost):
                 here = outcome_of(knowledge, plan, method, question)
-                assert described(started[1][0].outcome(method, question)) == described(here)
+                assert described(workers.outcome(method, question)) == described(here)
                 assert (here.error is None) is (question is not lost)
 
 
 def test_limits_hold_in_a_process(knowledge: KnowledgeBase, plan: Plan) -> None:
     asking = AskOptions(budget=Budget(max_queries=2))
     narrow = replace(plan, asking=asking, gold_topics=True)
-    with closing(WorkerProcesses(knowledge, narrow)) as processes:
-        process = (processes.for_method(plan.methods[0], plan.questions) or [])[0]
-        assert process.is_ready(READY_S)
-        outcome = process.outcome(plan.methods[0], plan.questions[0])
+    with closing(opened(knowledge, narrow)) as workers:
+        outcome = workers.outcome(plan.methods[0], plan.questions[0])
     assert outcome is not None
     assert outcome.record.status == "partial"
     assert [link.term for link in outcome.record.linked or ()] == [str(t.iri) for t in plan.questions[0].topics]
@@ -125,31 +120,30 @@ def test_one_worker_and_four_record_the_same(knowledge: KnowledgeBase, plan: Pla
 def test_a_process_that_ends_is_done_without(
     knowledge: KnowledgeBase, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended: list[WorkerProcess] = []
-    answers = WorkerProcess.outcome
+    killed: list[int] = []
+    answers = WorkerProcesses.outcome
 
-    def outcome(process: WorkerProcess, method: Method, question: Question) -> QuestionOutcome | None:
-        if process not in ended:
-            ended.append(process)
-            process.kill()
-        return answers(process, method, question)
+    def outcome(workers: WorkerProcesses, method: Method, question: Question) -> QuestionOutcome | None:
+        if not killed:
+            killed.extend(children_of(os.getpid()))
+            os.kill(killed[0], signal.SIGKILL)
+        return answers(workers, method, question)
 
-    monkeypatch.setattr(WorkerProcess, "outcome", outcome)
-    many = replace(plan, questions=[replace(q, id=f"{q.id}-{i}") for q in plan.questions for i in range(8)])
-    made = asked(knowledge, replace(many, methods=many.methods[:1]), tmp_path / "run")
+    monkeypatch.setattr(WorkerProcesses, "outcome", outcome)
+    made = asked(knowledge, replace(repeated(plan), methods=plan.methods[:1]), tmp_path / "run")
     records = made.records("path_ranking").values()
-    assert ended
+    assert killed
     assert len(records) == 96
     assert all(record.error is None for record in records)
 
 
-def test_who_waits_for_a_process_that_is_ended_gets_nothing(
-    plan: Plan, started: tuple[WorkerProcesses, list[WorkerProcess]]
-) -> None:
-    processes, (first, second) = started
-    processes.kill()
-    assert first.outcome(plan.methods[0], plan.questions[0]) is None
-    assert second.outcome(plan.methods[0], plan.questions[0]) is None
+def repeated(plan: Plan) -> Plan:
+    return replace(plan, questions=[replace(q, id=f"{q.id}-{i}") for q in plan.questions for i in range(8)])
+
+
+def test_who_waits_for_a_process_that_is_ended_gets_nothing(plan: Plan, workers: WorkerProcesses) -> None:
+    workers.close()
+    assert workers.outcome(plan.methods[0], plan.questions[0]) is None
 
 
 def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path) -> None:
@@ -158,33 +152,24 @@ def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path)
     knowledge = kgsparql.open(file, embedder="none")
     with file.open("a") as stream:
         stream.write("<http://e.org/new> <http://e.org/is> <http://e.org/here> .\n")
-    with closing(WorkerProcesses(knowledge, plan)) as processes:
-        found = processes.for_method(plan.methods[0], plan.questions) or []
-        assert [process.is_ready(READY_S) for process in found] == [False, False]
+    with closing(WorkerProcesses(knowledge, plan)) as workers:
+        found = workers.opening(plan.methods[0], plan.questions)
+        assert all(one.exception(READY_S) is not None for one in found)
+        assert len(found) == 2
 
 
-def test_processes_stay_for_the_next_method(plan: Plan, started: tuple[WorkerProcesses, list[WorkerProcess]]) -> None:
-    processes, found = started
-    assert processes.for_method(plan.methods[1], plan.questions) == found
-    assert processes.for_method(plan.methods[1], plan.questions[:2]) == found[:1], "no more than there are questions"
-
-
-def test_a_graph_in_memory_of_its_own_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
-    read_by_rdflib = kgsparql.open(knowledge.graph.store, embedder="none")  # type: ignore[attr-defined]
-    uncached = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", cache=False)
-    served = kgsparql.open("http://127.0.0.1:9/sparql", embedder="none")
-    several = kgsparql.open("http://127.0.0.1:9/sparql", FIXTURES / "nobel.ttl", embedder="none")
-    for other in (read_by_rdflib, uncached, served, several):
-        assert WorkerProcesses(other, plan).for_method(plan.methods[0], plan.questions) is None
-
-
-def test_what_waits_or_holds_an_index_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
-    processes = WorkerProcesses(knowledge, plan)
-    assert processes.for_method(plan.methods[3], plan.questions) is None, "a baseline"
-    assert processes.for_method(plan.methods[0], plan.questions[:1]) is None, "one question"
-    assert WorkerProcesses(knowledge, replace(plan, workers=1)).for_method(plan.methods[0], plan.questions) is None
-    with_oracle = replace(plan, oracle=lambda _: None)
-    assert WorkerProcesses(knowledge, with_oracle).for_method(plan.methods[0], plan.questions) is None
+def test_what_waits_or_cannot_be_opened_again_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
+    workers = WorkerProcesses(knowledge, plan)
+    assert workers.opening(plan.methods[3], plan.questions) == [], "a baseline"
+    assert workers.opening(plan.methods[0], plan.questions[:1]) == [], "one question"
+    for other in (replace(plan, workers=1), replace(plan, oracle=lambda _: None)):
+        assert WorkerProcesses(knowledge, other).opening(plan.methods[0], plan.questions) == []
+    for graph in (
+        kgsparql.open(knowledge.graph.store, embedder="none"),  # type: ignore[attr-defined]
+        kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", cache=False),
+        kgsparql.open("http://127.0.0.1:9/sparql", FIXTURES / "nobel.ttl", embedder="none"),
+    ):
+        assert WorkerProcesses(graph, plan).opening(plan.methods[0], plan.questions) == []
 
 
 def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
@@ -195,19 +180,18 @@ def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tm
         if pids:
             raise KeyboardInterrupt
 
-    many = replace(plan, questions=[replace(q, id=f"{q.id}-{i}") for q in plan.questions for i in range(8)])
     with pytest.raises(KeyboardInterrupt):
-        asked(knowledge, many, tmp_path / "run", stop)
+        asked(knowledge, repeated(plan), tmp_path / "run", stop)
     assert len(pids) == 2
     assert not set(pids) & set(children_of(os.getpid()))
 
 
 def children_of(pid: int) -> list[int]:
-    """Its processes by /proc, which have our module; where there is no /proc the test is skipped."""
+    """Its workers by /proc; where there is no /proc the test is skipped."""
     if not Path("/proc/self/task").is_dir():
         pytest.skip("no /proc")
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(FileNotFoundError):  # a thread that has ended by now
             found += map(int, (task / "children").read_text().split())
-    return [child for child in found if b"worker_process" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]

@@ -23,7 +23,8 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Dataset, Question
-    from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
+    from kgsparql.evaluation.runs.plan import Method, Plan
+    from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -98,7 +99,7 @@ class QuestionOptions:
 
     def configuration(self, dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, **about: Any) -> dict[str, Any]:
         """The configuration of a run."""
-        from kgsparql.evaluation.runs.configuration import configuration
+        from kgsparql.evaluation.runs.plan import configuration
 
         sampling = {"limit": self.limit, "sample_seed": self.sample_seed, **about}
         return configuration(dataset, knowledge, plan, sampling=sampling, embedder=self.embedder)
@@ -230,7 +231,7 @@ def methods_with(
 def _tally_text(at: MethodProgress) -> str:
     """Say in one line how many questions are done, how good the answers are, their cost, and the time left.
 
-    >>> from kgsparql.evaluation.runs.plan import MethodProgress
+    >>> from kgsparql.evaluation.runs.running import MethodProgress
     >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
     'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
     """

@@ -32,15 +32,16 @@ from kgsparql.storage.atomic_replace import put_in_place
 from kgsparql.storage.integrity import is_as_written, with_digest
 
 FORMAT = 1
-"""Of the files of a run; one of another number is not read."""
 
-_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
-"""A label of a method, which is the name of its files."""
+_METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
+"""The label of a method is the name of its files."""
+
+_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is only read; it may be unfinished.
+    """Run that is only read; it may be unfinished.
 
     :param config: the content of ``run.json``.
     """
@@ -50,7 +51,7 @@ class Run:
 
     @classmethod
     def open(cls, path: Path) -> Run:
-        """The run in a directory.
+        """Open the run in a directory.
 
         :raises InputError: if there is none.
         :raises DataError: if its files are not as a run leaves them, or were written by another version.
@@ -99,31 +100,31 @@ class Run:
             raise DataError(f"{file}: {printable(str(error), 200)}", hint=hint) from error
 
     def answers_file(self, method: str) -> Path:
-        """The file with the records of a method.
+        """Name the file with the records of a method.
 
         :raises DataError: for a label that is none: in a foreign run it might lead out of the directory.
         """
-        if not _LABEL.fullmatch(method):
+        if not _METHOD_LABEL.fullmatch(method):
             raise DataError(f"{self.path / 'run.json'}: {printable(method, 60)!r} is no label of a method")
         return self.path / "answers" / f"{method}.jsonl"
 
     def records(self, method: str) -> dict[str, Record]:
-        """The records of a method by the ids of the questions, in the order of the questions.
+        """Read the records of a method by the ids of the questions, in the order of the questions.
 
         Of a question that was asked again, the last record counts.
         """
         file = self.answers_file(method)
         try:
             found = {line["question"]: Record.from_json(line) for line in whole_lines(file)}
-        except DataError:
-            raise
         except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, DataError):  # is a ValueError
+                raise
             raise DataError(f"{file}: {printable(str(error), 200)}", hint="remove that line; --resume") from error
         return {question.id: found[question.id] for question in self.questions if question.id in found}
 
 
 class RunDirectory:
-    """A run that one process writes."""
+    """Directory of a run that one process writes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -140,7 +141,7 @@ class RunDirectory:
         with store_errors(self.path):
             for folder in ("answers", "events"):
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
-            lines = "".join(_line(question.to_json()) for question in questions)
+            lines = "".join(_checked_line(question.to_json()) for question in questions)
             replace_text(self.path / "questions.jsonl", lines)
             self.write_config(config)  # the last: a run is there when this is
 
@@ -154,8 +155,8 @@ class RunDirectory:
         """Write the record of a question, and before it the steps, so that every answer has its steps."""
         with store_errors(self.path):
             line = {"question": record.question, "events": list(events)}
-            append_line(self.path / "events" / f"{record.method}.jsonl", _line(line))
-            append_line(self.path / "answers" / f"{record.method}.jsonl", _line(record.to_json()))
+            append_line(self.path / "events" / f"{record.method}.jsonl", _checked_line(line))
+            append_line(self.path / "answers" / f"{record.method}.jsonl", _checked_line(record.to_json()))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
@@ -169,7 +170,7 @@ class RunDirectory:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a run may begin in a directory: it holds nothing, or what a run left that was killed as it began."""
+    """Tell whether a run may begin in a directory: it holds nothing, or what a run left that was killed as it began."""
     if not path.exists():
         return True
     begun = {"questions.jsonl", "questions.jsonl.partial", "run.json.partial", "answers", "events"}
@@ -190,16 +191,13 @@ def check_room(directory: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
-_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
-
-
-def _line(data: Mapping[str, Any]) -> str:
-    """A line with a checksum as its last value; a line that is written by hand needs none."""
+def _checked_line(data: Mapping[str, Any]) -> str:
+    """Write a line with a checksum as its last value; a line that is written by hand needs none."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str)[:-1]
     return f'{text},"crc":{zlib.crc32(text.encode("utf-8", "replace"))}}}\n'
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _line_content(line: bytes) -> dict[str, Any]:
     found = _CHECKSUM.search(line, max(0, len(line) - 20))
     if found and zlib.crc32(line[: found.start()]) != int(found[1]):
         raise ValueError("damaged, or changed by hand")
@@ -231,7 +229,7 @@ def replace_text(file: Path, text: str) -> None:
 
 
 def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file of lines; the half line at its end that is still being written is left out.
+    """Yield the JSON objects of a file of lines, but for the half line at its end that is still being written.
 
     :raises DataError: for another line that is none, with its number.
     """
@@ -242,7 +240,7 @@ def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                data = _parsed(line)
+                data = _line_content(line)
             except ValueError as error:
                 why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 100)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error

@@ -1,10 +1,14 @@
-"""What a run asks: questions, and methods as the user named them; and how far it is."""
+"""What a run asks: questions, and methods as the user named them; and its configuration, so that it can be repeated."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +17,14 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Chooser, RankerChooser
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.routing import AUTO
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation import baselines
-from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal, printable
+from kgsparql.redaction import redacted
 
 DEFAULT = "path_ranking"
 """The method that is also asked without the model of a run, to see what the model is worth."""
@@ -32,10 +36,21 @@ GROUPS = ("all", "methods", "baselines")
 
 Oracles = Callable[[Question], "Callable[[RankerChooser], Chooser] | None"]
 
+_PACKAGES = (
+    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
+)  # fmt: skip
+
+_MAY_DIFFER = frozenset(
+    {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
+)
+"""What may change when a run is resumed; all the rest must be the same."""
+
+_MAX_DIFFERENCES = 6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A method as a run asks it.
+    """Method as a run asks it.
 
     :param with_model: it may ask the model of the run.
     :param links: it looks for the entities of a question.
@@ -65,33 +80,8 @@ class Plan:
     workers: int = 1
 
 
-@dataclass(slots=True)
-class MethodProgress:
-    """How far a method is.
-
-    :param hits: sum of ``hits@1`` over the questions that are done.
-    :param seconds_left: for this method; ``None`` while it is not known.
-    """
-
-    method: str
-    done: int
-    total: int
-    hits: float = 0.0
-    failed: int = 0
-    cost: float | None = None
-    seconds_left: float | None = None
-
-    def add(self, question: Question, record: Record) -> None:
-        """Count one more answer."""
-        self.done += 1
-        self.hits += METRICS["hits@1"].of(question, record) or 0.0
-        self.failed += record.error is not None
-        if record.measured.cost is not None:
-            self.cost = (self.cost or 0.0) + record.measured.cost
-
-
 def checked_names(text: str) -> tuple[str, ...]:
-    """The names of methods from ``mindmap,entity``; ``all``, ``methods`` and ``baselines`` stand for many.
+    """Read the names of methods from ``mindmap,entity``; ``all``, ``methods`` and ``baselines`` stand for many.
 
     :raises OptionError: for a name that is none.
 
@@ -110,7 +100,7 @@ def checked_names(text: str) -> tuple[str, ...]:
 
 
 def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The options of each method, from ``method.option=value``; without the method where only one is asked.
+    """Sort ``method.option=value`` by method; the method may be left out where only one is asked.
 
     >>> options_by_method({"mindmap.paths_kept": "3"}, ["mindmap", "entity"])
     {'mindmap': {'paths_kept': '3'}}
@@ -119,9 +109,8 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
     for name, value in options.items():
         method, dot, option = name.rpartition(".")
         if not dot and (len(names) != 1 or names[0] in GROUPS):
-            raise OptionError(
-                f"-O {printable(name, 60)}: of which method?", hint=f"for example -O mindmap.{printable(name, 60)}=…"
-            )
+            hint = f"for example -O mindmap.{printable(name, 60)}=…"
+            raise OptionError(f"-O {printable(name, 60)}: of which method?", hint=hint)
         found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
     return found
 
@@ -137,15 +126,19 @@ def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def load_methods(
-    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], knowledge: KnowledgeBase,
-    *, model: bool, chosen: bool,
-) -> tuple[list[Method], list[str]]:  # fmt: skip
-    """The methods that names stand for, and notes that say what was left out of a group, and why.
+    names: Sequence[str],
+    options: Mapping[str, Mapping[str, Any]],
+    knowledge: KnowledgeBase,
+    *,
+    model: bool,
+    chosen: bool,
+) -> tuple[list[Method], list[str]]:
+    """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
     :param chosen: a model or an oracle chooses: then a method without either is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """
-    wanted: dict[str, bool] = {}
+    wanted: dict[str, bool] = {}  # by label: whether it was named, or is one of a group
     for name in names:
         if name in {"all", "methods"}:
             wanted |= {one: True for one in retrievers.names() if one not in wanted}
@@ -160,26 +153,151 @@ def load_methods(
     methods, notes = [], []
     for label, is_named in wanted.items():
         name = label.removesuffix(NO_MODEL)
+        is_baseline = name in baselines.names()
+        why_not = baselines.why_not(name, knowledge, model=model) if is_baseline and not is_named else ""
+        if why_not:
+            notes.append(f"{name} is left out: {why_not}")
+            continue
         own = options.get(name, {})
-        if name in baselines.names():
-            why_not = baselines.why_not(name, knowledge, model=model)
-            if why_not and not is_named:
-                notes.append(f"{name} is left out: {why_not}")
-                continue
-            retriever = baselines.load(name, knowledge, own)
-        else:
-            retriever = retrievers.load(name, own)
-        values = {f.name: getattr(retriever, f.name) for f in retrievers.option_fields(type(retriever))}
-        methods.append(Method(
-            label=label, retriever=retriever, with_model=label == name, links=name not in baselines.UNLINKED,
-            options={option: _recorded_value(value) for option, value in values.items()},
-        ))  # fmt: skip
+        retriever = baselines.load(name, knowledge, own) if is_baseline else retrievers.load(name, own)
+        fields = retrievers.option_fields(type(retriever))
+        values = {field.name: _recorded_value(getattr(retriever, field.name)) for field in fields}
+        links = name not in baselines.UNLINKED
+        methods.append(Method(label=label, retriever=retriever, options=values, with_model=label == name, links=links))
     return methods, notes
 
 
 def _recorded_value(value: Any) -> Any:
-    """A value as a run records it: a file by a hash, since with another content it is another method."""
+    """Return a value as a run records it: a file by a hash, since with another content it is another method."""
     if isinstance(value, str) and value and Path(value).is_file():
         digest = hashlib.sha256(Path(value).read_bytes()).hexdigest()
         return f"{Path(value).name} (sha256 {digest[:16]})"
     return list(value) if isinstance(value, tuple) else value
+
+
+def configuration(
+    dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sampling: Mapping[str, Any], embedder: str
+) -> dict[str, Any]:
+    """Describe a run, as ``run.json`` holds it.
+
+    :param dataset: as it was read, before anybody looked for answers.
+    :param sampling: how the questions were drawn (``limit``, ``sample_seed``), and figures about them.
+    """
+    asking, graph, model = plan.asking, knowledge.graph, plan.asking.model
+    own_embedder = knowledge.indexes.embedder
+    return {
+        "versions": dict(_package_versions()),
+        "python": platform.python_version(),
+        "dataset": {
+            "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
+            "sha256": _questions_hash(dataset.questions), "questions_sha256": _questions_hash(plan.questions),
+        },
+        "graph": {
+            "name": graph.name if "://" in graph.name else Path(graph.name).name,  # no folders of this machine
+            "fingerprint": graph.fingerprint, "triples": _triple_count(knowledge),
+        },
+        "questions": len(plan.questions),
+        **sampling,
+        "methods": [
+            {
+                "label": method.label, "method": method.retriever.name, "options": dict(method.options),
+                "with_model": method.with_model,
+            }
+            for method in plan.methods
+        ],
+        "model": "oracle" if plan.oracle is not None else "" if model is None else model.name,
+        "server": "" if model is None else redacted(model.client.base_url),
+        "temperature": None if model is None else model.temperature,
+        "reply_tokens": None if model is None else model.reply_tokens,
+        "gold_topics": plan.gold_topics, "complete": asking.complete, "qualifiers": asking.qualifiers,
+        "augment": asking.augment, "rerank": asking.rerank,
+        "direction": asking.direction, "languages": list(knowledge.languages), "seed": asking.seed,
+        "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
+        "budget": asdict(asking.budget), "prompts": prompts_hash(), "workers": plan.workers,
+        "began": now(), "ended": None,
+    }  # fmt: skip
+
+
+def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+    """Refuse to resume a run that has another configuration.
+
+    :raises InputError: that says what differs.
+    """
+    old, new = (dict(_leaves({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
+    differ = [
+        f"{name}: {_value_text(old.get(name))} there, {_value_text(new.get(name))} now"
+        for name in dict.fromkeys((*old, *new))
+        if old.get(name) != new.get(name)
+    ]
+    if differ:
+        more = f"; and {len(differ) - _MAX_DIFFERENCES} more" if len(differ) > _MAX_DIFFERENCES else ""
+        raise InputError(
+            f"{path} is a run of something else: {'; '.join(differ[:_MAX_DIFFERENCES])}{more}",
+            hint="the same command, or another directory",
+        )
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the single values of a configuration with their paths; members of a list are named by their labels.
+
+    >>> dict(_leaves({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
+    {'seed': 1, 'methods.m.label': 'm', 'methods.m.options.n': 2}
+    """
+    if isinstance(value, Mapping):
+        for key, own in value.items():
+            yield from _leaves(own, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and value and all(isinstance(own, Mapping) for own in value):
+        for place, own in enumerate(value):
+            yield from _leaves(own, f"{name}.{own.get('label', place)}")
+    else:
+        yield name, value
+
+
+def _value_text(value: Any) -> str:
+    return "nothing" if value is None else printable(str(value), 40)
+
+
+def _questions_hash(questions: Iterable[Question]) -> str:
+    lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
+
+
+def prompts_hash() -> str:
+    """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
+    from kgsparql.answering import choosing, composing
+    from kgsparql.evaluation.baselines import closed_book
+    from kgsparql.retrievers import _written_plans, entity, mindmap, struct_gpt
+
+    prompts = (
+        choosing.MENDING, choosing.RULES,
+        closed_book.NOT_KNOWN, closed_book.RULES,
+        composing.CLOSED_BOOK, composing.NOT_ANSWERED, composing.NO_EVIDENCE, composing.OWN_KNOWLEDGE, composing.REPLY,
+        composing.RULES, composing.UNGROUNDED,
+        entity.NUMERIC, entity.REASONING, entity.RULES, entity.TEXT,
+        mindmap.MENTIONS, mindmap.REPLY, mindmap.RULES, mindmap.SENTENCES,
+        struct_gpt.CONSTRAINTS,
+        _written_plans.RULES,
+    )  # fmt: skip
+    return hashlib.sha256("\n".join(sorted(map(str, prompts))).encode()).hexdigest()
+
+
+def now() -> str:
+    """Return the time, as a run writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _package_versions() -> Iterator[tuple[str, str]]:
+    for package in _PACKAGES:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:
+            continue
+
+
+def _triple_count(knowledge: KnowledgeBase) -> int | None:
+    """Count the triples of a graph; endpoints are not asked."""
+    if knowledge.graph.is_remote:
+        return None
+    (found,) = knowledge.graph.select(Query.load("info_triples"))
+    count = found["count"]
+    return int(count.value) if isinstance(count, Literal) else None
