@@ -75,7 +75,7 @@ class EndpointGraph(KnowledgeGraph):
         timeout_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
-        response_cache: ResponseCache | None = None,
+        response_cache: ResponseCache | Recording | None = None,
     ) -> None:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name

@@ -5,7 +5,6 @@
     DIR/
       manifest.json        what was recorded, when, with which versions; hashes of the local graphs
       exchanges.sqlite     every query and its reply, every call of a model, every vector of a server; failures too
-      triples.nq           the triples seen in replies, as far as they can be known: kgsparql ask … -k DIR/triples.nq
       cache/               the label indexes and vectors that the run used, and no others
 """
 
@@ -15,12 +14,10 @@ import json
 import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 from kgsparql.budget import Elapsed, Usage
@@ -34,7 +31,6 @@ from kgsparql.storage.response_cache import RESPONSE_FILE
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
-_TRIPLES = "triples.nq"
 _WAIT_S = 60.0
 _QUESTION = "question"
 """The kind of exchange that holds the time and cost of a question."""
@@ -78,14 +74,12 @@ class Snapshot:
     def __enter__(self) -> Snapshot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None or isinstance(error, Exception):
-            with suppress(StoreError) if error is not None else nullcontext():
-                self.close()  # an error here must not hide the first one
-        else:
-            self.recording.close()  # Ctrl-C does not wait for the triples; the next recording writes them
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the recording; the next exchange opens it again."""
+        self.recording.close()
 
     @property
     def cache(self) -> Path:
@@ -98,7 +92,7 @@ class Snapshot:
         return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
     def about_graph(self, graph: KnowledgeGraph) -> None:
-        """When recording, note a graph in the manifest; in a replay check that it is a recorded one.
+        """Note a graph in the manifest when recording; in a replay check that it is a recorded one.
 
         A snapshot holds the hashes of local graphs, not the graphs.
 
@@ -119,7 +113,7 @@ class Snapshot:
                 )  # fmt: skip
 
     def cache_copy(self, kept: Path, cache: Path) -> Path:
-        """The path in this snapshot for a directory of the user's cache, which is copied there when recording.
+        """Return the path in this snapshot for a directory of the user's cache, which is copied there when recording.
 
         So an index with vectors, which takes long to build, is used in a recording and in each replay.
 
@@ -143,14 +137,16 @@ class Snapshot:
         return own
 
     def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
-        """The time and cost of a question that is replayed; ``None`` when recording, or if it was not finished then."""
+        """Return the time and cost of a question that is replayed; ``None`` if it was not finished when recorded."""
         kept = self.recording.get_or_none(_QUESTION, question) if self.is_replay else None
         if kept is None:
             return None
-        return Elapsed(**{**kept, "over_at": _pair(kept["over_at"]), "owed_over_at": _pair(kept.get("owed_over_at"))})
+        return Elapsed(
+            **{**kept, "over_at": _two_numbers(kept["over_at"]), "owed_over_at": _two_numbers(kept.get("owed_over_at"))}
+        )
 
     def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:
-        """When recording, keep the time and cost of a question.
+        """Keep the time and cost of a question, when recording.
 
         :param reported: the usage that the answer reports.
         """
@@ -160,19 +156,8 @@ class Snapshot:
             self.recording.recorded_value(_QUESTION, question, asdict(elapsed))
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-        """The measured value: in a replay the recorded one."""
+        """Return the measured value, in a replay the recorded one."""
         return self.recording.recorded_value(_MEASURED, what, value)
-
-    def close(self) -> None:
-        """Write the triples that were seen, and close the recording."""
-        from kgsparql.graphs.seen_triples import write_triples
-
-        try:
-            if not self.is_replay and self.recording.path.exists():
-                with writer_lock(self.directory / _TRIPLES, wait_s=_WAIT_S):
-                    write_triples(self.recording, self.directory / _TRIPLES)
-        finally:
-            self.recording.close()
 
     def _add_run(self, graphs: Mapping[str, str]) -> None:
         packages = ("kgsparql", "pyoxigraph", "lancedb", "numpy")
@@ -216,5 +201,5 @@ class Snapshot:
         return runs
 
 
-def _pair(kept: Sequence[int] | None) -> tuple[int, int] | None:
+def _two_numbers(kept: Sequence[int] | None) -> tuple[int, int] | None:
     return None if kept is None else (int(kept[0]), int(kept[1]))

@@ -210,7 +210,7 @@ def _is_endpoint(source: GraphSource) -> bool:
 
 
 def _endpoint_graph(
-    source: GraphSource, name: str | None, notes: _Notes, response_cache: ResponseCache | None
+    source: GraphSource, name: str | None, notes: _Notes, response_cache: ResponseCache | Recording | None
 ) -> EndpointGraph:
     known = endpoint_named(source)
     url = known.urls[0] if known else str(source).strip()

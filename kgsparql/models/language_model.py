@@ -32,6 +32,7 @@ from kgsparql.models.chat_completion import (
 )
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
+from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class LanguageModel:
     """A model on a server. What this server refuses for this model is found out once and remembered.
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
+    :param recording: of a snapshot, which keeps failures, too; it takes the place of the cache.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     """
 
@@ -53,6 +55,7 @@ class LanguageModel:
         client: OpenAIClient,
         *,
         response_cache: ResponseCache | None = None,
+        recording: Recording | None = None,
         temperature: float = 0.0,
         seed: int = 0,
         reply_tokens: int = 4096,
@@ -60,6 +63,7 @@ class LanguageModel:
         self.name = name
         self.client = client
         self.response_cache = response_cache
+        self.recording = recording
         self.temperature = temperature
         self.seed = seed
         self.reply_tokens = reply_tokens
@@ -91,8 +95,12 @@ class LanguageModel:
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
-        if self.response_cache is not None:
-            self.response_cache.close()
+        if (kept := self._exchanges) is not None:
+            kept.close()
+
+    @property
+    def _exchanges(self) -> Recording | ResponseCache | None:
+        return self.recording or self.response_cache
 
     @property
     def capabilities(self) -> Capabilities:
@@ -100,7 +108,7 @@ class LanguageModel:
         if self._capabilities is None:
             self._capabilities = Capabilities()
             with suppress(StoreError):  # reported when the first reply is kept
-                known = self.response_cache.lookup(CAPABILITIES, self._place) if self.response_cache else None
+                known = self._exchanges.lookup(CAPABILITIES, self._place) if self._exchanges else None
                 self._capabilities = self._capabilities if known is None else Capabilities.of_json(known)
         return self._capabilities
 
@@ -114,9 +122,9 @@ class LanguageModel:
             **self._place, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
-        if self.response_cache is None:
+        if self.recording is None:
             return self._value(call, request, usage, emit)
-        with self.response_cache.exclusive(KIND, request, cancel=usage.cancel):
+        with self.recording.exclusive(KIND, request, cancel=usage.cancel):
             return self._value(call, request, usage, emit)
 
     def _value(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
@@ -167,7 +175,7 @@ class LanguageModel:
         is used only if the server cannot be reached.
         """
         kept = self._kept_reply(call, request, emit)
-        is_replay = self.response_cache is not None and self.response_cache.mode == "only"
+        is_replay = self._exchanges is not None and self._exchanges.mode == "only"
         if kept is not None and (is_replay or "unusable" not in note_of(kept)):
             return kept, True
         try:
@@ -176,8 +184,8 @@ class LanguageModel:
             return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
-                if self.response_cache is not None:
-                    self.response_cache.fail(KIND, request, error)
+                if self.recording is not None:
+                    self.recording.fail(KIND, request, error)
                 raise
             return kept, True
 
@@ -228,7 +236,7 @@ class LanguageModel:
     def _kept_reply(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
             what = f"the call of {self.name} ({call.purpose})"
-            return self.response_cache.get(KIND, request, what=what) if self.response_cache else None
+            return self._exchanges.get(KIND, request, what=what) if self._exchanges else None
         except StoreError as error:
             self._stop_keeping(error, emit)
             return None
@@ -237,14 +245,16 @@ class LanguageModel:
         self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
     ) -> None:
         try:
-            if self.response_cache:
-                self.response_cache.put(kind, request, reply, again=again)
+            if self.recording is not None:
+                self.recording.put(kind, request, reply, again=again)
+            elif self.response_cache is not None:
+                self.response_cache.put(kind, request, reply)
         except StoreError as error:  # the reply is here, only keeping it failed
             self._stop_keeping(error, emit)
 
     def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
         """Go on without the response cache and say so once; a replay or a recording cannot go on without it."""
-        if self.response_cache is not None and (self.response_cache.mode == "only" or self.response_cache.is_recording):
+        if self.recording is not None or (self.response_cache is not None and self.response_cache.mode == "only"):
             raise error
         self.response_cache = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))

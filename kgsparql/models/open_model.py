@@ -47,12 +47,18 @@ def open_model(
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s)
-    kept: ResponseCache | None = recording
+    kept: ResponseCache | None = None
     if recording is None and mode is not None:
         kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
     name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording)
     return LanguageModel(
-        name, client, response_cache=kept, temperature=temperature, seed=seed, reply_tokens=reply_tokens
+        name,
+        client,
+        response_cache=kept,
+        recording=recording,
+        temperature=temperature,
+        seed=seed,
+        reply_tokens=reply_tokens,
     )
 
 

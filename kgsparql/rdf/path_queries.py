@@ -5,22 +5,17 @@ Their text is made of variables numbered here and of validated terms.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
-from kgsparql.rdf.query import Join, Query, TriplePattern
+from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
 from kgsparql.rdf.vocabulary import STATEMENT
 
 _NO_BLANK = "FILTER(!isBlank(?answer))"
 _NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
 _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
-_WALK = re.compile(r"SELECT DISTINCT ([^\n{]*) WHERE \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
-_SHOWN = re.compile(r"\((\S+) AS \?(\w+)\)|\?(\w+)")
-_STEP = re.compile(r"^  \?\w+ <[^<>\s]*> \?\w+(?= \.$)", re.MULTILINE)
 
 
 def walk(
@@ -191,24 +186,6 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
         body += f"  OPTIONAL {{\n{lines}  }}\n"
         head |= dict.fromkeys([*further, f"?value{number}"])
     return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
-
-
-def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[TriplePattern, ...]]]:
-    """For each walk in a query text: the variables of its solutions, its number, and the triples that they show.
-
-    >>> query = walk(PropertyPath.of("http://e.org/at"), [IRI("http://e.org/a")], limit=9, number=3)
-    >>> ((names, number, (step,)),) = steps_of_walks(query.text)
-    >>> sorted(names), number, step.subject, str(step.predicate), step.object
-    (['end', 'n0', 'walk'], '3', 'n0', '<http://e.org/at>', 'end')
-    """
-    for head, body in _WALK.findall(text):
-        shown = {alias or plain: what or plain for what, alias, plain in _SHOWN.findall(head)}
-        number = shown.pop("walk", "")
-        called = {what.removeprefix("?"): name for name, what in shown.items()}
-        steps = map(TriplePattern.parse, _STEP.findall(body))
-        seen = (replace(s, subject=called.get(s.subject, ""), object=called.get(s.object, "")) for s in steps)
-        names = frozenset(shown) | (frozenset({"walk"}) if number else frozenset())
-        yield names, number, tuple(step for step in seen if "" not in step.variables)
 
 
 def _nodes(path: PropertyPath) -> list[str]:

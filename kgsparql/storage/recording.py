@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, error_from
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.response_cache import ResponseCache, key_of, unsealed
+from kgsparql.storage.response_cache import Exchanges, key_of
 
 QUERY = "query"
 """The kind of exchange of queries to endpoints."""
@@ -31,12 +31,12 @@ _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
-_SHOWN = 420
-"""Characters of recorded commands that an error lists; the first command always is."""
+_MAX_COMMAND_CHARACTERS = 420
+"""Of recorded commands in an error, all together; the first command is always listed."""
 
 
-class Recording(ResponseCache):
-    """The exchanges of a snapshot.
+class Recording(Exchanges):
+    """The exchanges of a snapshot: every request of a run in its order, with the failures.
 
     :param mode: ``write`` to record, ``only`` to replay.
     :ivar recorded: the commands that were recorded, for the error about a request that was not.
@@ -58,8 +58,6 @@ class Recording(ResponseCache):
     {'body': 'true'}
     """
 
-    is_recording = True
-
     def __init__(self, path: Path, *, mode: Literal["write", "only"]) -> None:
         super().__init__(path, mode=mode)
         self.recorded: tuple[str, ...] = ()
@@ -70,7 +68,7 @@ class Recording(ResponseCache):
         self._askers: dict[str, list[bytes]] = {}
 
     def asker_number(self, where: str, *who: str) -> int:
-        """The number of an asker among all who ask an address, from 0, in the order in which they first come.
+        """Return the number of an asker among all who ask an address, from 0, in the order in which they first come.
 
         The number keeps the replies for different users apart without saying who they are. A replay of the same
         command gives the same numbers, even without credentials.
@@ -85,7 +83,7 @@ class Recording(ResponseCache):
             return digests.index(own)
 
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "", asked: str = "") -> dict[str, Any] | None:
-        """The reply to a request: in a replay as it was this time, while recording only if it has one already.
+        """Return the reply to a request: in a replay as it was this time, while recording only if it has one already.
 
         :param what: the words for the request in the error.
         :param asked: the name of the request, for the detail of the error.
@@ -97,21 +95,24 @@ class Recording(ResponseCache):
             number = self._times[key]
             if self.mode == "write" and key not in self._answered:
                 return None
-            found = self.lookup(kind, _numbered(request, number))
+            found = self.lookup(kind, _numbered_request(request, number))
             if self.mode == "write":
                 return _without_mark(found)
             if found is not None and found.get(_AGAIN):
                 self._times[key] += 1
             if found is None and number:
-                found = self.lookup(kind, _numbered(request, number - 1))  # it was not made as often then
+                found = self.lookup(kind, _numbered_request(request, number - 1))  # it was not made as often then
         if found is None:
-            raise self._miss(kind, request, what, asked or kind)
+            raise self._miss_error(kind, request, what, asked or kind)
         if _FAILED in found:
             raise error_from(found[_FAILED])
         return _without_mark(found)
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
-        """As :meth:`ResponseCache.put`; earlier results of the request in this run stay."""
+        """Keep a reply; earlier results of the request in this run stay.
+
+        :param again: the same request will be made again, and may get another reply: keep both.
+        """
         key = key_of(kind, request)
         with self._lock:
             number = self._times[key]
@@ -119,7 +120,7 @@ class Recording(ResponseCache):
                 self._times[key] += 1
             else:
                 self._answered.add(key)
-        super().put(kind, _numbered(request, number), {**reply, _AGAIN: True} if again else reply)
+        self._keep(kind, _numbered_request(request, number), {**reply, _AGAIN: True} if again else reply)
 
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
         """Keep an error; a replay raises it again."""
@@ -128,25 +129,18 @@ class Recording(ResponseCache):
             self.put(kind, request, {_FAILED: record}, again=True)
 
     def recorded_value(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-        """A value that differs from run to run, such as a measured time; in a replay, what :meth:`get` finds."""
+        """Keep a value that differs from run to run, such as a measured time; in a replay, return what was kept."""
         if self.mode == "write":
             self.put(kind, request, value, again=True)
             return dict(value)
         return self.get(kind, request) or {}
 
     def get_or_none(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """As :meth:`get`, with ``None`` for what was not recorded."""
+        """Return the reply as :meth:`get`, or ``None`` for what was not recorded."""
         try:
             return self.get(kind, request)
         except ReplayMissError:
             return None
-
-    def all(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every request of a kind, with its reply."""
-        for key in self._file.rows("SELECT key FROM exchange WHERE kind = ? ORDER BY key", (kind,)):
-            for request, reply in self._file.rows("SELECT request, reply FROM exchange WHERE key = ?", key):
-                if (found := unsealed(key[0], reply)) is not None:
-                    yield json.loads(request), found
 
     @contextmanager
     def exclusive(
@@ -157,7 +151,7 @@ class Recording(ResponseCache):
         within_s: float = math.inf,
         cancel: threading.Event | None = None,
     ) -> Iterator[None]:
-        """Held while the request is made: a second thread with the same request waits, and then finds the reply.
+        """Hold a request while it is made: a second thread with the same request waits, and then finds the reply.
 
         :raises CancelledError: if ``cancel`` is set while waiting.
         """
@@ -175,15 +169,15 @@ class Recording(ResponseCache):
             if has_lock:
                 lock.release()
 
-    def _miss(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
+    def _miss_error(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
         directory = self.path.parent
         recorded = "the command must be the one that was recorded"
         here = shlex.quote(str(directory))
         if self.recorded:
             named = [f"kgsparql {command}" for command in self.recorded]
-            count = max(1, sum(length <= _SHOWN for length in accumulate(map(len, named))))
+            count = max(1, sum(length <= _MAX_COMMAND_CHARACTERS for length in accumulate(map(len, named))))
             more = f", and {len(named) - count:,} more" if len(named) > count else ""
-            shown = (f"{printable(own, _SHOWN)} --replay {here}" for own in named[:count])
+            shown = (f"{printable(own, _MAX_COMMAND_CHARACTERS)} --replay {here}" for own in named[:count])
             recorded = f"recorded there: {'; '.join(shown)}{more}"
         return ReplayMissError(
             f"not recorded in {directory}: {what or 'a request that this needs'}",
@@ -192,7 +186,7 @@ class Recording(ResponseCache):
         )  # fmt: skip
 
 
-def _numbered(request: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _numbered_request(request: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**request, _AGAIN: number} if number else dict(request)
 
 

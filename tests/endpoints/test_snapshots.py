@@ -240,64 +240,6 @@ def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Pat
     assert all(list(entry["graphs"]) == [url] and entry["versions"]["kgsparql"] for entry in manifest["runs"])
 
 
-@pytest.mark.parametrize("method", ["path_ranking", "mindmap", "struct_gpt"])
-def test_the_triples_of_a_snapshot_are_a_graph_that_can_be_asked(
-    run: Run, tmp_path: Path, cache: Path, method: str
-) -> None:
-    snapshot, asked = tmp_path / "snapshot", ("ask", FEYNMAN, "-r", method, "--embedder", "none", "-f", "json")
-    with served(tmp_path) as url:
-        recorded = run(*asked, "-k", url, "--record", snapshot)
-    held = {quad.triple for quad in ox.parse(path=snapshot / "triples.nq")}
-    whole = {quad.triple for quad in ox.parse(path=NOBEL)}
-    assert held < whole
-    terms = [
-        f"<{triple[place]['value']}>"
-        for item in json.loads(recorded.stdout)["evidence"]
-        for triple in item["triples"]
-        for place in ("subject", "object")
-        if triple[place]["type"] == "uri"
-    ]
-    assert terms
-    subjects = {str(triple.subject) for triple in held} | {str(triple.object) for triple in held}
-    assert set(terms) <= subjects
-    again = run(*asked, "-k", snapshot / "triples.nq")
-    assert again.exit_code == recorded.exit_code
-    assert {a["term"]["value"] for a in json.loads(again.stdout)["answers"]} & {
-        a["term"]["value"] for a in json.loads(recorded.stdout)["answers"]
-    }
-
-
-@pytest.mark.parametrize("looked_up", [False, True], ids=["read", "looked up"])
-def test_the_triples_of_a_snapshot_have_the_names_that_were_linked_and_shown(
-    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, looked_up: bool
-) -> None:
-    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    triples = {
-        f'<http://e.org/Q1> {label} "Ada Lovelace"@en .',
-        f'<http://e.org/Q2> {label} "London"@en .',
-        f'<http://e.org/P1> {label} "place of birth"@en .',
-        "<http://e.org/P1> <http://wikiba.se/ontology#directClaim> <http://e.org/d1> .",
-        "<http://e.org/Q1> <http://e.org/d1> <http://e.org/Q2> .",
-    }
-    data, profile, snapshot = tmp_path / "data.nt", tmp_path / "profile.ttl", tmp_path / "snapshot"
-    data.write_text("\n".join(triples) + "\n", encoding="utf-8")
-    monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
-    asked = ("ask", "What is the place of birth of Ada Lovelace?", "--embedder", "none", "-f", "json")
-    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
-        profile.write_text(
-            "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
-            "[] a kgs:EndpointProfile ; <http://www.w3.org/ns/sparql-service-description#endpoint> "
-            f"<{url}> ; kgs:hasManyLabels {str(looked_up).lower()} .\n"
-        )
-        recorded = run(*asked, "-k", url, "--record", snapshot)
-    again = run(*asked, "-k", snapshot / "triples.nq")
-    assert (recorded.exit_code, again.exit_code) == (0, 0), (recorded.stderr, again.stderr)
-    assert set((snapshot / "triples.nq").read_text("utf-8").splitlines()) == triples
-    for told in (json.loads(recorded.stdout), json.loads(again.stdout)):
-        assert [(e["term"]["value"], e["matched"]) for e in told["linked"]] == [("http://e.org/Q1", "exact")]
-        assert [answer["term"]["label"] for answer in told["answers"]] == ["London"]
-
-
 @pytest.mark.parametrize(
     "command",
     [

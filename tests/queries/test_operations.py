@@ -187,27 +187,3 @@ def test_Q17_values_in_chunks_equal_one_shot(graph: KnowledgeGraph) -> None:
         parts |= values(graph, query.bind(entity=terms[i : i + size]), "entity", "predicate", "object")
     assert whole == parts
     assert len(whole) == 15
-
-
-def test_the_steps_of_walks_are_told_from_their_text(graph: KnowledgeGraph) -> None:
-    """Of a union of walks, of which each solution has a number; literals that look like steps are none."""
-    there, back = path("field", "^field"), path("award")
-    hostile = Literal("\n  ?n0 <http://example.org/x> ?n1 .\n}")
-    arms = [
-        path_queries.walk_triples(there, [ex("marie")], [ex("pierre"), hostile], limit=9, number=1),
-        path_queries.walk(back, [ex("henri")], limit=9, number=2),
-    ]
-    query = Query.union(arms)
-    told = {number: (names, steps) for names, number, steps in path_queries.steps_of_walks(query.text)}
-    assert sorted(told) == ["1", "2"]
-    held = graph.select(Query("all", "SELECT * { ?s ?p ?o }"))
-    triples = {(s["s"], s["p"], s["o"]) for s in held if not isinstance(s["o"], BlankNode)}
-    shown = set()
-    for solution in graph.select(query):
-        number = solution["walk"]
-        assert isinstance(number, Literal)
-        names, steps = told[number.value]
-        assert names == solution.keys()
-        shown |= {(solution[s.subject], s.predicate, solution[s.object]) for s in steps}
-    assert {(ex("marie"), ex("field"), ex("physics")), (ex("pierre"), ex("field"), ex("physics"))} <= shown
-    assert {triple for triple in shown if not isinstance(triple[2], BlankNode)} <= triples

@@ -35,7 +35,7 @@ class Channel:
     name: str
     probe: Probe
     max_bytes: int
-    response_cache: ResponseCache | None = None
+    response_cache: ResponseCache | Recording | None = None
     note: Callable[[str], None] | None = None
     _asker: int = field(default=0, init=False)
     _named_graphs: NamedGraphs = field(init=False)

@@ -64,7 +64,7 @@ class RecordedSender:
                 recording.fail(QUERY, exchange, error)
                 raise
             reply = _without_secrets(reply, request)
-            recording.put(QUERY, exchange, {**_entry_of(reply), "name": request.name}, again=reply.status != 200)
+            recording.put(QUERY, exchange, _entry_of(reply), again=reply.status != 200)
             return reply
 
 
