@@ -25,7 +25,7 @@ from kgsparql.exploration.lookups import GraphLookups, check_mentioned
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.indexes import LabelIndexes
+from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.retrievers import load
 
@@ -80,7 +80,7 @@ class KnowledgeBase(GraphLookups):
         self.opened_with: Mapping[str, Any] | None = None
         self._note = note
         self._running: list[threading.Event] = []
-        self.indexes = LabelIndexes(
+        self.indexes = GraphIndexes(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
         self._sessions = SessionFactory(graph, self.indexes, prefixes=self.prefixes, languages=languages)

@@ -27,7 +27,7 @@ from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages.passages import Passages
+from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import place_of
 from kgsparql.models.chat_completion import Call

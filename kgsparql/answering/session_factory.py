@@ -24,7 +24,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.indexes import LabelIndexes
+from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap
 
@@ -39,7 +39,7 @@ class SessionFactory:
     """Makes the session of each question that a graph is asked."""
 
     def __init__(
-        self, graph: KnowledgeGraph, labels: LabelIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
+        self, graph: KnowledgeGraph, labels: GraphIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
     ) -> None:
         self.graph = graph
         self._labels = labels

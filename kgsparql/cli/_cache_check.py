@@ -12,8 +12,8 @@ from kgsparql.errors import StoreError
 from kgsparql.graphs import adjacency, kept_counts
 from kgsparql.graphs.manifest import check_tables, read_manifest
 from kgsparql.graphs.stores import open_store
-from kgsparql.linking.label_index.building import RECIPE
-from kgsparql.linking.label_index.kept_labels import KEPT, KeptLabels
+from kgsparql.linking.label_index.kept import KEPT, KeptLabels
+from kgsparql.linking.label_index.rows import RECIPE
 from kgsparql.models.embedders import onnx_export
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.serving import kept_runs

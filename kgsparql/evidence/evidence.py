@@ -16,7 +16,7 @@ from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgsparql.linking.passages.documents import Excerpt
+    from kgsparql.linking.documents import Excerpt
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgsparql.linking.label_index.search import LabelSearch, Vocabulary
-from kgsparql.linking.label_index.spelling import unlikeliness
+from kgsparql.linking.label_index.search import LabelSearch, Vocabulary, unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, words
 

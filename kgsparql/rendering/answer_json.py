@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer, AnswerTerm
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+    from kgsparql.linking.documents import Excerpt
     from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.linking.passages.documents import Excerpt
     from kgsparql.plans.running import Computed
 
 

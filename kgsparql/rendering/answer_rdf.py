@@ -11,7 +11,7 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
-from kgsparql.linking.passages.documents import Excerpt, TextMention
+from kgsparql.linking.documents import Excerpt, TextMention
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 

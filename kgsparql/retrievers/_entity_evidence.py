@@ -17,10 +17,9 @@ from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
 from kgsparql.exploration import NeighbourGroup, Text
 from kgsparql.exploration.triples import lookup
+from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, passage_spans
-from kgsparql.linking.passages.gazetteer import Gazetteer
-from kgsparql.linking.passages.passages import PASSAGE_TOKENS
+from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable

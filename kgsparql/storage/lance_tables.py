@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import threading
 import uuid
@@ -25,7 +24,6 @@ MANIFEST = "kgsparql-index.json"
 """The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
 _MANIFEST_OF = "manifest-of-"
 _VERSION = 1
-_AT_ONCE = 8_192
 _importing = threading.Lock()
 _REST_CLIENT = "lance_namespace_urllib3_client"
 """What LanceDB imports for tables on a server, which are not used here: its 366 checks are half of the import."""
@@ -183,33 +181,11 @@ class Tables:
         except (OSError, ValueError, RuntimeError):
             return None
 
-    def batches(self, name: str) -> Iterator[Any]:
-        """The rows of a table in the order in which they were written, as pyarrow tables of some thousand rows.
-
-        :raises StoreError: if it is missing or damaged.
-        """
-        table = self.open(name)
-        if table is None:
-            raise StoreError(f"{self.directory}: the table {name} is damaged", hint="delete that directory")
-        count = table.count_rows()
-        for at in range(0, count, _AT_ONCE):
-            with errors_translated(self.directory):
-                found = table.take_offsets(list(range(at, min(count, at + _AT_ONCE)))).to_arrow()
-            yield found
-
     def drop(self, names: Iterable[str]) -> None:
         """Remove tables, complete or not."""
         with errors_translated(self.directory):
             for name in names:
                 self._database.drop_table(name, ignore_missing=True)
-
-    def remove(self) -> None:
-        """Remove all tables, and the directory with what else is in it."""
-        if isinstance(self.directory, ObjectPrefix):
-            Tables(self.directory.parent).drop([_MANIFEST_OF + self.directory.name])
-            self.drop(self._all_names())
-            return
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     @cached_property
     def _database(self) -> Any:

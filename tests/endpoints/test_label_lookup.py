@@ -18,10 +18,9 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import EndpointProfile, TextSearch
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_index.endpoint import EndpointLabels
-from kgsparql.linking.label_index.kept_labels import KeptLabels
+from kgsparql.linking.label_index.kept import KeptLabels, read_slice
+from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.partial_index import read_slice
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
@@ -337,7 +336,7 @@ def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monke
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.partial_index.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.label_index.kept.PAGE", 10)
     kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
     graph = Counting(EndpointGraph(nobel_url))
 
@@ -365,7 +364,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
 
     once = KeptLabels(tmp_path / "b" / "labels.sqlite")
-    monkeypatch.setattr("kgsparql.linking.label_index.partial_index.PAGE", 1_000)
+    monkeypatch.setattr("kgsparql.linking.label_index.kept.PAGE", 1_000)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
     assert once.slice_rows() == kept.slice_rows()
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45

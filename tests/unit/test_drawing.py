@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
+from kgsparql.linking.documents import Excerpt, TextMention
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
-from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term

@@ -19,7 +19,7 @@ import pytest
 
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.label_index.index import build_label_index
+from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.models.embedders import open_embedder
 from kgsparql.models.embedders.local_models import find_model, has_sentence_transformers
 from kgsparql.models.embedders.openai_server import OpenAIEmbedder

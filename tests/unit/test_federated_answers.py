@@ -17,7 +17,7 @@ from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.indexes import LabelIndexes
+from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.label_index.combined import FederatedLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.rows import LabelRow
@@ -240,7 +240,7 @@ def _pair() -> tuple[IRI, IRI]:
 def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     members = [graph(NOBEL, "nobel"), graph(parsed(":a rdfs:label 'Aaa' ."), "large")]
-    labels = LabelIndexes(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
+    labels = GraphIndexes(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
     read = labels.index_of
 
     def limited(graph: Any, cancel: Any = None) -> Any:

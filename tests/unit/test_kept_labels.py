@@ -9,7 +9,7 @@ import pytest
 
 from kgsparql.errors import StoreError
 from kgsparql.linking.label_index.combined import LayeredLabels
-from kgsparql.linking.label_index.kept_labels import KeptLabels, SeenLabels, SliceProgress
+from kgsparql.linking.label_index.kept import KeptLabels, SeenLabels, SliceProgress
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.rows import LabelRow, label_row
 from kgsparql.rdf.terms import normalised

@@ -21,13 +21,12 @@ import pytest
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.label_index import lance
-from kgsparql.linking.label_index.index import build_label_index, index_directory, label_index, open_label_index
-from kgsparql.linking.label_index.lance import LanceLabels
+from kgsparql.linking.label_index.lance import KEEP_EVERY, LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.open import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
-from kgsparql.linking.label_index.vectors import KEEP_EVERY
 from kgsparql.models.embedding_cache import CachedEmbedder
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -177,7 +176,7 @@ def test_rows_are_the_same_however_many_are_python_objects_or_written_at_once(
 ) -> None:
     rows = list(read_labels(graph_of(PLACES)))
     for at_once in (1, 7):
-        monkeypatch.setattr("kgsparql.linking.label_index.gathered.AT_ONCE", at_once)
+        monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", at_once)
         monkeypatch.setattr("kgsparql.linking.label_index.lance._WRITTEN_AT_ONCE", at_once)
         found = read_labels(graph_of(PLACES))
         assert len(found) == len(rows)
@@ -208,8 +207,7 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
-    for module in ("vectors", "lance"):
-        monkeypatch.setattr(f"kgsparql.linking.label_index.{module}.EXACT_VECTORS", 1_000)
+    monkeypatch.setattr("kgsparql.linking.label_index.lance.EXACT_VECTORS", 1_000)
     index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
     manifest = Tables(tmp_path / "hnsw").manifest()
     assert manifest is not None
@@ -243,7 +241,7 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeG
 def test_many_labels_are_searched_by_text_until_all_have_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.index.MEMORY_ROWS", 2_000)
+    monkeypatch.setattr("kgsparql.linking.label_index.open.MEMORY_ROWS", 2_000)
     graph = many(2_500)
     directory = index_directory(graph, tmp_path)
     index = label_index(graph, directory, embedder=HashedEmbedder())
@@ -287,7 +285,7 @@ import sys
 from pathlib import Path
 from typing import Any
 from kgsparql.linking.label_index import lance
-from kgsparql.linking.label_index.index import build_label_index
+from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.rdf.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
@@ -358,7 +356,7 @@ class Slow(importlib.abc.MetaPathFinder):
             time.sleep(0.02)
 
 sys.meta_path.insert(0, Slow())
-from kgsparql.linking.label_index.index import _import_early, build_label_index
+from kgsparql.linking.label_index.open import _import_early, build_label_index
 from kgsparql.storage.lance_tables import lancedb
 from tests.unit.test_label_index import many
 failed = []
@@ -460,7 +458,7 @@ def test_S10_vectors_of_another_model_are_refused(
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
-    monkeypatch.setattr("kgsparql.linking.label_index.index.EMBED_AT_ONCE", 3)
+    monkeypatch.setattr("kgsparql.linking.label_index.open.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))

@@ -13,17 +13,16 @@ import pytest
 import kgsparql
 from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.passages.documents import (
+from kgsparql.linking.documents import (
     BYTES_PER_TOKEN,
     Document,
+    Gazetteer,
     Skipped,
     files_of,
     passage_spans,
     read_document,
 )
-from kgsparql.linking.passages.gazetteer import Gazetteer
-from kgsparql.linking.passages.indexing import build_passages
-from kgsparql.linking.passages.passages import Passages
+from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.storage.file_lock import writer_lock
@@ -123,7 +122,7 @@ def test_a_pdf_is_read_page_by_page_or_left_out(tmp_path: Path, monkeypatch: pyt
         (1, "Marie Curie was here."), (2, "Richard Feynman was not."),
     ]  # fmt: skip
     assert others == [Skipped("scan.pdf", "no text in it (a scan?)"), Skipped("locked.pdf", "it needs a password")]
-    monkeypatch.setattr("kgsparql.linking.passages.documents.find_spec", lambda name: None)
+    monkeypatch.setattr("kgsparql.linking.documents.find_spec", lambda name: None)
     assert read_document(tmp_path / "r.pdf", tmp_path) == Skipped(
         "r.pdf", "pip install 'kgsparql[pdf]' reads PDF files"
     )

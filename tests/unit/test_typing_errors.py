@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.label_index.index import build_label_index
 from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
-from kgsparql.linking.label_index.spelling import SpellingSearch
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch
 from kgsparql.linking.linker import Linker
 
 FILMS = """

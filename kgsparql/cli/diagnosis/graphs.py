@@ -27,7 +27,7 @@ from kgsparql.graphs.profiles.catalogue import endpoint_named
 from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.stores import has_store
-from kgsparql.linking.label_index.index import index_directory, open_label_index
+from kgsparql.linking.label_index.open import index_directory, open_label_index
 from kgsparql.linking.label_index.reading import REMOTE_ROWS
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, printable

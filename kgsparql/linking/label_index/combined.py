@@ -16,8 +16,7 @@ from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.rows import LabelRow
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
-from kgsparql.linking.label_index.spelling import nearest_first
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary, nearest_first
 
 _RowCosine: TypeAlias = tuple[LabelRow, float]
 _ROLES = ("label", "alternative", "derived")
@@ -25,13 +24,13 @@ _ROLES = ("label", "alternative", "derived")
 
 @dataclass(frozen=True)
 class _CombinedLabels(ABC):
-    """A :class:`LabelSearch` in several parts; a subclass says what rows of two parts are the same."""
+    """Search in several parts; a subclass says which rows of two parts are the same."""
 
     parts: tuple[LabelSearch, ...]
 
     @property
     def has_vectors(self) -> bool:
-        """Whether any part has vectors."""
+        """Tell whether any part has vectors."""
         return any(part.has_vectors for part in self.parts)
 
     def with_graph(self, graph: KnowledgeGraph) -> Self:
@@ -39,11 +38,11 @@ class _CombinedLabels(ABC):
 
     @abstractmethod
     def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
-        """The rows in their order, without those that repeat another."""
+        """Return the rows in their order, without those that repeat another."""
 
     @abstractmethod
     def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
-        """The hits of all parts for one vector, as one list."""
+        """Join the hits of all parts for one vector."""
 
     def offline(self) -> Self:
         return replace(self, parts=tuple(part.offline() for part in self.parts))
@@ -80,12 +79,12 @@ class _CombinedLabels(ABC):
         return nearest_first(word, chain.from_iterable(part.near_words(word, edits=edits) for part in self.parts))
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:
-        """As :meth:`LabelSearch.nearest`, of the parts that have vectors."""
+        """See :meth:`LabelSearch.nearest`; asks the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
         return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
 
     def _interleaved(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
-        """The rows of several ranked lists, the best of each before the second of any."""
+        """Join several ranked lists, the best of each before the second of any."""
         return self._without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
 
 
@@ -99,7 +98,7 @@ class LayeredLabels(_CombinedLabels):
     note: str = ""
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """As :meth:`LabelSearch.notes`."""
+        """See :meth:`LabelSearch.notes`."""
         notes = super().notes(linked)
         return notes if linked or not self.note else (*notes, self.note)
 
@@ -133,17 +132,17 @@ class FederatedLabels(_CombinedLabels):
 
     @property
     def has_vectors(self) -> bool:
-        """Whether all parts have vectors."""
+        """Tell whether all parts have vectors."""
         return all(part.has_vectors for part in self.parts)
 
     def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
-        """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
+        """See :meth:`LabelSearch.with_graph`; each part gets its own member of the graph."""
         members = {member.name: member for member in graph.members}
         parts = (part.with_graph(members[name]) if name in members else part for name, part in self._parts_by_name)
         return FederatedLabels(tuple(parts), self.names)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
-        """As :meth:`LabelSearch.for_text`.
+        """See :meth:`LabelSearch.for_text`.
 
         :raises KgsparqlError: the error of the first graph, if all fail.
         """
@@ -165,7 +164,7 @@ class FederatedLabels(_CombinedLabels):
         return zip(self.names, self.parts, strict=True)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """As :meth:`LabelSearch.notes`, and which graphs failed, so that their names were not looked up."""
+        """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
         failures = (error.message_about(name) for name, error in self.failed.items())
         return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in failures))
 
@@ -192,10 +191,7 @@ class FederatedLabels(_CombinedLabels):
 
 
 def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
-    """The indexes of several graphs, by their names, as one.
-
-    It has vectors if all of them have vectors of the same embedder.
-    """
+    """Join the indexes of several graphs, by name; with vectors if all have vectors of the same embedder."""
     embedders = {index.embedder for index in indexes.values()}
     return LabelIndex(
         FederatedLabels(tuple(index.search for index in indexes.values()), tuple(indexes)),
@@ -206,7 +202,7 @@ def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
 
 
 class MemberIndexes:
-    """The label indexes of several graphs. They are kept; only what failed is tried again.
+    """Label indexes of several graphs. They are kept; only what failed is tried again.
 
     :param last_known: gives what is kept of the labels of a graph that cannot be asked.
     :param note: called by :meth:`tell` with each line a person should read.
@@ -223,11 +219,11 @@ class MemberIndexes:
 
     @property
     def is_final(self) -> bool:
-        """Whether it is useless to try again: all is there, or what is missing can never be read."""
+        """Tell whether it is useless to try again: all is there, or what is missing can never be read."""
         return self.missing.keys() <= self._unreadable.keys()
 
     def joint_index(self, graph: FederatedGraph, index_of: Callable[[KnowledgeGraph], LabelIndex]) -> LabelIndex:
-        """The indexes of all members as one; a member that has just failed is not asked.
+        """Join the indexes of all members; a member that has just failed is not asked.
 
         :raises KgsparqlError: the error of the first member, if all fail.
         """
@@ -235,7 +231,7 @@ class MemberIndexes:
         failed: list[tuple[KnowledgeGraph, KgsparqlError]] = []
         for member in graph.members:
             try:
-                found[member.name] = self._index(member, graph.errors.get(member.name), index_of)
+                found[member.name] = self._index_of_member(member, graph.errors.get(member.name), index_of)
             except (*GRAPH_FAILED, LimitError) as error:
                 failed.append((member, error))
         if not found:
@@ -258,7 +254,7 @@ class MemberIndexes:
                 self._told.add(line)
                 self._note(line)
 
-    def _index(
+    def _index_of_member(
         self, member: KnowledgeGraph, error: KgsparqlError | None, index_of: Callable[[KnowledgeGraph], LabelIndex]
     ) -> LabelIndex:
         name = member.name

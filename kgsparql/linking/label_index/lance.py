@@ -1,42 +1,53 @@
-"""Labels in LanceDB tables: the rows, their words, and the vectors of their texts; written and searched."""
+"""Labels in LanceDB tables: the rows, their words, and the vectors of their texts; searched and built."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.errors import StoreError
-from kgsparql.linking.label_index.held_rows import HeldRows
+from kgsparql.errors import CancelledError, StoreError
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.memory import nearest_places
-from kgsparql.linking.label_index.rows import LabelRow, Rows
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
-from kgsparql.linking.label_index.spelling import SpellingSearch, signatures
-from kgsparql.linking.label_index.vectors import EXACT_VECTORS
+from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows, recipe
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary, signatures
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
-from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, one_of
+from kgsparql.storage.atomic_replace import remove_leftovers
+from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of, table_tag
+from kgsparql.storage.leftovers import keep_newest
+from kgsparql.storage.location import Location
 
+EMBED_AT_ONCE = 2_000
+"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
+EXACT_VECTORS = 100_000
+"""Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
+where an HNSW index takes a minute to build and answers in 9 ms."""
+KEEP_EVERY = 2_048
+"""Texts whose vectors are written together: a kill may cost them, some 4 s of work."""
+
+_BATCH_TEXTS = 256
 _KEYS_AT_ONCE = 5_000
-MAX_COMPARED = 5_000_000
-"""Up to so many keys, or words, are read into memory to look for typing errors."""
-MAX_HELD = 500_000
-"""Up to so many rows are held in memory, in some 65 MB,"""
-_HELD_AFTER = 20
-"""by a process that looked keys up more often than this: reading them takes as long as some fifty queries."""
+_MOST_COMPARED = 5_000_000  # keys, or words, that are read into memory to look for typing errors
+_MOST_HELD = 500_000  # rows that are held in memory, in some 65 MB,
+_HELD_AFTER = 20  # by a process that looked keys up more often: reading them takes as long as some fifty queries
+_WRITTEN_AT_ONCE = 250_000  # rows: each write is a new version of the table, and holds its rows in memory
 _COLUMNS = list(LabelRow._fields)
-_WRITTEN_AT_ONCE = 250_000
-"""Rows that are written together: each write is a new version of the table, and holds its rows in memory."""
 
 
 class LanceLabels(LabelSearch):
     """Labels in the tables of a directory.
 
-    :param manifest: as :func:`write_labels` makes it.
+    :param manifest: as :class:`Builder` publishes it.
     """
 
     def __init__(self, tables: Tables, manifest: dict[str, Any], embedder: str | None = None) -> None:
@@ -47,16 +58,70 @@ class LanceLabels(LabelSearch):
 
     @property
     def has_vectors(self) -> bool:
-        """As :meth:`LabelSearch.has_vectors`."""
+        """See :meth:`LabelSearch.has_vectors`."""
         return self._vectors_entry is not None
 
-    @cached_property
-    def _labels(self) -> Any:
-        return self._table(self._manifest["labels"])
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """See :meth:`LabelSearch.vocabulary`."""
+        if self._manifest["words_count"] <= _MOST_COMPARED:
+            return self._vocabulary
+        return self._vocabulary_of(dict(self._rows_with(self._words, "word", wanted, ["word", "labels"])))
 
-    @cached_property
-    def _words(self) -> Any:
-        return self._table(self._manifest["words"])
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
+        self._searches += 1
+        if self._searches > _HELD_AFTER and self._manifest["rows"] <= _MOST_HELD:
+            found: Iterable[LabelRow] = self._held_rows.with_keys(keys)
+        else:
+            found = (LabelRow(*row) for row in self._rows_with(self._labels, "key", keys, _COLUMNS))
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.with_words`."""
+        return self._full_text_rows(" ".join(wanted), "key", limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.like`."""
+        return self._full_text_rows(key, "text", limit)
+
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_keys`; of very many labels, only keys that share trigrams are found."""
+        if self._manifest["keys"] > _MOST_COMPARED:
+            return SpellingSearch.of({row.key for row in self.like(key, limit=100)}).near(key, edits=edits)
+        return self._key_spellings.near(key, edits=edits)
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_words`; of very many words none is found."""
+        return [] if self._manifest["words_count"] > _MOST_COMPARED else self._word_spellings.near(word, edits=edits)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`LabelSearch.nearest`."""
+        if self._vectors_entry["texts"] <= EXACT_VECTORS:
+            texts, matrix = self._matrix
+            found = [[(texts[i], cosine) for i, cosine in hits] for hits in nearest_places(vectors, matrix, limit)]
+        else:
+            found = [self._nearest_by_index(vector, limit) for vector in vectors]
+        rows: dict[str, list[LabelRow]] = {text: [] for hits in found for text, _ in hits}
+        for row in self.exact(set(map(normalised, rows))):
+            if row.text in rows:
+                rows[row.text].append(row)
+        return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+
+    def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
+        table = self._table(self._vectors_entry["table"])
+        query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
+        hits = self._rows(query, ["text", "_distance"], limit)
+        return [(text, 1 - distance) for distance, text in sorted((round(far, 6), text) for text, far in hits)]
+
+    def _full_text_rows(self, text: str, column: str, limit: int) -> list[LabelRow]:
+        if not text.strip():
+            return []
+        # No fuzziness: trigrams already forgive typing errors.
+        match = lancedb("query").MatchQuery(text, column)
+        found = self._rows(self._labels.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
+        # Twice the limit was asked for, so that among equals the same rows are kept every time.
+        rows = sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)
+        return [row for _, row in rows[:limit]]
 
     def _table(self, name: str) -> Any:
         table = self._tables.open(name)
@@ -69,94 +134,25 @@ class LanceLabels(LabelSearch):
         return table
 
     @cached_property
-    def _key_spellings(self) -> SpellingSearch:
-        return self._spellings(self._table(self._manifest["keys_table"]), "key")
+    def _labels(self) -> Any:
+        return self._table(self._manifest["labels"])
 
     @cached_property
-    def _word_spellings(self) -> SpellingSearch:
-        return self._spellings(self._words, "word")
-
-    def _spellings(self, table: Any, column: str) -> SpellingSearch:
-        """The texts of a column: those of a million labels are held in some 30 MB."""
-        from pyarrow import compute
-
-        with errors_translated(self._tables.directory):
-            data = table.search().select([column, "signature"]).to_arrow().combine_chunks()
-        texts = data[column].combine_chunks()
-        found = data["signature"].to_numpy()
-        return SpellingSearch(compute.utf8_length(texts).to_numpy(), found, lambda at: texts.take(at).to_pylist())
-
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """As :meth:`LabelSearch.near_keys`; of very many labels, only keys that share trigrams."""
-        if self._manifest["keys"] > MAX_COMPARED:
-            return SpellingSearch.of({row.key for row in self.like(key, limit=100)}).near(key, edits=edits)
-        return self._key_spellings.near(key, edits=edits)
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """As :meth:`LabelSearch.near_words`; none where there are very many words."""
-        return [] if self._manifest["words_count"] > MAX_COMPARED else self._word_spellings.near(word, edits=edits)
-
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
-        """As :meth:`LabelSearch.vocabulary`."""
-        if self._manifest["words_count"] <= MAX_COMPARED:
-            return self._vocabulary
-        return self._vocabulary_of(dict(self._rows_with(self._words, "word", wanted, ["word", "labels"])))
+    def _words(self) -> Any:
+        return self._table(self._manifest["words"])
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         """All words: read in a few milliseconds, where a query for some takes two or three."""
-        with errors_translated(self._tables.directory):
-            data = self._words.search().select(["word", "labels"]).to_arrow()
-        return self._vocabulary_of(dict(_tuples(data)))
+        return self._vocabulary_of(dict(_tuples(self._column_data(self._words, "word", "labels"))))
 
     def _vocabulary_of(self, counts: Mapping[str, int]) -> Vocabulary:
         known = self._manifest
         return Vocabulary(counts, known["keys"], frozenset(known["type_stems"]), known["capitals_tell"])
 
-    def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """As :meth:`LabelSearch.exact`."""
-        self._searches += 1
-        if self._searches > _HELD_AFTER and self._manifest["rows"] <= MAX_HELD:
-            return self._held.exact(keys)
-        found = (LabelRow(*row) for row in self._rows_with(self._labels, "key", keys, _COLUMNS))
-        return sorted(found, key=lambda row: (row.key, row))
-
     @cached_property
-    def _held(self) -> HeldRows:
-        with errors_translated(self._tables.directory):
-            return HeldRows(self._labels.search().select(_COLUMNS).to_arrow().select(_COLUMNS))
-
-    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.with_words`."""
-        return self._full_text_rows(" ".join(wanted), "key", limit)
-
-    def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.like`."""
-        return self._full_text_rows(key, "text", limit)
-
-    def _full_text_rows(self, text: str, column: str, limit: int) -> list[LabelRow]:
-        if not text.strip():
-            return []
-        # No fuzziness: trigrams already forgive typing errors.
-        match = lancedb("query").MatchQuery(text, column)
-        found = self._rows(self._labels.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
-        # Twice the limit was asked for, so that among equals the same rows are kept every time.
-        rows = sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)
-        return [row for _, row in rows[:limit]]
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`."""
-        if self._vectors_entry["texts"] <= EXACT_VECTORS:
-            all_texts, matrix = self._matrix
-            found = [[(all_texts[i], cosine) for i, cosine in hits] for hits in nearest_places(vectors, matrix, limit)]
-        else:
-            found = self._indexed_nearest(vectors, limit)
-        texts = {text for hits in found for text, _ in hits}
-        rows: dict[str, list[LabelRow]] = {text: [] for text in texts}
-        for row in self.exact({normalised(text) for text in texts}):
-            if row.text in rows:
-                rows[row.text].append(row)
-        return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+    def _held_rows(self) -> _HeldRows:
+        return _HeldRows(self._column_data(self._labels, *_COLUMNS))
 
     @cached_property
     def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -165,20 +161,26 @@ class LanceLabels(LabelSearch):
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
-    def _indexed_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
-        table = self._table(self._vectors_entry["table"])
-        found = []
-        for vector in vectors:
-            query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
-            hits = self._rows(query, ["text", "_distance"], limit)
-            ranked = sorted((round(distance, 6), text) for text, distance in hits)
-            found.append([(text, 1 - distance) for distance, text in ranked])
-        return found
+    @cached_property
+    def _key_spellings(self) -> SpellingSearch:
+        return self._spellings(self._table(self._manifest["keys_table"]), "key")
+
+    @cached_property
+    def _word_spellings(self) -> SpellingSearch:
+        return self._spellings(self._words, "word")
+
+    def _spellings(self, table: Any, column: str) -> SpellingSearch:
+        """Read the texts of a column: those of a million labels are held in some 30 MB."""
+        from pyarrow import compute
+
+        texts, found = (part.combine_chunks() for part in self._column_data(table, column, "signature").columns)
+        lengths = compute.utf8_length(texts).to_numpy()
+        return SpellingSearch(lengths, found.to_numpy(), lambda at: texts.take(at).to_pylist())
 
     def _rows_with(
         self, table: Any, column: str, values: Collection[str], columns: list[str]
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table that have one of some values in a column."""
+        """Yield the rows of a table that have one of some values in a column."""
         wanted = sorted(set(values))
         for at in range(0, len(wanted), _KEYS_AT_ONCE):
             yield from self._rows(table.search().where(one_of(column, wanted[at : at + _KEYS_AT_ONCE])), columns)
@@ -187,36 +189,161 @@ class LanceLabels(LabelSearch):
         with errors_translated(self._tables.directory):
             return _tuples(query.select(columns).limit(limit).to_arrow().select(columns))
 
+    def _column_data(self, table: Any, *columns: str) -> Any:
+        """Read some columns of a table whole."""
+        with errors_translated(self._tables.directory):
+            return table.search().select(list(columns)).to_arrow().select(list(columns)).combine_chunks()
+
+
+class _HeldRows:
+    """Rows held as Arrow columns: a key takes a few microseconds, where a query of LanceDB takes four milliseconds.
+
+    300,000 rows take 40 MB, and a quarter of a second of processor time to make.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        hashes = np.fromiter(map(hash, table["key"].to_pylist()), dtype=np.int64, count=len(table))
+        self._places = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._places]
+
+    def with_keys(self, keys: Collection[str]) -> Iterator[LabelRow]:
+        asked = set(keys)
+        wanted = np.array(sorted(set(map(hash, asked))), dtype=np.int64)
+        starts, ends = (np.searchsorted(self._hashes, wanted, side) for side in ("left", "right"))
+        places = [self._places[start:end] for start, end in zip(starts, ends, strict=True)]
+        found = self._table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
+        return (row for row in map(LabelRow._make, _tuples(found)) if row.key in asked)  # others may share a hash
+
 
 def _tuples(table: Any) -> list[tuple[Any, ...]]:
-    """The rows of an Arrow table, three times as fast as dictionaries."""
+    """Return the rows of an Arrow table, three times as fast as dictionaries."""
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
-    """The index that a manifest describes, with the vectors of an embedder if it has them."""
+    """Open the index that a manifest describes, with the vectors of an embedder if it has them."""
     name = embedder.name if embedder is not None and embedder.name in manifest["vectors"] else None
     search = LanceLabels(tables, manifest, name)
     return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
 
 
-def write_rows(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, Any]:
-    """Write the rows, without anything to search them by; gives what the manifest says about them."""
-    return _written_rows(tables, rows, source, tag)[1]
+# --- Building
 
 
-def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[Any, dict[str, Any], Any]:
-    """The table of the rows, what the manifest says about them, and an Arrow array of their keys, each once."""
+@dataclass(frozen=True, slots=True)
+class IndexContent:
+    """What an index is made of: made of anything else, it is stale.
+
+    :param fingerprint: of the graph's data, or of the part of them that was read.
+    """
+
+    name: str
+    fingerprint: str
+    recipe: str
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> IndexContent:
+        """Describe all labels of a graph as it is now."""
+        return cls(graph.name, graph.fingerprint, recipe(graph.naming))
+
+    def is_in(self, manifest: Mapping[str, Any]) -> bool:
+        """Tell whether the index that a manifest describes was made of this."""
+        return bool(manifest["fingerprint"] == self.fingerprint and manifest["recipe"] == self.recipe)
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builder of an index; none of its steps is done twice, so that a run which was stopped goes on.
+
+    :param more: further entries of the manifest.
+    """
+
+    content: IndexContent
+    directory: Location
+    embedder: Embedder | None
+    progress: Progress | None = None
+    cancel: threading.Event | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, read: Callable[[], Rows], *, wait_s: float) -> LabelIndex:
+        """Do all that was not done before, and open the index.
+
+        :param read: gives the labels; called if they are needed.
+        :param wait_s: how long to wait for another process that builds here.
+        :raises StoreLockedError: if another process still builds here after that.
+        """
+        tables = Tables(self.directory)
+        with tables.lock(wait_s=wait_s):
+            if isinstance(self.directory, Path):
+                remove_leftovers(self.directory)
+            manifest, rows = self._usable_manifest(tables), None
+            if manifest is None:
+                rows = read()
+                manifest = self._write_labels(tables, rows)
+            if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
+                rows = read() if rows is None else rows
+                texts = sorted({row.text for row in rows})
+                writer = _VectorWriter(tables, _vector_table(self.embedder.name, texts), texts)
+                _drop_leftovers(tables, manifest, also=writer.name)
+                manifest["vectors"][self.embedder.name] = writer.embed(self.embedder, self.progress, self.cancel)
+                tables.publish(manifest)
+            _drop_leftovers(tables, manifest)
+        if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
+            _remove_older(self.directory, sources)
+        return opened_index(tables, manifest, self.embedder)
+
+    def _usable_manifest(self, tables: Tables) -> dict[str, Any] | None:
+        manifest = tables.manifest()
+        if manifest is None or not self.content.is_in(manifest):
+            return None
+        return manifest if tables.open(manifest["labels"]) is not None else None
+
+    def _write_labels(self, tables: Tables, rows: Rows) -> dict[str, Any]:
+        """Write the rows and their words, index both, and publish the manifest without vectors."""
+        import pyarrow as pa
+
+        if self.progress is not None:
+            self.progress("indexing labels", len(rows), len(rows))
+        tag = table_tag()
+        labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.content.name)
+        vocabulary = Vocabulary.of(rows, keys.to_pylist())
+        words = _spelled("word", pa.array(list(vocabulary.counts), pa.string()))
+        counts = pa.array([vocabulary.counts[word] for word in words["word"].to_pylist()], pa.int32())
+        kept = tables.create(f"words_{tag}", words.append_column("labels", counts))
+        tables.create(f"keys_{tag}", _spelled("key", keys))
+        if len(rows):
+            indexes = lancedb("index")
+            plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
+            with errors_translated(tables.directory):
+                labels.create_index("key", config=indexes.BTree())
+                # Trigrams of the texts, for typing errors; whole words of the keys.
+                parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
+                labels.create_index("text", config=parts)
+                whole = indexes.FTS(base_tokenizer="whitespace", **plain)
+                labels.create_index("key", config=whole, name="key_words", replace=False)
+                kept.create_index("word", config=indexes.BTree())
+        manifest = {
+            "labels": f"labels_{tag}", "rows": len(rows), "texts": texts, "vectors": {}, "keys_table": f"keys_{tag}",
+            "words": f"words_{tag}", "words_count": len(vocabulary.counts), "keys": vocabulary.labels,
+            "type_stems": sorted(vocabulary.type_stems), "capitals_tell": vocabulary.capitals_tell,
+            "fingerprint": self.content.fingerprint, "recipe": self.content.recipe, **self.more,
+        }  # fmt: skip
+        tables.publish(manifest)
+        return manifest
+
+
+def _write_rows(tables: Tables, name: str, rows: Rows, source: str) -> tuple[Any, Any, int]:
+    """Write the rows; return their table, an Arrow array of their keys, each once, and the number of distinct texts."""
     import pyarrow as pa
     from pyarrow import compute
 
     columns = [*_COLUMNS, "source"]
     schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
-    name, table, unread, parts = f"labels_{tag}", None, iter(rows), []
+    table, unread, parts = None, iter(rows), []
     while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or table is None:
-        data = pa.table(
-            [*([row[i] for row in some] for i in range(len(_COLUMNS))), [source] * len(some)], schema=schema
-        )
+        values = [[row[i] for row in some] for i in range(len(_COLUMNS))]
+        data = pa.table([*values, [source] * len(some)], schema=schema)
         if table is None:
             table = tables.create(name, data)
         else:
@@ -224,50 +351,117 @@ def _written_rows(tables: Tables, rows: Rows, source: str, tag: str) -> tuple[An
                 table.add(data)
         parts.append(data.select(["key", "text"]))
     texts = pa.concat_tables(parts)
-    count = compute.count_distinct(texts["text"]).as_py()
-    manifest = {"labels": name, "rows": len(rows), "texts": count, "vectors": {}}
-    return table, manifest, compute.unique(texts["key"])
-
-
-def write_labels(tables: Tables, rows: Rows, source: str, tag: str) -> dict[str, Any]:
-    """Write the rows and their words, and index both; gives what the manifest says about them."""
-    import pyarrow as pa
-
-    indexes = lancedb("index")
-    labels, written, keys = _written_rows(tables, rows, source, tag)
-    vocabulary = Vocabulary.of(rows, keys.to_pylist())
-    listed = _spelled("word", pa.array(list(vocabulary.counts), pa.string()))
-    counts = pa.array([vocabulary.counts[word] for word in listed["word"].to_pylist()], pa.int32())
-    kept = tables.create(f"words_{tag}", listed.append_column("labels", counts))
-    tables.create(f"keys_{tag}", _spelled("key", keys))
-    if len(rows):
-        plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
-        with errors_translated(tables.directory):
-            labels.create_index("key", config=indexes.BTree())
-            # Trigrams of the texts, for typing errors; whole words of the keys.
-            parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
-            labels.create_index("text", config=parts)
-            labels.create_index(
-                "key", config=indexes.FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
-            )
-            kept.create_index("word", config=indexes.BTree())
-    return written | {
-        "keys_table": f"keys_{tag}",
-        "words": f"words_{tag}",
-        "words_count": len(vocabulary.counts),
-        "keys": vocabulary.labels,
-        "type_stems": sorted(vocabulary.type_stems),
-        "capitals_tell": vocabulary.capitals_tell,
-    }
+    return table, compute.unique(texts["key"]), compute.count_distinct(texts["text"]).as_py()
 
 
 def _spelled(column: str, texts: Any) -> Any:
-    """An Arrow table of an array of texts, the shortest first, with their signatures."""
+    """Make an Arrow table of an array of texts, the shortest first, with their signatures."""
     import pyarrow as pa
     from pyarrow import compute
 
-    lengths = compute.utf8_length(texts)
     order = [("length", "ascending"), (column, "ascending")]
-    ordered = pa.table({column: texts, "length": lengths}).sort_by(order).select([column])
+    ordered = pa.table({column: texts, "length": compute.utf8_length(texts)}).sort_by(order).select([column])
     found = [signatures(batch[column].to_pylist()) for batch in ordered.to_batches(max_chunksize=_WRITTEN_AT_ONCE)]
     return ordered.append_column("signature", pa.array(np.concatenate([signatures([]), *found]), pa.uint64()))
+
+
+def _remove_older(directory: Path, sources: object) -> None:
+    """Keep the newest two indexes of files that change; one that took long to make stays, or has passages of texts."""
+    older = []
+    for file in directory.parent.glob(f"*/{MANIFEST}"):
+        if any(file.parent.glob(f"*/{MANIFEST}")):
+            continue
+        with suppress(OSError, ValueError, StoreError):
+            manifest = Tables(file.parent).manifest() or {}
+            if manifest.get("made_of") == sources and file.parent != directory and manifest["texts"] <= EMBED_AT_ONCE:
+                older.append(file)
+    keep_newest(older)
+
+
+def _drop_leftovers(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
+    """Drop the tables that builds left behind which were stopped, or are older."""
+    named = {manifest["labels"], manifest["keys_table"], manifest["words"], also}
+    named |= {entry["table"] for entry in manifest["vectors"].values()}
+    tables.drop(name for name in tables.names() if name not in named)
+
+
+def _vector_table(embedder: str, texts: Iterable[str]) -> str:
+    """Return the name of the table that holds an embedder's vectors of exactly these texts."""
+    digest = hashlib.sha256(embedder.encode())
+    for text in texts:
+        digest.update(b"\0" + text.encode("utf-8", "replace"))
+    return f"vectors_{digest.hexdigest()[:24]}"
+
+
+@dataclass(slots=True)
+class _VectorWriter:
+    """Writer of a vector for each distinct text, kept as soon as it is made; many are written at a time.
+
+    What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
+
+    :param texts: distinct, in a fixed order.
+    """
+
+    tables: Tables
+    name: str
+    texts: Sequence[str]
+    table: Any = None
+    kept: int = 0
+    pending: list[NDArray[np.float32]] = field(default_factory=list)
+
+    def embed(self, embedder: Embedder, progress: Progress | None, cancel: threading.Event | None) -> dict[str, Any]:
+        """Embed each text that has no vector yet; return the entry of the manifest.
+
+        :raises CancelledError: if ``cancel`` is set before all is embedded.
+        :raises EmbeddingError: if the embedder fails.
+        """
+        self._find_kept()
+        done = self.kept
+        try:
+            while done < len(self.texts):
+                if cancel is not None and cancel.is_set():
+                    raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
+                self.pending.append(embedder.embed(self.texts[done : done + _BATCH_TEXTS]))
+                done += len(self.pending[-1])
+                if done - self.kept >= KEEP_EVERY:
+                    self._keep()
+                if progress is not None:
+                    progress("embedding labels", done, len(self.texts))
+        finally:
+            self._keep()
+        if len(self.texts) > EXACT_VECTORS:  # too many to compare them one by one
+            with errors_translated(self.tables.directory):
+                self.table.optimize()
+                if not self.table.list_indices():
+                    self.table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
+        return {"table": self.name, "texts": len(self.texts), "dimension": embedder.dimension}
+
+    def _find_kept(self) -> None:
+        """Find out how many texts, from the first on, have a vector from an earlier run."""
+        found = self.tables.open(self.name)
+        if found is None:
+            return
+        with errors_translated(self.tables.directory):
+            rows = found.search().select(["number"]).limit(len(self.texts) + 1).to_arrow()
+        numbers = rows["number"].to_numpy()
+        if len(numbers) <= len(self.texts) and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+            self.table, self.kept = found, len(numbers)
+
+    def _keep(self) -> None:
+        if not self.pending:
+            return
+        import pyarrow as pa
+
+        vectors = np.concatenate(self.pending)
+        end = self.kept + len(vectors)
+        columns = {
+            "number": pa.array(range(self.kept, end), pa.int64()),
+            "text": pa.array(self.texts[self.kept : end], pa.string()),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
+        }
+        if self.table is None:
+            self.table = self.tables.create(self.name, pa.table(columns))
+        else:
+            with errors_translated(self.tables.directory):
+                self.table.add(pa.table(columns))
+        self.kept, self.pending = end, []

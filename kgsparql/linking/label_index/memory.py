@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
 from kgsparql.linking.label_index.rows import LabelRow, Rows
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
-from kgsparql.linking.label_index.spelling import SpellingSearch
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary
 from kgsparql.linking.words import stem, trigrams, words
 from kgsparql.models.embedding import Embedder
 
-ASSUMED_LABELS = 10_000
-"""The least number of labels a graph is taken to have, when only those found for a text are known."""
-COMMON = 0.02
-"""Share of them that is taken to have a common word: one of which more labels were found than are read."""
+_LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
+_SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
 
 
 class MemoryLabels(LabelSearch):
@@ -46,6 +43,43 @@ class MemoryLabels(LabelSearch):
         for row in self.rows:
             self._by_key[row.key].append(row)
 
+    @property
+    def has_vectors(self) -> bool:
+        """See :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
+        """See :meth:`LabelSearch.vocabulary`."""
+        return self._vocabulary
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
+        return [row for key in sorted(set(keys)) for row in self._by_key.get(key, ())]
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.with_words`."""
+        return [row for key in self._words.best(wanted, limit) for row in self._by_key[key]][:limit]
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.like`."""
+        return [row for near in self._trigrams.best(trigrams(key), limit) for row in self._by_key[near]][:limit]
+
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_keys`."""
+        return self._key_spellings.near(key, edits=edits)
+
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_words`."""
+        return self._word_spellings.near(word, edits=edits)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`LabelSearch.nearest`; makes the vectors of the labels when they are first needed."""
+        if not self.rows:
+            return [[] for _ in vectors]
+        rows = list(self._by_text.values())
+        found = nearest_places(vectors, self._matrix, limit)
+        return [[(row, cosine) for i, cosine in hits for row in rows[i]] for hits in found]
+
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary.of(self.rows, self._by_key)
@@ -66,27 +100,6 @@ class MemoryLabels(LabelSearch):
     def _word_spellings(self) -> SpellingSearch:
         return SpellingSearch.of(self._vocabulary.counts)
 
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
-        """As :meth:`LabelSearch.vocabulary`."""
-        return self._vocabulary
-
-    def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """As :meth:`LabelSearch.exact`."""
-        return [row for key in sorted(set(keys)) for row in self._by_key.get(key, ())]
-
-    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.with_words`."""
-        return self._rows(self._words.best(wanted, limit), limit)
-
-    def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.like`."""
-        return self._rows(self._trigrams.best(trigrams(key), limit), limit)
-
-    @property
-    def has_vectors(self) -> bool:
-        """As :meth:`LabelSearch.has_vectors`."""
-        return self._embedder is not None
-
     @cached_property
     def _by_text(self) -> dict[str, list[LabelRow]]:
         found: dict[str, list[LabelRow]] = defaultdict(list)
@@ -96,42 +109,21 @@ class MemoryLabels(LabelSearch):
 
     @cached_property
     def _matrix(self) -> NDArray[np.float32]:
-        """The vectors of all texts, in their order, of shape ``(n_texts, dimension)``."""
+        """Vectors of all texts, in their order, of shape ``(n_texts, dimension)``."""
         missing = [text for text in self._by_text if text not in self._vectors]
         if missing and self._embedder is not None:
             self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
         return np.stack([self._vectors[text] for text in self._by_text])
 
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """As :meth:`LabelSearch.near_keys`."""
-        return self._key_spellings.near(key, edits=edits)
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """As :meth:`LabelSearch.near_words`."""
-        return self._word_spellings.near(word, edits=edits)
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`; makes the vectors of the labels when they are first needed."""
-        if not self.rows:
-            return [[] for _ in vectors]
-        rows = list(self._by_text.values())
-        return [
-            [(row, cosine) for i, cosine in hits for row in rows[i]]
-            for hits in nearest_places(vectors, self._matrix, limit)
-        ]
-
-    def _rows(self, keys: Iterable[str], limit: int) -> list[LabelRow]:
-        return [row for key in keys for row in self._by_key[key]][:limit]
-
 
 def memory_index(rows: Rows, embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
-    """An index that is held in memory."""
+    """Make an index that is held in memory."""
     name = None if embedder is None else embedder.name
     return LabelIndex(MemoryLabels(rows, embedder), len(rows), len({row.text for row in rows}), name, note=note)
 
 
 class FoundLabels(MemoryLabels):
-    """The labels that were found for one text.
+    """Labels that were found for one text; a typing error is none: the graph may have a label of that spelling.
 
     :param common: words that more labels have than were read.
     :param small: words that are taken for those of classes and predicates, whose labels are not all known.
@@ -150,18 +142,18 @@ class FoundLabels(MemoryLabels):
         self._common = common
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """None: the endpoint may have a label of that spelling."""
+        """See :meth:`LabelSearch.near_keys`."""
         return LabelSearch.near_keys(self, key, edits=edits)
 
     def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """As :meth:`near_keys`."""
+        """See :meth:`LabelSearch.near_words`."""
         return LabelSearch.near_words(self, word, edits=edits)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         found = Vocabulary.of(self.rows, self._by_key)
-        labels = max(found.labels, ASSUMED_LABELS)
-        counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
+        labels = max(found.labels, _LEAST_LABELS)
+        counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}
         stems = found.type_stems | {stem(word) for word in self._small}
         return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
 
@@ -169,7 +161,7 @@ class FoundLabels(MemoryLabels):
 def nearest_places(
     vectors: NDArray[np.float32], matrix: NDArray[np.float32], limit: int
 ) -> list[list[tuple[int, float]]]:
-    """For each vector, the numbers of the nearest rows of a matrix, with their cosines; both of unit length."""
+    """Find, for each vector, the nearest rows of a matrix, by number, with their cosines; all are of unit length."""
     found = []
     for cosines in vectors @ matrix.T:
         best = np.argsort(-cosines.round(6), kind="stable")[:limit]
@@ -178,7 +170,7 @@ def nearest_places(
 
 
 class _Postings:
-    """Which keys have which words; scored by BM25, as if no key had a word twice."""
+    """Keys by the words they have; scored by BM25, as if no key had a word twice."""
 
     def __init__(self, texts: Iterable[tuple[str, Collection[str]]]) -> None:
         self._keys: list[str] = []
@@ -194,14 +186,12 @@ class _Postings:
         self._weights = bm25.term_scores(1.0, 1.0, bm25.length_norms(sizes, max(mean, 1e-9)))
 
     def best(self, terms: Iterable[str], limit: int) -> list[str]:
-        """The keys that have most of these words, the best first."""
+        """Find the keys that have most of these words, the best first."""
         scores = np.zeros(len(self._keys))
         for term in sorted(set(terms)):
-            places = self._places.get(term)
-            if places:
+            if places := self._places.get(term):
                 scores[places] += bm25.inverse_frequency(len(self._keys), len(places))
         scores *= self._weights
-        hits = np.flatnonzero(scores)
         # Equal scores in the order of the keys, so that the limit cuts the same every time.
-        order = sorted(hits, key=lambda i: (-round(float(scores[i]), 9), self._keys[i]))
+        order = sorted(np.flatnonzero(scores), key=lambda i: (-round(float(scores[i]), 9), self._keys[i]))
         return [self._keys[i] for i in order[:limit]]

@@ -1,4 +1,4 @@
-"""Names: which parts of a text may be one, how a graph may spell it, and what a graph calls its entities."""
+"""Names: which parts of a text may be one, how a graph may spell it, and what it calls its entities."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
 MAX_SPELLINGS = 160
 """Spellings of one text that are looked up: enough for all of a question of some twenty words."""
-LONGEST = 8
-"""The most words of a name."""
-SHORT = 3
-"""Names of up to so many words may be in lower case in the graph: `Penicillin`, `High School`."""
+
+_MOST_WORDS = 8  # of a name
+_MOST_LOWER_WORDS = 3  # of a name that may be in lower case in the question: `penicillin`, `high school`
 _IN_NAMES = frozenset("of the in on at for to a de la le les du des von van der den zu da di del do dos".split())
-_BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))
-"""Words in the middle of one name, as in `Pride and Prejudice`, or between two names."""
+_BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))  # or in one name, as in `Pride and Prejudice`
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -38,13 +36,13 @@ class Name:
     language: str
 
     def rows(self, *, kind: Kind = "entity", degree: int = 1) -> Iterator[LabelRow]:
-        """The rows that a search has for it, as for a label that was read; none for an empty name."""
+        """Yield the rows that a search has for it, as for a label that was read; none for an empty name."""
         row = label_row(self.iri, self.text, role=self.role, language=self.language, kind=kind, degree=degree)
         return iter(()) if row is None else with_short(row)
 
 
 def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
-    """The language tags of the names to ask for: the reader's, then those that everybody reads; empty for no tag.
+    """List the language tags of the names to ask for: the reader's, then what everybody reads; empty for no tag.
 
     >>> language_tags(["de", "en-GB"])
     ('de', 'en-gb', 'mul', '', 'en')
@@ -53,7 +51,7 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[Name]:
-    """All names that a graph has for some entities, each once.
+    """Ask for all names that a graph has for some entities, each once.
 
     :param tags: as :func:`language_tags`.
     """
@@ -62,7 +60,7 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
 
 
 def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[Name]:
-    """The names that are exactly one of some texts, with one of some language tags.
+    """Ask for the names that are exactly one of some texts, with one of some language tags.
 
     :param query: binds the texts to ``?label``.
     :raises InputError: for a language tag that is not one.
@@ -72,7 +70,7 @@ def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], ta
 
 
 def names_in(solutions: Iterable[Solution]) -> list[Name]:
-    """The names in solutions with ``?entity``, ``?label`` and maybe ``?predicate``, each once."""
+    """Return the names in solutions with ``?entity``, ``?label`` and maybe ``?predicate``, each once."""
     found: dict[Name, None] = {}
     for solution in solutions:
         entity, label = solution.get("entity"), solution.get("label")
@@ -83,7 +81,7 @@ def names_in(solutions: Iterable[Solution]) -> list[Name]:
 
 
 class Spellings:
-    """The parts of a text that may be names, for graphs that find a label only in their own spelling.
+    """Parts of a text that may be names, for graphs that find a label only in their own spelling.
 
     >>> found = Spellings("Which films did Jane Campion write?", ("en",))
     >>> found.names
@@ -111,7 +109,7 @@ class Spellings:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """Texts that may be a whole label, the likeliest first: as written, and with other capitals."""
+        """List texts that may be a whole label, the likeliest first: as written, and with other capitals."""
         found: dict[str, None] = {}
         for start, end in sorted(self._spans(), key=self._likelihood):
             for form in self._forms(start, end):
@@ -121,22 +119,22 @@ class Spellings:
     def _spans(self) -> Iterator[tuple[int, int]]:
         count = len(self.tokens)
         for start in range(count):
-            for end in range(start + 1, min(count, start + LONGEST) + 1):
+            for end in range(start + 1, min(count, start + _MOST_WORDS) + 1):
                 is_whole = end - start == count
                 if is_whole or (any(map(self._is_content, range(start, end))) and self._is_closed(start, end)):
                     yield start, end
 
     def _is_closed(self, start: int, end: int) -> bool:
-        """Whether a name may begin and end here: not with `of`, but with `The`, and with `Who` after a capital."""
+        """Tell whether a name may begin and end here: not with `of`, but with `The`, and with `Who` after a capital."""
         first, last = start, end - 1
         begins = self._is_content(first) or self.tokens[first].text in _ARTICLES or (self._capitals[first] and first)
         ends = self._is_content(last) or (self.is_cased and self._capitals[last] and last > first)
         return bool(begins and ends)
 
     def _likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Sort key: first what begins and ends with a capital, then a few words, then the rest."""
+        """Make a sort key: first what begins and ends with a capital, then a few words, then the rest."""
         start, end = span
-        is_long = end - start > SHORT
+        is_long = end - start > _MOST_LOWER_WORDS
         if not self.is_cased:
             return int(is_long), start
         if self._capitals[start] and self._capitals[end - 1] and self._is_content(start):
@@ -151,12 +149,12 @@ class Spellings:
             yield form[:1].upper() + form[1:]
             if end - start > 1:
                 yield self._titled(start, end)
-            if not self.is_cased or start == 0 or end - start <= SHORT:
+            if not self.is_cased or start == 0 or end - start <= _MOST_LOWER_WORDS:
                 yield form.lower()
                 yield form.capitalize()
 
     def _singular(self, written: str, start: int, end: int) -> Iterator[str]:
-        """`city` for `cities`: questions often have the plural of a class."""
+        """Yield `city` for `cities`: questions often have the plural of a class."""
         if end - start > 2 or self._capitals[end - 1] or len(self.tokens[end - 1].text) < 4:
             return
         if written.endswith("ies"):
@@ -177,20 +175,20 @@ class Spellings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is written like a name; where nothing is, runs of content words."""
+        """List what is written like a name; where nothing is, runs of content words."""
         runs = self._name_runs()
         return tuple(dict.fromkeys(self.text[self.tokens[run[0]].start : self.tokens[run[-1]].end] for run in runs))
 
     @property
     def small_words(self) -> frozenset[str]:
-        """Lower-case words in a text that writes names with capitals: they more likely say which kind is asked for."""
+        """Return lower-case words where names have capitals: they more likely say which kind is asked for."""
         if not self.is_cased:
             return frozenset()
         return frozenset(t.text for i, t in enumerate(self.tokens) if self._is_content(i) and not self._capitals[i])
 
     @property
     def searches(self) -> tuple[tuple[str, ...], ...]:
-        """Words to search for together: of each name, and of each run of content words; then each word of a name."""
+        """List words to search for together: of each name, of each run of content words; then each word of a name."""
         together = [self._content_words(run) for run in (*self._name_runs(), *self._content_runs())]
         alone = [(word,) for run in self._name_runs() for word in self._content_words(run)]
         return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
@@ -199,7 +197,7 @@ class Spellings:
         return tuple(self._written(i) for i in run if self._is_content(i))
 
     def _name_runs(self) -> list[list[int]]:
-        """Runs of capitalised words: joined by small words that a name may contain, then by fewer, then by none."""
+        """List runs of capitalised words: joined by small words that a name may have, then by fewer, then by none."""
         if not self.is_cased:
             return self._content_runs()
         found: list[list[int]] = []
@@ -214,7 +212,7 @@ class Spellings:
         return found
 
     def _is_one(self, last: int, i: int, small: Collection[str]) -> bool:
-        """Whether two words may be of one name: only small words such as `of the`, and no comma, are between them."""
+        """Tell whether two words may be of one name: only small words such as `of the` are between them, no comma."""
         between = self.text[self.tokens[last].end : self.tokens[i].start]
         words = (self.tokens[j].text for j in range(last + 1, i))
         return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")

@@ -1,4 +1,4 @@
-"""Reading every name in a graph, in a few queries: labels, alternative ones, and the ends of IRIs."""
+"""Read every name in a graph in a few queries: labels, alternative ones, and the ends of IRIs."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
-from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.kept_counts import counted
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.threaded_call import ThreadedCall
-from kgsparql.linking.label_index.gathered import AT_ONCE, Gathered
-from kgsparql.linking.label_index.row_making import Read, RowMaker, names_of_one
-from kgsparql.linking.label_index.rows import Kind, LabelRow, Progress, Role, clean_text
-from kgsparql.linking.label_index.shards import Shard
+from kgsparql.linking.label_index.rows import Kind, LabelRow, Progress, Read, Role, RowMaker, clean_text, names_of_one
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED
+from kgsparql.storage.lance_tables import arrow
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
+AT_ONCE = 50_000
+"""Rows that are Python objects at a time; fewer never become arrays."""
 
 _NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 _Result = TypeVar("_Result")
+_Row = TypeVar("_Row", bound=NamedTuple)
 
 
 def read_labels(
@@ -40,9 +40,8 @@ def read_labels(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
-    shard: Shard | None = None,
 ) -> Gathered[LabelRow]:
-    """Every name in a graph, sorted by IRI and text; a few queries, however large the graph.
+    """Read every name in a graph, sorted by IRI and text, in a few queries however large the graph.
 
     Labels are what the graph's label predicates give; if the graph does not say which these are, the usual ones. Texts
     that are empty or only repeat the IRI are left out, and long ones are cut. Predicates called ``name``, ``label`` or
@@ -50,16 +49,15 @@ def read_labels(
     English, gets the end of its IRI too, if that means something to a person.
 
     :param announce: called early, once, with about how many rows there will be.
-    :param shard: only the names of its entities, classes and predicates: just those rows that there are without it.
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
     with _limits_explained(graph), _no_garbage_collection():
-        return _Reader(graph, progress, cancel, shard).labels(announce)
+        return _Reader(graph, progress, cancel).labels(announce)
 
 
 def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
-    """The error that the labels of an endpoint cannot all be read, with what can be done instead."""
+    """Make the error that the labels of an endpoint cannot all be read, with what can be done instead."""
     return LimitError(
         f"{graph.name}: its labels cannot all be read: {why}",
         hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
@@ -68,7 +66,7 @@ def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
 
 @contextmanager
 def _limits_explained(graph: KnowledgeGraph) -> Iterator[None]:
-    """Raise as :func:`too_many` what an endpoint says that has too many labels."""
+    """Raise what an endpoint says that has too many labels as :func:`too_many`."""
     try:
         yield
     except EndpointTimeoutError as error:
@@ -79,11 +77,84 @@ def _limits_explained(graph: KnowledgeGraph) -> Iterator[None]:
         raise too_many(graph, "they are too large for one reply") from error
 
 
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Switch garbage collection off: millions of values are made and all are kept, so it would only cost a quarter."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Gathered(Generic[_Row]):
+    """Rows that were gathered one by one, by the million: as Arrow arrays they take a tenth of the memory of Python's.
+
+    >>> class Pair(NamedTuple):
+    ...     word: str
+    ...     number: int
+    >>> pairs = Gathered(Pair, [Pair("b", 1), Pair("a", 2)])
+    >>> len(pairs), list(pairs.in_order("word"))
+    (2, [Pair(word='a', number=2), Pair(word='b', number=1)])
+
+    :param kind: of texts and numbers.
+    """
+
+    def __init__(self, kind: type[_Row], rows: Iterable[_Row] = ()) -> None:
+        self._kind = kind
+        self._tables: list[Any] = []
+        self._few: list[_Row] = []
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: _Row) -> None:
+        """Put a row behind the others."""
+        self._few.append(row)
+        if len(self._few) == AT_ONCE:
+            self._put_away()
+
+    def extend(self, others: Gathered[_Row]) -> None:
+        """Put the rows of another one among these, in any order."""
+        self._tables += others._tables
+        for row in others._few:
+            self.add(row)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._tables)) + len(self._few)
+
+    def __iter__(self) -> Iterator[_Row]:
+        for table in self._tables:
+            for at in range(0, len(table), AT_ONCE):
+                yield from self._rows_of(table.slice(at, AT_ONCE))
+        yield from self._few
+
+    def in_order(self, column: str) -> Iterator[_Row]:
+        """Yield the rows in the order of a column of texts."""
+        if not self._tables:
+            yield from sorted(self._few, key=attrgetter(column))
+            return
+        self._put_away()
+        self._tables = [arrow().concat_tables(self._tables).combine_chunks()]
+        places = arrow("compute").sort_indices(self._tables[0][column])
+        for at in range(0, len(places), AT_ONCE):
+            yield from self._rows_of(self._tables[0].take(places[at : at + AT_ONCE]))
+
+    def _put_away(self) -> None:
+        if self._few:
+            columns = [arrow().array(values) for values in zip(*self._few, strict=True)]
+            self._tables.append(arrow().table(columns, names=list(self._kind._fields)))
+            self._few = []
+
+    def _rows_of(self, table: Any) -> Iterator[_Row]:
+        return map(self._kind._make, zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
 @dataclass(slots=True)
 class _Reader:
     """The queries, and what they have given so far.
 
-    :ivar linked: with a shard, the IRIs beyond it that share labels with others, so that they are read, too.
     :ivar used_as: the predicates that are described on another node, by that node: ``wdt:P31`` by ``wd:P31``.
     :ivar described: the names of those nodes.
     :ivar names_entity: whether any entity has a name.
@@ -92,8 +163,6 @@ class _Reader:
     graph: KnowledgeGraph
     progress: Progress | None = None
     cancel: threading.Event | None = None
-    shard: Shard | None = None
-    linked: frozenset[str] = frozenset()
     used_as: dict[str, list[str]] = field(default_factory=dict)
     described: dict[str, list[Read]] = field(default_factory=dict)
     names_entity: bool = False
@@ -106,7 +175,6 @@ class _Reader:
         counts = self._whole(self._result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts")))
         triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
-        about //= 1 if self.shard is None else self.shard.count
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
         if announce is not None:
@@ -115,111 +183,19 @@ class _Reader:
         counting = ThreadedCall(self._degrees, name="kgsparql labels")
         self._read_kinds(triples)
         self._read_texts(triples.keys())
-        is_bare = self._names_no_entity(triples.keys())
         self.found.extend(self._result(counting))
         self.found.extend(Gathered(Read, map(Read, self.kinds)))
-        maker, rows = RowMaker(self.kinds, is_bare), Gathered(LabelRow)
+        maker, rows = RowMaker(self.kinds, is_bare=not self.names_entity), Gathered(LabelRow)
         for iri, found in groupby(self.found.in_order("iri"), attrgetter("iri")):
-            if self._is_wanted(iri):
-                for row in maker.rows(iri, list(found)):
-                    rows.add(row)
+            for row in maker.rows(iri, list(found)):
+                rows.add(row)
         return rows
 
     def _degrees(self) -> Gathered[Read]:
-        """In how many triples each IRI is."""
+        """Count in how many triples each IRI is."""
         query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
-        solutions = self._streamed(query if self.shard is None else self.shard.only(query))
-        return Gathered(Read, (Read(_value(s["entity"]), degree=whole_number(s["triples"])) for s in solutions))
-
-    def _read_texts(self, used: Collection[str]) -> None:
-        naming = self.graph.naming
-        self._read_links(used)
-        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
-        for role, predicates in roles:
-            for predicate in predicates:
-                if predicate.value in used:
-                    self._add(self.texts(predicate, role, self.shard))
-        known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
-        for value in sorted(set(used) - known):
-            if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
-                found = Gathered(Read, self.texts(IRI(value)))
-                # They count if they tell things apart; title "Dr." does not.
-                if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
-                    self._add(read for read in found if read.iri in self.linked or self._is_wanted(read.iri))
-        self._share_property_labels()
-
-    def _is_wanted(self, iri: str) -> bool:
-        return self.shard is None or self.shard.has(iri)
-
-    def _names_no_entity(self, used: Collection[str]) -> bool:
-        """Whether no entity of the whole graph has a name."""
-        if self.names_entity or self.shard is None:
-            return not self.names_entity
-        whole = _Reader(self.graph, cancel=self.cancel)  # the few names of classes and predicates, most likely
-        whole._read_kinds(used)
-        whole._read_texts(used)
-        return not whole.names_entity
-
-    def _counting_query(self, name: str) -> Query:
-        """A query that counts triples; where a triple may be in several named graphs, the slower one with DISTINCT."""
-        return Query.load(f"{name}_distinct" if self.graph.may_repeat_triples else name)
-
-    def _result(self, call: ThreadedCall[_Result]) -> _Result:
-        """What is done on a thread that neither a Ctrl-C nor the end of Python waits for."""
-        try:
-            return call.result(self._poll_s)
-        finally:
-            self._poll_s()
-
-    def _whole(self, solutions: Solutions) -> Solutions:
-        """All solutions, or an error: a label that is missing once would not be found for good."""
-        if self.graph.is_remote and (solutions.cut or solutions.failed):
-            raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
-        return solutions
-
-    def _poll_s(self) -> float:
-        """Seconds until it is asked again whether to stop."""
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while reading labels")
-        return 0.1
-
-    def _streamed(self, query: Query) -> Iterable[Solution]:
-        """The solutions; of a graph in this process, where there may be millions, as they are found."""
-        graph = self.graph
-        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole(graph.select(query))
-
-    def _select(self, query: Query) -> Iterator[Solution]:
-        """As :meth:`_streamed`, with progress, and until it is cancelled."""
-        if isinstance(self.graph, OxigraphGraph):
-            solutions = self._streamed(query)
-        else:
-            solutions = self._result(ThreadedCall(lambda: self._streamed(query), name="kgsparql labels"))
-        for number, solution in enumerate(solutions):
-            if number % AT_ONCE == 0:
-                self._poll_s()
-                if self.progress is not None:
-                    self.progress("reading labels", len(self.found), None)
-            yield solution
-
-    def texts(self, predicate: IRI, role: str = "", shard: Shard | None = None) -> Iterator[Read]:
-        """Each usable text that a predicate gives; with a shard, only of its entities."""
-        self.step += 1
-        query = Query.load("index_labels").bind(predicate=[predicate])
-        found: Iterable[Solution] = self._select(query if shard is None else shard.only(query))
-        if shard is not None and self.linked:
-            # Of a few thousand predicates, as Wikidata's, a few queries.
-            linked = [IRI(iri) for iri in sorted(self.linked)]
-            asked = select_about(self.graph, [Query.load("labels").bind(predicate=[predicate])], linked)
-            found = chain(found, ({"entity": s["entity"], "text": s["label"]} for s in asked.seen))
-        for solution in found:
-            entity, literal = solution["entity"], solution["text"]
-            if not isinstance(entity, IRI) or not isinstance(literal, Literal):
-                continue
-            if literal.language is None and literal.datatype.value != _XSD_STRING:
-                continue
-            text = clean_text(literal.value)
-            if text and text != entity.value:
-                yield Read(entity.value, self.step, text, (literal.language or "").lower(), role)
+        counts = ((_value(s["entity"]), whole_number(s["triples"])) for s in self._streamed(query))
+        return Gathered(Read, (Read(iri, degree=degree) for iri, degree in counts))
 
     def _read_kinds(self, used: Iterable[str]) -> None:
         for solution in self._select(Query.load("index_classes")):
@@ -228,15 +204,39 @@ class _Reader:
             self.kinds[_value(solution["property"])] = "predicate"
         self.kinds.update((predicate, "predicate") for predicate in used)
 
-    def _read_links(self, used: Collection[str]) -> None:
-        """Which predicates are described on other nodes, which stand for them: these are no entities."""
-        links = [link for link in self.graph.naming.links if link.value in used]
+    def _read_texts(self, used: Collection[str]) -> None:
+        naming = self.graph.naming
+        links = [link for link in naming.links if link.value in used]
         for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
-            node, predicate = _value(solution["property"]), _value(solution["predicate"])
-            self.used_as.setdefault(node, []).append(predicate)
-            self.kinds |= {node: "predicate", predicate: "predicate"}
-        shared = chain(self.used_as, *self.used_as.values())
-        self.linked = frozenset(iri for iri in shared if not self._is_wanted(iri))
+            node, described = _value(solution["property"]), _value(solution["predicate"])
+            self.used_as.setdefault(node, []).append(described)
+            self.kinds |= {node: "predicate", described: "predicate"}
+        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
+        for role, predicates in roles:
+            for predicate in predicates:
+                if predicate.value in used:
+                    self._add(self._texts(predicate, role))
+        known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
+        for value in sorted(set(used) - known):
+            if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
+                found = Gathered(Read, self._texts(IRI(value)))
+                # They count if they tell things apart; title "Dr." does not.
+                if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
+                    self._add(found)
+        self._share_property_labels()
+
+    def _texts(self, predicate: IRI, role: str = "") -> Iterator[Read]:
+        """Yield each usable text that a predicate gives."""
+        self.step += 1
+        for solution in self._select(Query.load("index_labels").bind(predicate=[predicate])):
+            entity, literal = solution["entity"], solution["text"]
+            if not isinstance(entity, IRI) or not isinstance(literal, Literal):
+                continue
+            if literal.language is None and literal.datatype.value != _XSD_STRING:
+                continue
+            text = clean_text(literal.value)
+            if text and text != entity.value:
+                yield Read(entity.value, self.step, text, (literal.language or "").lower(), role)
 
     def _add(self, names: Iterable[Read]) -> None:
         for read in names:
@@ -254,17 +254,46 @@ class _Reader:
                 for predicate in self.used_as[node]:
                     self.found.add(Read(predicate, self.step, row.text, row.language, row.role))
 
+    def _counting_query(self, name: str) -> Query:
+        """Load a query that counts triples; a slower one where a triple may be in several named graphs."""
+        return Query.load(f"{name}_distinct" if self.graph.may_repeat_triples else name)
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Millions of small values are made and all are kept: to look for garbage there takes a quarter of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+    def _select(self, query: Query) -> Iterator[Solution]:
+        """Yield the solutions with progress, until it is cancelled."""
+        if isinstance(self.graph, OxigraphGraph):
+            solutions = self._streamed(query)
+        else:
+            solutions = self._result(ThreadedCall(lambda: self._streamed(query), name="kgsparql labels"))
+        for number, solution in enumerate(solutions):
+            if number % AT_ONCE == 0:
+                self._poll_s()
+                if self.progress is not None:
+                    self.progress("reading labels", len(self.found), None)
+            yield solution
+
+    def _streamed(self, query: Query) -> Iterable[Solution]:
+        """Return the solutions; of a graph in this process, where there may be millions, as they are found."""
+        graph = self.graph
+        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole(graph.select(query))
+
+    def _whole(self, solutions: Solutions) -> Solutions:
+        """Check that these are all solutions: a label that is missing once would not be found for good."""
+        if self.graph.is_remote and (solutions.cut or solutions.failed):
+            raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
+        return solutions
+
+    def _result(self, call: ThreadedCall[_Result]) -> _Result:
+        """Wait for a thread that neither a Ctrl-C nor the end of Python waits for."""
+        try:
+            return call.result(self._poll_s)
+        finally:
+            self._poll_s()
+
+    def _poll_s(self) -> float:
+        """Return the seconds until it is asked again whether to stop."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while reading labels")
+        return 0.1
 
 
 def _value(term: object) -> str:

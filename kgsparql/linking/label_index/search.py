@@ -1,10 +1,10 @@
-"""Search of labels by key, word, trigram and vector: the interface, the vocabulary, and the index that a linker has."""
+"""Search of labels by key, word, trigram, vector and spelling: what each kind of index has in common."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -18,16 +18,15 @@ from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.location import Location
 
-TYPE_WORDS = 2
-"""Longer labels of classes and predicates do not count: some of their words may be names, as in `MP of the Sejm ID`."""
-
-SMALL_LETTERS = 0.02
-"""Capitals mark names in a graph in which more than this share of labels begins with a small letter."""
+_MAX_TYPE_WORDS = 2  # in longer labels of types some words may be names, as in `MP of the Sejm ID`
+_SMALL_LETTERS = 0.02  # capitals mark names in a graph in which a larger share of labels begins with a small letter
+_LETTER_CLASSES = 32  # by the last five bits of a code point: each ASCII letter is alone in its class
+_SIGNED_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """How many labels have each word, and which words are those of types and predicates.
+    """Words of the labels: how many labels have each, and which are words of types and predicates.
 
     :param counts: word to the number of distinct keys that have it.
     :param labels: the number of distinct keys.
@@ -42,7 +41,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow], keys: Collection[str]) -> Vocabulary:
-        """The vocabulary of some labels; a key counts once, however many languages or entities have it.
+        """Count the words of some labels; a key counts once, however many languages or entities have it.
 
         :param keys: of these rows, each once.
         """
@@ -53,27 +52,27 @@ class Vocabulary:
             if row.kind != "entity" and row.role != "alternative":
                 types.update(_type_stems(row))
         counts = Counter(chain.from_iterable(set(words(key)) for key in keys))
-        return cls(counts, len(keys), frozenset(types), capitals_tell=small > SMALL_LETTERS * len(keys))
+        return cls(counts, len(keys), frozenset(types), capitals_tell=small > _SMALL_LETTERS * len(keys))
 
     def idf(self, word: str) -> float:
-        """How much a word says about which label is meant; more than 0."""
+        """Return how much a word says about which label is meant; more than 0."""
         return math.log(1 + self.labels / (0.5 + self.counts.get(word, 0)))
 
     @property
     def highest_idf(self) -> float:
-        """The idf of a word that one label has."""
+        """Return the idf of a word that one label has."""
         return math.log(1 + self.labels / 1.5)
 
 
 def _type_stems(row: LabelRow) -> list[str]:
-    """Stems of a short class or predicate label; of `location.location.time_zones`, those of the last part."""
+    """Return the stems of a short class or predicate label; of `location.location.time_zones`, of the last part."""
     key = normalised(row.text.rsplit(".", 1)[-1]) if row.role == "derived" else row.key
     content = [word for word in words(key) if word not in STOP_WORDS["en"]]
-    return [stem(word) for word in content] if len(content) <= TYPE_WORDS else []
+    return [stem(word) for word in content] if len(content) <= _MAX_TYPE_WORDS else []
 
 
 class LabelSearch(Protocol):
-    """Labels that can be searched. Results come in a fixed order: the best first, then by IRI and text.
+    """Labels that can be searched; results come in a fixed order, the best first, then by IRI and text.
 
     A search that has all labels at hand inherits :meth:`with_graph`, :meth:`offline`, :meth:`for_text` and
     :meth:`notes`.
@@ -81,60 +80,60 @@ class LabelSearch(Protocol):
 
     @property
     def has_vectors(self) -> bool:
-        """Whether every label has a vector, so that :meth:`nearest` may be used."""
+        """Tell whether every label has a vector, so that :meth:`nearest` may be used."""
         ...
 
     def with_graph(self, graph: KnowledgeGraph) -> LabelSearch:  # noqa: ARG002 - none is asked
-        """The same search for one question; labels that are not at hand are looked up in this view of the graph."""
+        """Return this search for one question; labels that are not at hand are looked up in this view of the graph."""
         return self
 
     def offline(self) -> LabelSearch:
-        """The part that needs no graph: all that can be searched while the graph does not answer."""
+        """Return the part that needs no graph: all that can be searched while the graph does not answer."""
         return self
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:  # noqa: ARG002 - all labels are here
-        """The search to use for one text; an endpoint is asked here for all labels that the text may name."""
+        """Return the search to use for one text; an endpoint is asked here for all labels that the text may name."""
         return self
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
-        """What the reader of an answer should know about the search."""
+        """Say what the reader of an answer should know about the search."""
         return ()
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
-        """The vocabulary; its counts hold for at least the wanted words."""
+        """Return the vocabulary; its counts hold for at least the wanted words."""
         ...
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """The rows with one of these keys."""
+        """Find the rows with one of these keys."""
         ...
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """Rows that have some of these words: first those with the rarest ones and few other words."""
+        """Find rows that have some of these words: first those with the rarest ones and few other words."""
         ...
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """Rows that share trigrams with a normalised text."""
+        """Find rows that share trigrams with a normalised text."""
         ...
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all keys
-        """The keys that are so many typing errors, or fewer, from another text, with how many: the likeliest first.
+        """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
 
-        None where not all labels are at hand: the text may be that of a label that is not.
+        None are found where not all labels are at hand: the text may be that of a label that is not.
         """
         return []
 
     def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all words
-        """As :meth:`near_keys`, for one word and the words of the vocabulary."""
+        """Do as :meth:`near_keys` for one word and the words of the vocabulary."""
         return []
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """For each vector, of shape ``(n, dimension)``, the rows of the nearest texts with their cosines."""
+        """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LabelIndex:
-    """What a linker searches.
+    """Labels that a linker searches, and what is known about them.
 
     :param embedder: name of the embedder whose vectors all labels have; ``None`` without vectors.
     :param directory: where it is kept; ``None`` for one that is made again each time.
@@ -149,3 +148,90 @@ class LabelIndex:
     directory: Location | None = None
     note: str = ""
     is_partial: bool = False
+
+
+# --- Spelling
+
+
+def nearest_first(text: str, near: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Sort texts with their distance from another one, each once: the likeliest to be meant first."""
+    return sorted(set(near), key=lambda hit: (unlikeliness(text, *hit), hit[0]))
+
+
+def unlikeliness(text: str, other: str, edits: int) -> tuple[int, bool, bool]:
+    """Make a sort key: how unlikely it is that a text is a mistyped form of another one, so many edits away.
+
+    There is one way to leave out a certain letter or to swap two, but 25 to type a wrong one, or one too many; and the
+    first letter is seldom wrong.
+
+    Source: the noisy channel of Kernighan, Church and Gale (COLING 1990), its probabilities taken as equal.
+    """
+    is_one_way = len(other) > len(text) or sorted(other) == sorted(text)
+    return edits, not is_one_way, other[:1] != text[:1]
+
+
+class SpellingSearch:
+    """Texts that are found by others a few edits away: all are compared by signature, a few of them letter by letter.
+
+    A million texts take a millisecond and nine bytes each; by rapidfuzz alone they would take fifty.
+
+    :param lengths: of the texts in characters, ascending, of shape ``(n_texts,)``.
+    :param found: as :func:`signatures`, in the same order.
+    :param take: gives the texts at some places.
+    """
+
+    def __init__(
+        self, lengths: NDArray[np.integer], found: NDArray[np.uint64], take: Callable[[NDArray[np.intp]], list[str]]
+    ) -> None:
+        self._lengths = lengths
+        self._signatures = found
+        self._take = take
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> SpellingSearch:
+        """Make a search of texts in memory.
+
+        >>> SpellingSearch.of(["inception", "interception", "exception"]).near("incepton", edits=1)
+        [('inception', 1)]
+        """
+        ordered = sorted(texts, key=len)
+        lengths = np.fromiter(map(len, ordered), dtype=np.int64, count=len(ordered))
+        return cls(lengths, signatures(ordered), lambda places: [ordered[i] for i in places])
+
+    def near(self, text: str, *, edits: int) -> list[tuple[str, int]]:
+        """Find the texts at most so many edits away, with their distance: the likeliest to be meant first.
+
+        Two swapped neighbours are one edit. The text itself is not among them.
+
+        Source: optimal string alignment distance (Damerau 1964; Levenshtein 1966), by ``rapidfuzz``.
+        """
+        if len(text) <= edits:
+            return []
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        start, end = np.searchsorted(self._lengths, [len(text) - edits, len(text) + edits + 1])
+        unlike = np.bitwise_count(self._signatures[start:end] ^ signatures([text])[0])
+        candidates = self._take(start + np.flatnonzero(unlike <= 2 * edits))
+        hits = process.extract(text, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
+        return nearest_first(text, ((hit, int(distance)) for hit, distance, _ in hits if distance))
+
+
+def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Compute which of 32 classes of characters each text has (low bits), and which of them twice (high bits).
+
+    One edit changes the counts of at most two classes, so at most two bits; two swapped neighbours change none.
+
+    >>> one, other, far = signatures(["inception", "incepton", "matrix"])
+    >>> int(np.bitwise_count(one ^ other)), int(np.bitwise_count(one ^ far))
+    (1, 11)
+    """
+    found = [np.zeros(0, dtype=np.uint64)]
+    for some in (texts[at : at + _SIGNED_AT_ONCE] for at in range(0, len(texts), _SIGNED_AT_ONCE)):
+        lengths = np.fromiter(map(len, some), dtype=np.int64, count=len(some))
+        classes = np.frombuffer("".join(some).encode("utf-32-le", "surrogatepass"), dtype="<u4") % _LETTER_CLASSES
+        places = np.repeat(np.arange(len(some)) * _LETTER_CLASSES, lengths) + classes
+        counts = np.bincount(places, minlength=len(some) * _LETTER_CLASSES).reshape(-1, _LETTER_CLASSES)
+        bits = np.packbits(np.hstack([counts > 0, counts > 1]), axis=1, bitorder="little")
+        found.append(bits.view("<u8").ravel().astype(np.uint64))
+    return np.concatenate(found)

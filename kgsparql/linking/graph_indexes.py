@@ -1,11 +1,11 @@
-"""The label indexes of a graph, and what is kept beside them: passages of documents, and vectors of texts."""
+"""What is prepared for a graph: its label index, passages of documents, the embedder, and the linker that uses them."""
 
 from __future__ import annotations
 
 import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,17 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.combined import MemberIndexes, federated_index
-from kgsparql.linking.label_index.index import (
+from kgsparql.linking.label_index.open import (
     build_label_index,
     index_directory,
     is_looked_up,
     label_index,
-    merge_label_index,
     open_label_index,
 )
 from kgsparql.linking.label_index.rows import Progress, label_row
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
+from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
@@ -37,16 +36,15 @@ from kgsparql.storage.location import Location, ObjectPrefix, location
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
-    from kgsparql.linking.label_index.kept_labels import KeptLabels
-    from kgsparql.linking.label_index.shards import Shard
-    from kgsparql.linking.passages.indexing import IndexedTexts
+    from kgsparql.linking.label_index.kept import KeptLabels
 
-LABELS_PER_SECOND = 500
-"""Short labels that the default model embeds in a second on two cores, for estimates."""
+_LABELS_PER_SECOND = 500  # short ones, that the default model embeds on two cores, for estimates
 
 
-class LabelIndexes:
-    """Makes, opens and keeps the label index of a graph, or one for each of several graphs.
+class GraphIndexes:
+    """Label index, passages, embedder, ranker and linker of a graph: made or opened when they are first needed.
+
+    A federated graph has a label index for each member.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
@@ -80,7 +78,7 @@ class LabelIndexes:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """Turns texts into vectors; ``None`` if nothing does."""
+        """Return what turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
         found = open_embedder(
@@ -92,12 +90,12 @@ class LabelIndexes:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """Compares texts with questions; remembers the vectors of texts, also for the next process."""
+        """Return what compares texts with questions; vectors of texts are kept, also for the next process."""
         return ranker_for(self._cached_embedder)
 
     @cached_property
     def _cached_embedder(self) -> Embedder | None:
-        """The embedder with a cache; without one if the caller gave the embedder, whose name may not be unique."""
+        """Give the embedder a cache, unless the caller made the embedder, whose name may not be unique."""
         if self.embedder is None or not isinstance(self._embedder, str):
             return self.embedder
         cache = cache_directory() if self._snapshot is None else self._snapshot.cache
@@ -110,23 +108,23 @@ class LabelIndexes:
 
     @property
     def is_made(self) -> bool:
-        """Whether the index is there, so that a question need not make it."""
+        """Tell whether the label index is there, so that a question need not make it."""
         return self._linker is not None or open_label_index(self.graph, self.directory) is not None
 
     @property
     def index(self) -> LabelIndex:
-        """The labels of the graph; made, or opened, when they are first needed."""
+        """Return the labels of the graph."""
         return (self._linker or self.linker).index
 
     @property
     def linker(self) -> Linker:
-        """Finds entities in a question; made, with the index, when it is first needed."""
+        """Return what finds entities in a question."""
         linker = self.linker_for(self.graph.refreshed())
         self._members.tell()
         return linker
 
     def linker_for(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> Linker:
-        """The linker, with the index; where a graph failed the last time, its index is tried again.
+        """Return the linker, with the index; where a graph failed the last time, its index is tried again.
 
         What is missing is only in :attr:`missing_notes`, for the answer.
 
@@ -138,7 +136,7 @@ class LabelIndexes:
         return self._linker
 
     def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelIndex:
-        """The index of a graph, or of all its members as one."""
+        """Return the index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
             return self._members.joint_index(graph, lambda member: self.index_of(member, cancel))
         embedder, directory = self.embedder, self._directory_of(graph)
@@ -149,7 +147,7 @@ class LabelIndexes:
         if index.note:
             self._note(index.note)
         if embedder is not None and index.embedder is None and index.rows:
-            seconds = index.texts / LABELS_PER_SECOND
+            seconds = index.texts / _LABELS_PER_SECOND
             takes = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
             command = f"kgsparql index -k {shlex.quote(graph.name)}"
             self._note(
@@ -164,14 +162,14 @@ class LabelIndexes:
 
     @property
     def missing_notes(self) -> tuple[Note, ...]:
-        """What the reader of an answer is told about members of the graph whose names could not be read."""
+        """Return what the reader of an answer is told about members of the graph whose names could not be read."""
         return tuple(self._members.missing.values())
 
     def _last_known(self, graph: KnowledgeGraph) -> LabelIndex | None:
-        """The labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
+        """Open the labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
         if not graph.is_remote:
             return None
-        from kgsparql.linking.label_index.partial_index import last_directory, last_known
+        from kgsparql.linking.label_index.kept import last_directory, last_known
 
         directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
         if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
@@ -180,9 +178,8 @@ class LabelIndexes:
         return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
 
     def _kept_labels_of(self, graph: KnowledgeGraph) -> KeptLabels:
-        """The labels kept of an endpoint that is not indexed as a whole: a slice, and those of earlier answers."""
-        from kgsparql.linking.label_index.kept_labels import KeptLabels
-        from kgsparql.linking.label_index.partial_index import kept_labels
+        """Return the labels kept of an endpoint not indexed as a whole: a slice, and those of earlier answers."""
+        from kgsparql.linking.label_index.kept import KeptLabels, kept_labels
 
         kept = kept_labels(graph, cache_directory())
         return KeptLabels(self._place(kept.path.parent) / kept.path.name)
@@ -204,7 +201,7 @@ class LabelIndexes:
 
     @property
     def directory(self) -> Location:
-        """Where the label index of the graph is kept."""
+        """Return where the label index of the graph is kept."""
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: KnowledgeGraph) -> Location:
@@ -214,13 +211,13 @@ class LabelIndexes:
         return self._place(directory, self._parent) if isinstance(directory, Path) else directory
 
     def _place(self, directory: Path, parent: Location | None = None) -> Path:
-        """The directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
+        """Return the directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
         if self._snapshot is None:
             return directory
         return self._snapshot.cache_copy(directory, parent if isinstance(parent, Path) else cache_directory())
 
     def description(self) -> str:
-        """What is indexed, in a few words; makes no index."""
+        """Say in a few words what is indexed; makes no index."""
         index = open_label_index(self.graph, self.directory)
         text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         if is_looked_up(self.graph, self.directory):
@@ -230,17 +227,12 @@ class LabelIndexes:
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
 
-    def build(self, shard: Shard | None = None) -> LabelIndex:
-        """Build the whole index, or one shard's part, with vectors if there is an embedder."""
-        return self._built(partial(build_label_index, shard=shard))
-
-    def merge(self) -> LabelIndex:
-        """Join the parts that were built of all shards into the whole index."""
-        return self._built(merge_label_index)
-
-    def _built(self, build: Callable[..., LabelIndex]) -> LabelIndex:
+    def build(self) -> LabelIndex:
+        """Build the whole index, with vectors if there is an embedder."""
         built = {
-            graph.name: build(graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress)
+            graph.name: build_label_index(
+                graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress
+            )
             for graph in self.graph.members
         }
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
@@ -255,26 +247,22 @@ class LabelIndexes:
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
-        from kgsparql.linking.label_index.partial_index import build_slice, read_slice
+        from kgsparql.linking.label_index.kept import build_slice, read_slice
 
         kept, terms = self._kept_labels_of(self.graph), list(classes)
         read_slice(self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress)
         return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress)
 
-    def index_texts(
-        self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS, shard: Shard | None = None, merge: bool = False
-    ) -> IndexedTexts:
-        """Cut the documents of a directory into passages, and find what they mention; as :func:`build_passages`."""
-        from kgsparql.linking.passages.indexing import build_passages
-
+    def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
+        """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""
         built = build_passages(
             self.directory, texts, source=self.graph.name, passage_tokens=passage_tokens,
-            languages=self._languages, progress=self.progress, shard=shard, merge=merge,
+            languages=self._languages, progress=self.progress,
         )  # fmt: skip
-        self.__dict__.pop("passages", None)
+        vars(self).pop("passages", None)
         return built
 
     @cached_property
     def passages(self) -> Passages:
-        """The passages of the documents that were indexed with the graph."""
+        """Return the passages of the documents that were indexed with the graph."""
         return Passages(lambda: self.directory, self.graph.name)

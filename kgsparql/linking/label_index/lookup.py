@@ -1,11 +1,11 @@
-"""Labels of an endpoint that has too many to read them: looked up for each question, in a few queries."""
+"""Labels of an endpoint that has too many to read: looked up for each question, in a few queries."""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeAlias
 
@@ -16,28 +16,43 @@ from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
-from kgsparql.linking.label_index.kept_labels import SeenLabels
-from kgsparql.linking.label_index.memory import FoundLabels
+from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.kept import KeptLabels, SeenLabels, slice_index
+from kgsparql.linking.label_index.memory import FoundLabels, memory_index
 from kgsparql.linking.label_index.names import Name, Spellings, entities_named, language_tags, names_in, names_of
 from kgsparql.linking.label_index.rows import Kind, LabelRow
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised
 
-FOUND_EACH = 50
-"""Labels of one text search. A word that as many labels have is common: another word must tell which is meant."""
-MAX_ENTITIES = 300
-"""Entities whose kinds and degrees are looked up, for one text."""
-MAX_NAMES = 10
-"""Names that the search of a Wikibase is asked for: the endpoint makes a request of its own for each."""
-MAX_TEXTS = 2_000
-"""Texts whose labels are remembered; then all are forgotten, as a process may live long."""
+_FOUND_EACH = 50  # labels of one text search; a word that as many have is common: another must tell which is meant
+_MAX_ENTITIES = 300  # of one text, whose kinds and degrees are looked up
+_MAX_NAMES = 10  # that the search of a Wikibase is asked for: the endpoint makes a request of its own for each
+_MAX_TEXTS = 2_000  # whose labels are remembered; then all are forgotten, as a process may live long
 _Search: TypeAlias = tuple[str, ...]
 
 
+def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
+    """Make an index that looks labels up for each question, beside those kept: a slice, and earlier answers."""
+    notes: list[str] = []
+    seen = None if kept is None else SeenLabels(kept, notes.append)
+    lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder, seen=seen)
+    found = None if kept is None else slice_index(graph, kept, embedder)
+    part = memory_index(()) if found is None else found
+    parts: tuple[LabelSearch, ...] = (lookup,) if found is None else (lookup, found.search)
+    return replace(
+        part,
+        search=LayeredLabels(parts, part.note),
+        embedder=None if embedder is None else embedder.name,
+        note="; ".join(notes),
+        is_partial=True,
+    )
+
+
 class EndpointLabels(FoundLabels):
-    """Labels that stay at the endpoint: none are here, before :meth:`for_text` looks up those that a text may name.
+    """Labels that stay at the endpoint: none are here before :meth:`for_text` looks up those that a text may name.
 
     Every spelling that a name may have is looked up as an exact label, which any engine answers from its index. Where
     the engine has a text search, names are also searched for. Nothing is asked twice.
@@ -62,20 +77,20 @@ class EndpointLabels(FoundLabels):
         self._naming = graph.naming
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
-        """As :meth:`LabelSearch.with_graph`; remembers nothing, so that earlier questions change no query."""
+        """See :meth:`LabelSearch.with_graph`; nothing is remembered, so that earlier questions change no query."""
         return EndpointLabels(graph, profile=self._profile, embedder=self._embedder, seen=self._seen)
 
     def offline(self) -> FoundLabels:
-        """As :meth:`LabelSearch.offline`: no labels."""
+        """See :meth:`LabelSearch.offline`: there are no labels."""
         return FoundLabels((), self._memory.vectors, self._embedder)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
-        """The labels that a text may name, looked up at the endpoint."""
+        """Look up the labels that a text may name."""
         with self._memory.lock:
             return self._found_labels(text, languages)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """Which links rest on an earlier answer, and how the text search failed."""
+        """Say which links rest on an earlier answer, and how the text search failed."""
         notes = self._seen.notes(linked) if self._seen else ()
         return (*notes, self._memory.search_failure) if self._memory.search_failure else notes
 
@@ -108,7 +123,7 @@ class EndpointLabels(FoundLabels):
         return [name for text in spellings for name in self._memory.exact[text, tuple(tags)]]
 
     def _seen_names(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
-        """The exact names that earlier answers showed, of entities that the endpoint did not find."""
+        """Return the exact names that earlier answers showed, of entities that the endpoint did not find."""
         if self._seen is None:
             return []
         rows = self._seen.other_rows({name.iri for name in names}, {normalised(text) for text in spellings})
@@ -121,7 +136,7 @@ class EndpointLabels(FoundLabels):
         return found
 
     def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[Name]:
-        """What the endpoint's text search finds; after a failure, which :meth:`notes` tells, it is not tried again.
+        """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again.
 
         :param common: gets the words that too many labels have.
         """
@@ -129,7 +144,7 @@ class EndpointLabels(FoundLabels):
             return []
         try:
             if self._profile.text_search == "wikibase:mwapi":
-                return self._names_by_wikibase_search(spellings.names[:MAX_NAMES], tags)
+                return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags)
             return self._names_by_words(spellings.searches[:MAX_SEARCHES], tags, common)
         except GRAPH_FAILED as error:
             self._memory.search_failure = (
@@ -143,13 +158,13 @@ written as in the question: {error.message}"
         if missing:
             predicates = self._naming.names
             kind = self._profile.text_search
-            query = label_search(kind, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
+            query = label_search(kind, missing, predicates=predicates, languages=tags, limit=_FOUND_EACH)
             names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
                 wanted = {word for text in search for word in words(normalised(text))}
                 self._memory.searched[search] = [name for name in names if wanted <= set(words(normalised(name.text)))]
         for search in searches:
-            if len(search) == 1 and len(self._memory.searched[search]) >= FOUND_EACH:
+            if len(search) == 1 and len(self._memory.searched[search]) >= _FOUND_EACH:
                 common.update(words(normalised(search[0])))
         return [name for search in searches for name in self._memory.searched[search]]
 
@@ -171,8 +186,8 @@ written as in the question: {error.message}"
         return [row for name in names for row in self._memory.searched[name,]]
 
     def _rows_of_names(self, names: Sequence[Name]) -> list[LabelRow]:
-        """The names as rows, with the kind and the degree of their entities."""
-        entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
+        """Make rows of the names, with the kind and the degree of their entities."""
+        entities = list(dict.fromkeys(name.iri for name in names))[:_MAX_ENTITIES]
         self._learn_kinds([iri for iri in entities if iri not in self._memory.kinds])
         self._learn_degrees(_rivals_first(names, entities))
         known = set(entities)
@@ -211,7 +226,7 @@ written as in the question: {error.message}"
 
 @dataclass(slots=True)
 class _Memory:
-    """What the endpoint was asked for, and what it gave."""
+    """Replies of the endpoint, by what it was asked for."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = field(default_factory=dict)
@@ -223,14 +238,14 @@ class _Memory:
     search_failure: str = ""
 
     def make_room(self) -> None:
-        """Forget everything, if it is much."""
-        if len(self.texts) >= MAX_TEXTS:
+        """Forget everything if it is much."""
+        if len(self.texts) >= _MAX_TEXTS:
             for kept in (self.texts, self.exact, self.searched, self.kinds, self.degrees, self.vectors):
                 kept.clear()
 
 
 def _rivals_first(names: Sequence[Name], entities: Sequence[str]) -> list[str]:
-    """The entities; first those that share a name with another one."""
+    """Sort the entities: first those that share a name with another one."""
     entities_with: dict[str, set[str]] = defaultdict(set)
     for name in names:
         entities_with[normalised(name.text)].add(name.iri)

@@ -16,7 +16,6 @@ import os
 import shlex
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,11 +23,10 @@ from typing import TYPE_CHECKING
 
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.building import EMBED_AT_ONCE, RECIPE, Builder, IndexContent, recipe
-from kgsparql.linking.label_index.lance import opened_index
+from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, IndexContent, opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.rows import Progress, Rows
+from kgsparql.linking.label_index.rows import RECIPE, Progress, Rows, recipe
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
@@ -36,8 +34,7 @@ from kgsparql.storage.lance_tables import Tables, lancedb
 from kgsparql.storage.location import Location
 
 if TYPE_CHECKING:
-    from kgsparql.linking.label_index.kept_labels import KeptLabels
-    from kgsparql.linking.label_index.shards import Shard
+    from kgsparql.linking.label_index.kept import KeptLabels
 
 MEMORY_ROWS = 20_000
 """Keep at most this many labels in memory."""
@@ -79,7 +76,7 @@ def label_index(
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
-        return _with_lookup(graph, kept, candidates or embedder)
+        return _index_with_lookup(graph, kept, candidates or embedder)
     built = _built_index(graph, directory, embedder)
     if built is not None and not _is_better_made_anew(built, graph, embedder):
         return built
@@ -88,8 +85,11 @@ def label_index(
     except LimitError:
         if not graph.is_remote:
             raise
-        _mark_large(directory)  # so that the next question does not try to read them all again
-        return _with_lookup(graph, kept, candidates or embedder)
+        if (mark := _large_mark(directory)) is not None:  # so that the next question does not try to read them again
+            with suppress(OSError):  # without a writable cache, the next process finds out for itself
+                mark.parent.mkdir(parents=True, exist_ok=True)
+                mark.touch()
+        return _index_with_lookup(graph, kept, candidates or embedder)
     embeds_now = bool(embedder and rows) and _has_few_texts(rows)
     can_keep = isinstance(directory, Path)
     # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
@@ -110,6 +110,12 @@ def label_index(
         return memory_index(rows, note=note)
 
 
+def _index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
+    from kgsparql.linking.label_index.lookup import index_with_lookup  # most questions need none of it
+
+    return index_with_lookup(graph, kept, embedder)
+
+
 def _is_better_made_anew(built: LabelIndex, graph: KnowledgeGraph, embedder: Embedder | None) -> bool:
     """Tell whether a small index should be made again: in memory it is faster, or it can get the vectors it lacks."""
     if built.rows > MEMORY_ROWS:
@@ -118,12 +124,6 @@ def _is_better_made_anew(built: LabelIndex, graph: KnowledgeGraph, embedder: Emb
     if graph.is_remote:
         return gets_vectors and built.embedder is None
     return gets_vectors or built.embedder is None
-
-
-def _with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
-    from kgsparql.linking.label_index.partial_index import index_with_lookup
-
-    return index_with_lookup(graph, kept, embedder)
 
 
 def _has_few_texts(rows: Rows) -> bool:
@@ -138,21 +138,13 @@ def _has_few_texts(rows: Rows) -> bool:
 
 def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
     """Tell whether the labels of a graph are known to be too many to read."""
-    is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
-    return graph.is_remote and (_url_if_large(graph) is not None or is_marked)
+    mark = _large_mark(directory)
+    return graph.is_remote and (_url_if_large(graph) is not None or (mark is not None and mark.exists()))
 
 
-def _large_mark(directory: Path) -> Path:
-    return directory.with_name(f"{directory.name}.large")
-
-
-def _mark_large(directory: Location) -> None:
-    """Remember beside the index that this graph has too many labels to read."""
-    if not isinstance(directory, Path):
-        return
-    with suppress(OSError):  # without a writable cache, the next process finds out again
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        _large_mark(directory).touch()
+def _large_mark(directory: Location) -> Path | None:
+    """Return the file beside an index that says that its graph has too many labels to read."""
+    return directory.with_name(f"{directory.name}.large") if isinstance(directory, Path) else None
 
 
 def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
@@ -167,56 +159,20 @@ def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder 
 
 
 def build_label_index(
-    graph: KnowledgeGraph,
-    directory: Location,
-    *,
-    embedder: Embedder | None,
-    progress: Progress | None = None,
-    shard: Shard | None = None,
+    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None, progress: Progress | None = None
 ) -> LabelIndex:
     """Build the whole index: full text, and a vector for each distinct text. A run that was stopped goes on.
 
     Full-text search works as soon as the labels are written, while vectors are still being made.
 
-    :param shard: build only this part of the graph, for :func:`merge_label_index`.
     :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.
     """
     if _url_if_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    read = partial(read_labels, graph, progress=progress, shard=shard)
-    builder = _builder(graph, directory, embedder, progress)
-    if shard is not None:
-        from kgsparql.linking.label_index.merging import FOLDER
-
-        builder = replace(builder, directory=directory / FOLDER / shard.folder, is_part=True)
-    return builder.build(read, wait_s=0.0)
-
-
-def merge_label_index(
-    graph: KnowledgeGraph,
-    directory: Location,
-    *,
-    embedder: Embedder | None,
-    progress: Progress | None = None,
-) -> LabelIndex:
-    """Join the parts of all shards into the whole index and remove the parts. Nothing is embedded again.
-
-    :raises StoreError: if a part is missing or not finished, or they are of different counts.
-    :raises IndexStaleError: if a part was made of another state of the graph.
-    :raises ModelMismatchError: if a part has other vectors than those of the embedder.
-    :raises StoreLockedError: if another process is building or merging the index.
-    """
-    from kgsparql.linking.label_index.merging import MergedRows, MergedVectors, complete_parts
-
-    builder = _builder(graph, directory, embedder, progress)
-    parts = complete_parts(builder.content, directory, embedder)
-    vectors = None if embedder is None else MergedVectors(parts, embedder)
-    index = replace(builder, embedder=vectors).build(lambda: MergedRows(parts), wait_s=0.0)
-    for part in parts:
-        part.tables.remove()
-    return index
+    read = partial(read_labels, graph, progress=progress)
+    return _builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
 
 
 def _builder(

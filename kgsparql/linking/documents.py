@@ -1,18 +1,19 @@
-"""Documents: plain text, Markdown and PDF files, read page by page and cut into passages."""
+"""Documents: plain text, Markdown and PDF files, read page by page, cut into passages, searched for names."""
 
 from __future__ import annotations
 
 import codecs
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgsparql.errors import InputError
+from kgsparql.linking.words import TextToken, stop_words, tokens, words
 from kgsparql.rdf.terms import IRI, printable
 
 BYTES_PER_TOKEN = 4
@@ -22,7 +23,7 @@ PDF_HINT = "pip install 'kgsparql[pdf]' reads PDF files"
 
 _TEXTS = frozenset((".txt", ".text", ".md", ".markdown"))
 _PDF = ".pdf"
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；]|\n(?=[#*\-])")
 _GAP = re.compile(r"\s+")
@@ -30,7 +31,7 @@ _GAP = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextMention:
-    """A name of an entity in a document; ``start`` and ``end`` count characters as in :class:`Excerpt`."""
+    """Name of an entity in a document; ``start`` and ``end`` count characters as in :class:`Excerpt`."""
 
     start: int
     end: int
@@ -39,7 +40,7 @@ class TextMention:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Where in a document a passage stands.
+    """Place of a passage in a document.
 
     :param document: its path below the directory that was indexed, with ``/`` on every system.
     :param start: in characters of the document, or, if it has pages, of the page; as is ``end``.
@@ -62,7 +63,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, or the whole text of a document without pages.
+    """Page, or the whole text of a document without pages.
 
     :param number: from 1; ``None`` for a document without pages.
     """
@@ -73,7 +74,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that was read."""
+    """Document that was read."""
 
     name: str
     pages: tuple[Page, ...]
@@ -81,7 +82,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that could not be read, and why."""
+    """File that could not be read, and why."""
 
     name: str
     reason: str
@@ -91,7 +92,7 @@ class Skipped:
 
 
 def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
-    """The files in a directory, and below it, that can be read as documents, and the others; sorted by name.
+    """List the files in a directory and below it that can be read as documents, and the others; sorted by name.
 
     Names that begin with a dot are left out, and no link to a directory is followed.
 
@@ -119,7 +120,7 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
 
 
 def read_document(path: Path, directory: Path) -> Document | Skipped:
-    """A document, or why it cannot be read: no error is raised, so that one bad file does not keep the others out.
+    """Read a document, or say why not: no error is raised, so that one bad file does not keep the others out.
 
     Text is UTF-8, or UTF-16 with a byte order mark.
     """
@@ -137,8 +138,8 @@ def read_document(path: Path, directory: Path) -> Document | Skipped:
 
 
 def _text_page(data: bytes) -> list[Page] | str:
-    """The text of a file as one page, or why it is no text."""
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    """Return the text of a file as one page, or why it is no text."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -149,7 +150,7 @@ def _text_page(data: bytes) -> list[Page] | str:
 
 
 def _pdf_pages(data: bytes) -> list[Page] | str:
-    """The pages of a PDF file, or why it cannot be read."""
+    """Return the pages of a PDF file, or why it cannot be read."""
     if find_spec("pypdf") is None:
         return PDF_HINT
     from pypdf import PdfReader
@@ -170,7 +171,7 @@ def _pdf_pages(data: bytes) -> list[Page] | str:
 
 
 def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
-    """Start and end of each passage of a text: of at most so many tokens, and none that is only white space.
+    """Yield start and end of each passage of a text: of at most so many tokens, and none that is only white space.
 
     A passage ends with a paragraph, else with a sentence, else with a word, if that is in its second half. The next one
     begins with the last sentences of the one before, as far as the overlap holds them.
@@ -199,14 +200,14 @@ def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple
 
 
 def _characters_of(text: str, tokens: int) -> int:
-    """How many characters of a text so many tokens hold, at least one."""
+    """Count the characters of a text that so many tokens hold, at least one."""
     if text.isascii():
         return max(1, len(text))
     return max(1, len(text.encode("utf-8", "replace")[: tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")))
 
 
 def _last_end(text: str, start: int, limit: int) -> tuple[int, bool]:
-    """The last good place to end a passage, in its second half, and whether a sentence ends there."""
+    """Find the last good place to end a passage, in its second half, and whether a sentence ends there."""
     half = start + (limit - start) // 2
     for pattern in (_PARAGRAPH_END, _SENTENCE_END, _GAP):
         ends = [found.end() for found in pattern.finditer(text, start, min(len(text), limit + 1)) if found.end() > half]
@@ -217,7 +218,7 @@ def _last_end(text: str, start: int, limit: int) -> tuple[int, bool]:
 
 
 def _first_start(text: str, earliest: int, end: int, *, by_sentence: bool) -> int:
-    """The first good place to begin a passage: after a sentence or, within one, after a word; else at ``end``."""
+    """Find the first good place to begin a passage: after a sentence or, within one, after a word; else ``end``."""
     for pattern in (_PARAGRAPH_END, _SENTENCE_END) if by_sentence else (_PARAGRAPH_END, _SENTENCE_END, _GAP):
         for found in pattern.finditer(text, max(0, earliest - 2), end):
             if earliest <= found.end() < end:
@@ -226,6 +227,82 @@ def _first_start(text: str, earliest: int, end: int, *, by_sentence: bool) -> in
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """Start and end without the white space at both ends."""
+    """Move start and end past the white space at both ends."""
     kept = text[start:end]
     return start + len(kept) - len(kept.lstrip()), end - len(kept) + len(kept.rstrip())
+
+
+# --- Names
+
+
+class _KeySpan(NamedTuple):
+    """Run of tokens that is a label: numbers of its first and last token, and of the label."""
+
+    first: int
+    last: int
+    key: int
+
+
+class Gazetteer:
+    """Finder of every label in a text in one pass, whatever capitals and accents the text has.
+
+    Of labels that overlap, the one that begins first counts, and of those the longest. Every entity of a label is
+    mentioned: a text does not say which. Labels of stop words alone, or of a single character, name nothing.
+
+    Source: Aho and Corasick, "Efficient string matching", CACM 1975.
+
+    :param labels: normalised label to the IRIs that have it.
+    :param languages: whose stop words name nothing, beside those of English.
+
+    >>> gazetteer = Gazetteer({"new york": ["http://e.org/ny"], "york": ["http://e.org/y"]})
+    >>> [(m.start, m.end, m.term.value) for m in gazetteer.mentions("In New  York, not in Yorkshire or York")]
+    [(3, 12, 'http://e.org/ny'), (34, 38, 'http://e.org/y')]
+    """
+
+    def __init__(self, labels: Mapping[str, Iterable[str]], *, languages: tuple[str, ...] = ("en",)) -> None:
+        from ahocorasick_rs import AhoCorasick, Implementation
+
+        stops = stop_words((*languages, "en"))
+        keys = sorted(key for key in labels if _is_telling(key, stops))
+        self._terms = [[IRI(value) for value in sorted(set(labels[key]))] for key in keys]
+        # The compact form: with millions of labels, the fast one would be larger than the graph.
+        self._automaton = AhoCorasick(keys, store_patterns=False, implementation=Implementation.ContiguousNFA)
+
+    def mentions(self, text: str) -> tuple[TextMention, ...]:
+        """Find every mention in a text, in order; places are in characters."""
+        found = tokens(text)
+        chosen: list[_KeySpan] = []
+        for span in sorted(self._spans(found), key=lambda span: (span.first, -span.last)):
+            if not chosen or span.first > chosen[-1].last:
+                chosen.append(span)
+        return tuple(
+            TextMention(found[span.first].start, found[span.last].end, term)
+            for span in chosen
+            for term in self._terms[span.key]
+        )
+
+    def _spans(self, found: Sequence[TextToken]) -> list[_KeySpan]:
+        """Find the labels in the text that begin and end where tokens do."""
+        parts: list[str] = []
+        begins: dict[int, int] = {}
+        ends: dict[int, int] = {}
+        at = 0
+        for i, token in enumerate(found):
+            gap = "" if token.joined or not parts else " "
+            begins[at + len(gap)] = i
+            at += len(gap) + len(token.text)
+            ends[at] = i
+            parts += [gap, token.text]
+        matches = self._automaton.find_matches_as_indexes("".join(parts), overlapping=True)
+        return [
+            _KeySpan(begins[start], ends[end], key) for key, start, end in matches if start in begins and end in ends
+        ]
+
+
+def _is_telling(key: str, stops: Iterable[str]) -> bool:
+    """Tell whether a label can be a mention; `it` and `a` cannot, as they are in every text.
+
+    >>> [_is_telling(key, {"it", "the"}) for key in ("it", "the it", "c", "x ray", "東京")]
+    [False, False, False, True, True]
+    """
+    return len(key) > 1 and any(word not in stops for word in words(key))
