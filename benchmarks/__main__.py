@@ -1,6 +1,6 @@
-"""How fast kgsparql is, beside the alternatives, in one command: tables in SPEED.md, figures as JSON, and a plot.
+"""How fast kgsparql is, beside the alternatives, in one command: short tables in SPEED.md.
 
-    python -m benchmarks DATA [--quick] [-o benchmarks/SPEED.md] [--sections start growth …]
+    python -m benchmarks DATA [--quick] [-o benchmarks/SPEED.md] [--json FILE] [--sections start growth …]
 
 DATA is a folder of graphs with questions, one folder each, as `oewn/graph.nt.gz`. Sections whose graph is not there are
 left out, and the page says so. Each part runs in a process of its own; what is compared takes turns within it. Figures
@@ -174,7 +174,6 @@ def page(sections: Mapping[str, Sequence[Row]], *, quick: bool) -> str:
             continue
         parts += ["| what | kgsparql | beside it | ratio | goal |", "|---|---|---|---|---|"]
         parts += [_line(row) for row in rows] + [""]
-        parts += ["![Seconds against triples, both logarithmic](SPEED.svg)", ""] if name == "growth" else []
     return "\n".join(parts)
 
 
@@ -191,36 +190,14 @@ def _figure(value: float, unit: str) -> str:
     return f"{text} {unit}".rstrip()
 
 
-def plot(rows: Sequence[Row], file: Path) -> None:
-    """Seconds against triples, both axes logarithmic, a line for each command."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    lines: dict[str, list[tuple[int, float]]] = {}
-    for row in rows:
-        if row.unit == "s":
-            size, _, name = row.what.partition(" triples: ")
-            lines.setdefault(name, []).append((int(size.replace(",", "")), row.ours))
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    for name, points in lines.items():
-        axes.loglog(*zip(*points, strict=True), marker="o", label=name)
-    axes.set_xlabel("triples")
-    axes.set_ylabel("seconds of processor time")
-    axes.legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
-
-
 def main() -> None:
-    """Measure section by section; write the page, the figures as JSON, and the plot of growth."""
+    """Measure section by section; write the page, and the figures as JSON where that is asked for."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "benchmarks" / "SPEED.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures here, too")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, questions and sizes")
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     options = parser.parse_args()
@@ -232,11 +209,8 @@ def main() -> None:
             print(_line(row), flush=True)
     options.out.write_text(page(found, quick=options.quick), encoding="utf-8")
     figures = {name: [asdict(row) for row in rows] for name, rows in found.items()}
-    options.out.with_suffix(".json").write_text(
-        json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    if found.get("growth"):
-        plot(found["growth"], options.out.with_suffix(".svg"))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--share", type=float, default=0.05, help="of the requests that each kind of fault befalls")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, help="a page, with JSON beside it")
+    parser.add_argument("-o", "--output", type=Path, help="write the page here")
     parser.add_argument("--ask", type=Path, help=argparse.SUPPRESS)  # the process that asks
     options = parser.parse_args()
     if options.ask:
@@ -168,7 +168,6 @@ def main() -> int:
     print(page(told))
     if options.output:
         options.output.write_text(page(told), encoding="utf-8")
-        options.output.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 0 if not told["wrong"] and not told["crashed"] else 1
 
 

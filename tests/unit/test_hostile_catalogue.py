@@ -1,0 +1,32 @@
+"""The catalogue of hostile inputs: which tests are a row's, and when it has passed."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.hostile import AREAS, Outcome, Row, catalogue, outcomes, page, summary, wanted
+
+
+def test_rows_are_chosen_by_area_and_number() -> None:
+    rows = catalogue()
+    assert [len([row for row in rows if row.number.startswith(area)]) for area in AREAS] == [45, 21, 15, 20, 25, 19]
+    assert [row.number for row in wanted(rows, "s20, L02,L01")] == ["L01", "L02", "S20"]
+    with pytest.raises(SystemExit, match="X09"):
+        wanted(rows, "L,X09")
+
+
+def test_a_row_passes_if_all_of_its_tests_do() -> None:
+    rows = [
+        Row("L01", "a", "b", ""),
+        Row("L02", "a", "b", ""),
+        Row("L03", "a", "b", ""),
+        Row("S19", "a", "b", "no disk"),
+    ]
+    tests = [("test_L01_x", 1.0, ""), ("test_L01_L02_y", 2.0, "failure: E"), ("test_S19_z", 1.0, "")]
+    found = outcomes(rows, tests)
+    assert [one.trouble for one in found] == [
+        "test_L01_L02_y: failure: E", "test_L01_L02_y: failure: E", "no test has its number", "no disk",
+    ]  # fmt: skip
+    assert outcomes(rows[:1], tests[:1]) == [Outcome(rows[0], 1, 1.0, "")]
+    assert summary(found).startswith("0 of 4 passed")
+    assert "| L01 | a | test_L01_L02_y: failure: E |" in page(found)
