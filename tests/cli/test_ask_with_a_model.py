@@ -39,18 +39,16 @@ def test_an_answer_with_its_inference_and_what_it_cost(run: Run) -> None:
     assert "tokens · cost 0.00" in text
 
 
-@pytest.mark.parametrize(
-    ("place", "says"),
-    [("nowhere/a.txt", "No such file"), (".", "Is a directory"), ("file/a.txt", "Not a directory")],
-)
-def test_no_model_is_paid_for_an_answer_that_has_nowhere_to_go(run: Run, tmp_path: Path, place: str, says: str) -> None:
+def test_no_model_is_paid_for_an_answer_that_has_nowhere_to_go(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    output = tmp_path / place
     with ModelServer(reader) as server:
-        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "-o", output)
+        for place, says in (
+            ("nowhere/a.txt", "No such file"), (".", "Is a directory"), ("file/a.txt", "Not a directory"),
+        ):  # fmt: skip
+            done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "-o", tmp_path / place)
+            assert done.exit_code == 2
+            assert done.stderr.startswith(f"error: cannot write {tmp_path / place}: {says}")
         assert server.requests == []
-    assert done.exit_code == 2
-    assert done.stderr.startswith(f"error: cannot write {output}: {says}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
@@ -127,14 +125,10 @@ def test_with_one_call_the_linker_finds_the_names_and_with_none_candidates_are_r
     ("arguments", "says"),
     [
         (("--max-cost", "0.01"), "--prices"),
-        (("--max-cost", "0.01", "--prices", "cheap"), "--prices"),
         (("--max-cost", "0.01", "--prices", "1,-1"), "--prices"),
         (("--prices", "nan,1"), "--prices"),
         (("--max-seconds", "nan"), "--max-seconds"),
-        (("--max-cost", "inf", "--prices", "1,1"), "--max-cost"),
         (("--temperature", "nan", "-m", "x"), "--temperature"),
-        (("--model-timeout", "inf", "-m", "x"), "--model-timeout"),
-        (("--base-url", "file:///etc/passwd", "-m", "x"), "http"),
         (("--base-url", "localhost:11434", "-m", "x"), "http"),
     ],
 )
@@ -194,14 +188,11 @@ def test_many_questions_each_with_its_status(run: Run) -> None:
     assert (second["status"], second["error"]["code"]) == ("partial", "E_MODEL")
 
 
-@pytest.mark.parametrize("reply", [Echo(), Echo(401), Echo(400), Echo(500)], ids=["200", "401", "400", "500"])
-@pytest.mark.parametrize("flag", ["--debug", "-vv"])
-def test_U12_the_key_shows_nowhere(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reply: Echo, flag: str
-) -> None:
+@pytest.mark.parametrize("status", [200, 401, 400, 500])
+def test_U12_the_key_shows_nowhere(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    with ModelServer([reply], key=CANARY) as server:
-        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, flag, "-f", "json")
+    with ModelServer([Echo(status)], key=CANARY) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--debug", "-vv", "-f", "json")
         assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
     assert CANARY not in done.stdout + done.stderr
     kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]

@@ -16,7 +16,6 @@ from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
-from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
@@ -97,7 +96,7 @@ def test_each_kind_is_counted_measured_and_dated(run: Run, filled: Path) -> None
     assert [line.split()[0] for line in text[1:]] == list(counts)
 
 
-@pytest.mark.parametrize("kind", ["graphs", "labels", "model", "abilities"])
+@pytest.mark.parametrize("kind", ["graphs", "model"])
 def test_a_kind_is_cleared_and_the_others_stay(run: Run, filled: Path, kind: str) -> None:
     before = kinds(run)
     size = size_of(filled / kind)  # 0 for what is in the file of exchanges
@@ -108,7 +107,7 @@ def test_a_kind_is_cleared_and_the_others_stay(run: Run, filled: Path, kind: str
     after = kinds(run)
     assert kind not in after
     assert set(before) - set(after) == {kind}
-    if kind in {"graphs", "labels"}:
+    if kind == "graphs":
         assert cleared["bytes"] == size > 0
         assert list((filled / kind).iterdir()) == []
     assert "nothing removed" in run("cache", "--clear", kind).stdout
@@ -200,14 +199,14 @@ def test_no_symbolic_link_leads_out_of_the_cache(run: Run, filled: Path, tmp_pat
     assert "symbolic link" in run("cache").stdout
 
 
-@pytest.mark.parametrize("kind", ["exchanges", "model", "all"])
-def test_a_broken_file_of_exchanges_is_said_and_removed(run: Run, cache: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["exchanges", "model", "vectors", "all"])
+def test_a_broken_file_is_said_and_removed(run: Run, cache: Path, kind: str) -> None:
     cache.mkdir()
-    file = cache / "exchanges.sqlite"
+    file = cache / (VECTORS if kind == "vectors" else "exchanges.sqlite")
     file.write_bytes(b"this is no database, whatever its name says\n" * 100)
     shown = run("cache")
     assert shown.exit_code == 0
-    assert "not a store of exchanges" in shown.stdout
+    assert f"not a store of {'vectors' if kind == 'vectors' else 'exchanges'}" in shown.stdout
     done = run("cache", "--clear", kind)
     assert done.exit_code == 0
     assert "4.4 kB freed" in done.stdout
@@ -229,24 +228,6 @@ def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run,
     assert (cache / "exchanges.sqlite").exists()
     assert run("cache", "--clear", "exchanges").exit_code == 0
     assert not (cache / "exchanges.sqlite").exists()
-
-
-def test_clearing_while_somebody_has_the_replies_open(cache: Path) -> None:
-    with ResponseCache(cache / "exchanges.sqlite") as other:
-        other.put("model", {"q": 1}, {"a": 1})
-        (cleared,) = CacheContents().clear(["model"])
-        assert (cleared.count, cleared.failures) == (1, ())
-        assert other.get("model", {"q": 1}) is None
-        other.put("model", {"q": 2}, {"a": 2})
-        assert other.get("model", {"q": 2}) == {"a": 2}
-
-
-def test_the_lock_is_free_again_afterwards(filled: Path) -> None:
-    (store,) = (filled / "graphs").iterdir()
-    (cleared,) = CacheContents().clear(["graphs"])
-    assert cleared.count == 1
-    with writer_lock(store):
-        assert not store.exists()
 
 
 def test_a_thousand_indexes_are_cleared_by_one_look_at_their_folder(
@@ -274,12 +255,6 @@ def test_a_cache_that_may_not_be_written_is_an_error_of_ours(run: Run, filled: P
     assert "Permission denied" in done.stderr
 
 
-def test_the_result_can_go_into_a_file(run: Run, filled: Path, tmp_path: Path) -> None:
-    done = run("cache", "-o", tmp_path / "kept.json", "-q")
-    assert (done.stdout, done.stderr) == ("", "")
-    assert json.loads((tmp_path / "kept.json").read_text())["kinds"]
-
-
 def test_vectors_are_counted_and_cleared(run: Run, cache: Path) -> None:
     with closing(CachedEmbedder(HashedEmbedder(), cache / VECTORS)) as embedder:
         embedder.embed([f"text {i}" for i in range(200)])
@@ -293,18 +268,6 @@ def test_vectors_are_counted_and_cleared(run: Run, cache: Path) -> None:
     assert "vectors: 200 removed" in done.stdout
     assert kinds(run) == {}
     assert "vectors: nothing removed" in run("cache", "--clear", "vectors").stdout
-
-
-def test_a_broken_file_of_vectors_is_said_and_removed(run: Run, cache: Path) -> None:
-    cache.mkdir()
-    (cache / VECTORS).write_bytes(b"this is no database, whatever its name says\n" * 100)
-    assert "not a store of vectors" in run("cache").stdout
-    done = run("cache", "--clear", "vectors")
-    assert (done.exit_code, (cache / VECTORS).exists()) == (0, False)
-    assert "removed the file" in done.stderr
-    (cache / VECTORS).symlink_to(cache / "elsewhere")
-    assert "symbolic link" in run("cache").stdout
-    assert "is a symbolic link, and is left alone" in run("cache", "--clear", "vectors").stderr
 
 
 def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_one_wants_peace(

@@ -33,20 +33,20 @@ def small(tmp_path: Path) -> Path:
     return file
 
 
-def test_show_writes_a_quoted_triple_as_turtle_does(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "claims.ttl"
-    file.write_text('@prefix e: <http://e/> . e:bob e:claims <<( e:a e:p "x"@en )>> .')
-    assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", file).stdout
+def test_paths_in_both_formats(run: Run) -> None:
+    asked = ("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL)
+    assert "Marie Curie —spouse→ Pierre Curie" in run(*asked).stdout.splitlines()
+    data = json.loads(run(*asked, "-f", "json").stdout)
+    assert {hop["end_label"] for path in data for hop in path["hops"]} == {"Pierre Curie"}
+    near = run("paths", "Richard Feynman", "Marie Curie", "-k", NOBEL, "--max-hops", "1")
+    assert (near.exit_code, "hint: raise --max-hops\n" in near.stderr) == (3, True)
 
 
 def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, small: Path) -> None:
     shown = [run("show", name, "-k", small).stdout for name in ("Ann", "ex:a", "http://ex.org/a", "<http://ex.org/a>")]
     assert shown == ["ex:a ! Ann\n  —knows→ Ben\n  —label→ Ann@en\n"] * 4
-
-
-def test_prefixes_of_the_files_are_known_in_a_store_too(run: Run, small: Path, tmp_path: Path) -> None:
-    assert run("load", small, "--store", tmp_path / "S").exit_code == 0
-    assert "ex:b ! Ben" in run("show", "ex:b", "-k", tmp_path / "S").stdout
+    small.write_text('@prefix e: <http://e/> . e:bob e:claims <<( e:a e:p "x"@en )>> .')
+    assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", small).stdout
 
 
 def test_show_says_what_it_left_out(run: Run, tmp_path: Path) -> None:
@@ -69,43 +69,20 @@ def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("show", "Nobody At All"), 3, "kgsparql find"),
         (("show", "http://nowhere.example/x"), 3, "not in the graph"),
-        (("show", "nope:x"), 2, "unknown prefix"),
         (("show", "Marie Curie", "-f", "xml"), 2, "text, json"),
-        (("paths", "Marie Curie", "Nobody At All"), 3, "Nobody At All"),
-        (("paths", "Marie Curie", "Niels Bohr", "--max-hops", "1"), 3, "--max-hops"),
-        (("query", "SELECT * { ?s ?p }"), 4, "line 1"),
+        (("paths", "Marie Curie", "Niels Bohr", "--max-hops", "1"), 3, "hint: raise --max-hops, or try --direction"),
         (("query", "INSERT DATA { <http://a> <http://b> <http://c> }"), 2, "E_FORBIDDEN_QUERY"),
-        (("query", "missing.rq"), 2, "missing.rq"),
         (("query", "ASK { ?s ?p ?o }", "-f", "csv"), 2, "json"),
-        (("query", "ASK { nope:a ?p ?o }"), 4, "nope: is not declared"),
-        (("find", "qqqqqqqqqqqqqq", "--embedder", "none"), 3, "nothing like"),
         (("find", " ?! "), 2, "nothing to search for"),
-        (("find", "Curie", "-o", "nowhere/found.txt"), 2, "cannot write nowhere/found.txt"),
     ],
 )
 def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
-    done = run(*arguments, "-k", NOBEL)
+    done = run(*arguments, "-k", NOBEL, *(["--direction", "forward"] if arguments[0] == "paths" else []))
     assert done.exit_code == code, done.stdout + done.stderr
     assert says in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
-
-
-def test_paths_in_both_formats(run: Run) -> None:
-    text = run("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL).stdout
-    assert "Marie Curie —spouse→ Pierre Curie" in text.splitlines()
-    data = json.loads(run("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL, "-f", "json").stdout)
-    assert {hop["end_label"] for path in data for hop in path["hops"]} == {"Pierre Curie"}
-
-
-def test_what_is_in_force_is_no_way_out(run: Run) -> None:
-    near = ("paths", "Richard Feynman", "Marie Curie", "-k", NOBEL, "--max-hops", "1")
-    both, forward = run(*near), run(*near, "--direction", "forward")
-    assert (both.exit_code, forward.exit_code) == (3, 3)
-    assert "hint: raise --max-hops\n" in both.stderr
-    assert "hint: raise --max-hops, or try --direction both\n" in forward.stderr
 
 
 NEVER_HERE = (
@@ -125,8 +102,7 @@ NOT_TO_LOOK_UP = (
     ("command", "unneeded"),
     [
         (["ask", "Who is the spouse of Ann?", "--no-model", "--embedder", "none"], NOT_TO_LOOK_UP),
-        (["show", "Ann"], ["kgsparql.retrievers.query_plan"]),
-        (["paths", "Ann", "Ben"], []),
+        (["paths", "Ann", "Ben"], ["kgsparql.retrievers.query_plan"]),
         (["query", "ASK { ?s ?p ?o }"], ["kgsparql.answering", "numpy"]),
         (["info"], []),
         (["find", "Ann", "--embedder", "none"], []),
@@ -174,12 +150,11 @@ def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
     assert len(list(pyoxigraph.parse(turtle.encode(), format=pyoxigraph.RdfFormat.TURTLE))) == 3
 
 
-@pytest.mark.parametrize("option", ["--max-seconds", "--timeout"])
-def test_a_query_is_stopped_at_its_deadline(run: Run, option: str) -> None:
+def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
     began = time.monotonic()
     cross = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
-    assert option in run("query", "--help").stdout
-    done = run("query", cross, "-k", NOBEL, option, "1")
+    assert run("query", "ASK {}", "-k", NOBEL, "--timeout", "20").exit_code == 0, "another name of the option"
+    done = run("query", cross, "-k", NOBEL, "--max-seconds", "1")
     assert done.exit_code == 2
     assert "--max-seconds" in done.stderr
     assert "E_TIMEOUT" in done.stderr
@@ -193,27 +168,28 @@ def test_query_and_graph_from_stdin(run: Run, small: Path) -> None:
     assert json.loads(done.stdout)["boolean"] is True
 
 
-def test_info_lists_sources_and_counts(run: Run, small: Path, tmp_path: Path) -> None:
-    store = tmp_path / "S"
-    run("load", small, CORNERS, "--store", store)
-    data = json.loads(run("info", "-k", store, "-f", "json").stdout)
-    assert [Path(source["source"]).name for source in data["sources"]] == ["small.ttl", "corner_cases.trig"]
-    assert data["triples"] == sum(source["triples"] for source in data["sources"]) - 2, "one triple is in three graphs"
-    assert "rdfs:label" in {entry["curie"] for entry in data["predicates"]}
-
-
-def bad_statements(file: Path) -> Path:
-    file.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
-    return file
-
-
-def test_info_lists_files_in_memory_with_what_was_skipped(run: Run, small: Path, tmp_path: Path) -> None:
-    bad = bad_statements(tmp_path / "bad.nt")
-    done = run("info", "-k", bad, "-k", small, "--skip-bad", "-f", "json")
-    sources = [(s["source"], s["triples"], s["skipped"]) for s in json.loads(done.stdout)["sources"]]
-    assert sources == [(str(bad), 2, 1), (str(small), 4, 0)]
-    assert f"1 bad statement was skipped in {bad}; the first: {bad}:2:" in done.stderr
+def test_what_was_loaded_and_skipped_is_told_by_load_info_and_every_answer(
+    run: Run, small: Path, tmp_path: Path
+) -> None:
+    bad, store = tmp_path / "bad.nt", tmp_path / "S"
+    bad.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
+    refused = run("load", bad, "--store", store)
+    assert (refused.exit_code, "bad.nt:2:" in refused.stderr, store.exists()) == (4, True, False)
+    assert "2 triples, 1 bad statement skipped" in run("load", bad, small, "--store", store, "--skip-bad").stderr
+    assert "unchanged" in run("load", bad, "--store", store, "--skip-bad").stderr
+    assert "ex:b ! Ben" in run("show", "ex:b", "-k", store).stdout, "the prefixes of the files are known"
+    for source in (("-k", bad, "-k", small), ("-k", store)):
+        told = run("info", *source, "--skip-bad", "-f", "json")
+        sources = [(s["source"], s["triples"], s["skipped"]) for s in json.loads(told.stdout)["sources"]]
+        assert sources == [(str(bad), 2, 1), (str(small), 4, 0)]
+        done = run("ask", "What is a?", "-e", "http://e/a", *source, "--skip-bad", "-f", "json", "-q")
+        notes = [note["text"] for note in json.loads(done.stdout)["notes"]]
+        assert len([note for note in notes if f"1 bad statement was skipped in {bad}" in note]) == 1
     assert f"{bad} (2 triples, 1 bad statement skipped)" in run("info", "-k", bad, "--skip-bad").stdout
+    piped = run("info", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
+    assert [(s["source"], s["triples"]) for s in json.loads(piped.stdout)["sources"]] == [("-", 4)]
+    assert run("index", "-k", small, "--embedder", "none").exit_code == 0
+    assert run("find", "ann", "-k", small, "--embedder", "none").stdout.startswith("ex:a ! Ann")
 
 
 def test_info_as_void_describes_each_graph_and_a_turtle_file_asks_for_it(run: Run, small: Path, tmp_path: Path) -> None:
@@ -225,27 +201,16 @@ def test_info_as_void_describes_each_graph_and_a_turtle_file_asks_for_it(run: Ru
     assert (wrong.exit_code, "one of: text, json, void" in wrong.stderr) == (2, True)
 
 
-def test_info_says_what_can_be_asked(run: Run) -> None:
+def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
     assert len(examples) == 4
     shown = run("info", "-k", NOBEL, "-f", "text").stdout
     assert shown.endswith("  Ask, for example:\n" + "".join(f"    {text}\n" for text in examples))
     answered = json.loads(run("ask", examples[0], "-k", NOBEL, "-f", "json", "--embedder", "none").stdout)
     assert answered["status"] == "answered"
-
-
-def test_info_of_what_answers_no_example(run: Run, small: Path) -> None:
-    one = small.with_name("one.ttl")
-    one.write_text("<http://e.org/q1> <http://e.org/p2> <http://e.org/q3> .", encoding="utf-8")
-    assert json.loads(run("info", "-k", one, "-f", "json").stdout)["example_questions"] == []
-    assert "Ask, for example" not in run("info", "-k", one).stdout
-
-
-def test_info_of_standard_input(run: Run, small: Path) -> None:
-    done = run("info", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
-    data = json.loads(done.stdout)
-    assert [(s["source"], s["triples"]) for s in data["sources"]] == [("-", 4)]
-    assert "ex:knows" in {entry["curie"] for entry in data["predicates"]}
+    small.write_text("<http://e.org/q1> <http://e.org/p2> <http://e.org/q3> .", encoding="utf-8")
+    assert json.loads(run("info", "-k", small, "-f", "json").stdout)["example_questions"] == []
+    assert "Ask, for example" not in run("info", "-k", small).stdout
 
 
 def test_info_counts_a_triple_of_three_graphs_once(run: Run) -> None:
@@ -278,43 +243,24 @@ def test_info_in_the_languages_asked_for(run: Run, tmp_path: Path) -> None:
     assert "! Größe (1)" in run("info", "-k", file, "--lang", "de").stdout
 
 
-def test_bad_statements_are_in_the_notes_of_every_answer(run: Run, tmp_path: Path) -> None:
-    bad, store = bad_statements(tmp_path / "bad.nt"), tmp_path / "S"
-    run("load", bad, "--store", store, "--skip-bad")
-    for source in (bad, store):
-        for _ in range(2):
-            done = run("ask", "What is a?", "-e", "http://e/a", "-k", source, "--skip-bad", "-f", "json", "-q")
-            told = [note["text"] for note in json.loads(done.stdout)["notes"]]
-            notes = [note for note in told if "1 bad statement was skipped in" in note]
-            assert len(notes) == 1
-            assert str(bad) in notes[0]
-
-
-@pytest.mark.parametrize("kind", ["file", "store", "stdin"])
+@pytest.mark.parametrize("kind", ["store", "stdin"])
 def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path, kind: str) -> None:
     file = tmp_path / "own.ttl"
     file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")
     if kind == "store":
         run("load", file, "--store", tmp_path / "S")
-    source = {"file": file, "store": tmp_path / "S", "stdin": "-"}[kind]
+    source = {"store": tmp_path / "S", "stdin": "-"}[kind]
     more = ["--input-format", "ttl"] if kind == "stdin" else []
     stdin = file.read_bytes() if kind == "stdin" else None
     table = run("query", "SELECT ?o { mine:a mine:knows ?o }", "-k", source, *more, stdin=stdin)
     assert table.exit_code == 0, table.stderr
     assert table.stdout.splitlines()[2] == "mine:b"
-    turtle = run("query", "DESCRIBE mine:a", "-k", source, *more, stdin=stdin).stdout
-    assert "@prefix mine: <http://mine.example/> ." in turtle
+    turtle = run("query", "DESCRIBE mine:a", "-k", source, *more, "-v", stdin=stdin)
+    assert "@prefix mine: <http://mine.example/> ." in turtle.stdout
+    assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 
 
-def test_query_says_what_it_runs(run: Run, small: Path) -> None:
-    done = run("query", "ASK { ex:a ex:knows ex:b }", "-k", small, "-v")
-    assert done.stdout == "true\n"
-    assert "    PREFIX ex: <http://ex.org/>\n    ASK { ex:a" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments", [("find", "Ann"), ("show", "Ann"), ("paths", "Ann", "Ben"), ("info",)], ids=lambda a: a[0]
-)
+@pytest.mark.parametrize("arguments", [("find", "Ann"), ("info",)], ids=lambda a: a[0])
 def test_a_result_in_a_file_is_the_result_on_stdout(
     run: Run, small: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
@@ -325,16 +271,12 @@ def test_a_result_in_a_file_is_the_result_on_stdout(
         assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
 
 
-def test_find_takes_parts_of_names(run: Run) -> None:
-    assert "! Pierre Curie " in run("find", "Curi", "-k", NOBEL, "--embedder", "none").stdout
-    assert "Institute for Advanced Study" in run("find", "institute", "-k", NOBEL, "--embedder", "none").stdout
-
-
 def test_find_leaves_out_what_is_not_like_it_and_says_where_no_label_has_the_word(run: Run) -> None:
     known = run("find", "Feynman", "-k", NOBEL, "--embedder", "none")
     assert "Richard Feynman" in known.stdout.splitlines()[0]
     assert "Denmark" not in known.stdout
     assert known.stderr == ""
+    assert "Institute for Advanced Study" in run("find", "institute", "-k", NOBEL, "--embedder", "none").stdout
     unknown = run("find", "Feynmann", "-k", NOBEL, "--embedder", "none")
     assert "Richard Feynman" in unknown.stdout.splitlines()[0]
     assert unknown.stderr == "no label has this word; the nearest:\n"
@@ -361,31 +303,10 @@ def test_sources_from_the_environment_one_per_line(run: Run, small: Path, monkey
     assert run("show", "Springfield").exit_code == 3
 
 
-def test_load_again_does_nothing_and_skips_are_counted(run: Run, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.nt"
-    bad.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
-    refused = run("load", bad, "--store", tmp_path / "S")
-    assert refused.exit_code == 4
-    assert "bad.nt:2:" in refused.stderr
-    assert not (tmp_path / "S").exists()
-    done = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
-    assert "2 triples, 1 bad statement skipped" in done.stderr
-    again = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
-    assert "unchanged" in again.stderr
-
-
-def test_index_is_built_once_and_used(run: Run, small: Path) -> None:
-    done = run("index", "-k", small, "--embedder", "none")
-    assert done.exit_code == 0, done.stderr
-    assert "labels" in done.stderr
-    found = run("find", "ann", "-k", small, "--embedder", "none")
-    assert found.stdout.startswith("ex:a ! Ann")
-
-
 def test_version_and_help(run: Run) -> None:
     assert run("--version").stdout.startswith("kgsparql 0.")
     assert run().exit_code in {0, 2}
-    for command in ("ask", "find", "show", "paths", "query", "load", "index", "info"):
+    for command in ("ask", "load", "index", "serve", "log"):
         assert run(command, "--help").exit_code == 0
 
 
@@ -415,16 +336,6 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert "Marie Curie" in done.stdout
     assert "Traceback" not in done.stderr
     assert "Broken" not in done.stderr
-
-
-def test_only_the_command_changes_how_often_circles_are_looked_for() -> None:
-    script = (
-        "import gc, sys, kgsparql, kgsparql.cli; from kgsparql.__main__ import main\n"
-        "before = gc.get_threshold()[0]; sys.argv = ['kgsparql', '--version']\n"
-        "try:\n    main()\nexcept SystemExit:\n    print(before < 10_000 < gc.get_threshold()[0])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "True"
 
 
 def test_info_shows_no_control_characters_of_a_file_name(run: Run, tmp_path: Path) -> None:
@@ -510,8 +421,7 @@ def test_answers_that_were_written_stay_when_the_questions_are_stopped(tmp_path:
     "command",
     [
         ["plan", "--plan", "{}"],
-        ["ask", "Who is Marie Curie?", "--no-model", "--preset", "{}"],
-        ["ask", "Who is Marie Curie?", "--no-model", "-r", "path_ranking", "-O", "aliases={}"],
+        ["ask", "Who is Marie Curie?", "--no-model", "--preset", "{}", "-r", "path_ranking", "-O", "aliases={}"],
         ["query", "ASK {{}}", "--context", "{}"],
         ["query", "{}/zero.rq"],
     ],
@@ -535,10 +445,8 @@ def test_what_a_limit_cut_off_is_said_with_q_too(run: Run) -> None:
     ("closing", "exit_code", "says"),
     [(">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, "")],
 )
-@pytest.mark.parametrize(
-    "command", ["query 'ASK {}' -f json", "ask 'Who is Marie Curie?' --no-model -q -f json", "info -q"]
-)
-def test_a_stream_that_is_closed_or_full(command: str, closing: str, exit_code: int, says: str) -> None:
+def test_a_stream_that_is_closed_or_full(closing: str, exit_code: int, says: str) -> None:
+    command = "query 'ASK {}' -f json" if exit_code else "ask 'Who is Marie Curie?' --no-model -q -f json"
     line = f"{sys.executable} -m kgsparql {command} -k {NOBEL} {closing}"
     bash = shutil.which("bash") or "/bin/bash"
     done = subprocess.run([bash, "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -548,8 +456,7 @@ def test_a_stream_that_is_closed_or_full(command: str, closing: str, exit_code: 
     assert bool(done.stdout) == (exit_code == 0)
 
 
-@pytest.mark.parametrize("command", ["--version", "--help", "ask --help"])
-@pytest.mark.parametrize("closing", [">&-", ">/dev/full"])
+@pytest.mark.parametrize(("command", "closing"), [("--version", ">&-"), ("ask --help", ">/dev/full")])
 def test_a_text_of_ours_that_cannot_be_written(command: str, closing: str) -> None:
     bash = shutil.which("bash") or "/bin/bash"
     line = f"{sys.executable} -m kgsparql {command} {closing}"

@@ -51,21 +51,17 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
     assert [one["id"] for one in json.loads(run("log", "-f", "json").stdout)] == [1]
 
 
-def test_the_log_may_be_named_before_the_command(run: Run, tmp_path: Path) -> None:
-    asked(run, tmp_path / "q.sqlite")
-    assert PHYSICS in run("log", "--log", tmp_path / "q.sqlite", "show", "1").stdout
-    assert PHYSICS in run("log", "show", "1", "--log", tmp_path / "q.sqlite").stdout
-
-
 def test_lines_of_stdin_and_errors_are_logged_too(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "q.sqlite"
     run("ask", "-", "-k", GRAPH, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
+    assert PHYSICS in run("log", "--log", path, "show", "1").stdout
+    assert PHYSICS in run("log", "show", "1", "--log", path).stdout
     found = json.loads(run("log", "--log", path, "-f", "json").stdout)
     assert [one["status"] for one in found] == ["error", "answered"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-@pytest.mark.parametrize("place", ["no_directory_but_a_file/q.sqlite", "not_a_log.ttl", "."])
+@pytest.mark.parametrize("place", ["no_directory_but_a_file/q.sqlite", "not_a_log.ttl"])
 def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path, place: str) -> None:
     (tmp_path / "no_directory_but_a_file").write_text("")
     (tmp_path / "not_a_log.ttl").write_text("<a:b> <a:c> <a:d> .")
@@ -80,7 +76,7 @@ def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_
     "words",
     [
         ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"), ("prune",),
-        ("prune", "--before", "yesterday"), ("export", "-f", "csv"), ("rate", "1", "--right", ""),
+        ("prune", "--before", "yesterday"), ("rate", "1", "--right", ""),
     ],
 )  # fmt: skip
 def test_wrong_use(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyoxigraph
-import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
@@ -16,21 +15,24 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 NOBEL = FIXTURES / "nobel.ttl"
 
 
-@pytest.mark.parametrize("question", ["Where was Marie Curie born?", "How many children did Marie Curie have?"])
-def test_an_answer_of_a_file_is_checked_at_the_endpoint(
-    run: Run, tmp_path: Path, nobel_url: str, question: str
-) -> None:
+def test_an_answer_of_a_file_is_checked_at_the_endpoint(run: Run, tmp_path: Path, nobel_url: str) -> None:
     file = tmp_path / "a.trig"
-    run("ask", question, "-k", NOBEL, "-q", "--no-model", "--embedder", "none", "-o", file)
+    run(
+        "ask",
+        "How many children did Marie Curie have?",
+        "-k",
+        NOBEL,
+        "-q",
+        "--no-model",
+        "--embedder",
+        "none",
+        "-o",
+        file,
+    )
     done = run("check", file, "-k", nobel_url)
     assert done.exit_code == 0, done.output
     assert f"checked on {nobel_url}" in done.stdout
-    text = (
-        NOBEL.read_text()
-        .replace("dbo:birthPlace dbr:Warsaw ;", "")
-        .replace("dbr:Irène_Joliot-Curie, dbr:Ève", "dbr:Ève")
-    )
-    (tmp_path / "less.ttl").write_text(text)
+    (tmp_path / "less.ttl").write_text(NOBEL.read_text().replace("dbr:Irène_Joliot-Curie, dbr:Ève", "dbr:Ève"))
     with oxigraph_serve(store_of(tmp_path / "less.ttl", tmp_path / "store")) as url:
         done = run("check", file, "-k", url)
     assert done.exit_code == 3, done.output
@@ -54,17 +56,8 @@ def test_an_answer_over_two_graphs_is_checked_on_both(run: Run, tmp_path: Path, 
     )
     file = tmp_path / "a.trig"
     both = ["-k", nobel_url, "-k", extra]
-    run(
-        "ask",
-        "On which river is the place of birth of Marie Curie?",
-        *both,
-        "-q",
-        "--no-model",
-        "--embedder",
-        "none",
-        "-o",
-        file,
-    )
+    asked = ("ask", "On which river is the place of birth of Marie Curie?", "--no-model", "--embedder", "none", "-q")
+    run(*asked, *both, "-o", file)
     cited = [
         q.triple
         for q in pyoxigraph.parse(file.read_bytes(), pyoxigraph.RdfFormat.TRIG)

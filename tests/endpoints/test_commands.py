@@ -79,7 +79,7 @@ def told(answer: Any, source: str) -> dict[str, Any]:
 # -- The same everywhere ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", [q["question"] for q in QUESTIONS[::4]])
+@pytest.mark.parametrize("question", [q["question"] for q in QUESTIONS[::12]])
 def test_a_question_has_the_same_answer_and_evidence(both: tuple[KnowledgeBase, KnowledgeBase], question: str) -> None:
     # What is computed by itself costs queries that an endpoint is not asked: the methods themselves ask the same.
     embedded, remote = (told(known.ask(question, retriever="path_ranking"), known.graph.name) for known in both)
@@ -105,17 +105,12 @@ def test_explorations_find_the_same(both: tuple[KnowledgeBase, KnowledgeBase]) -
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("show", "Marie Curie"),
         ("show", "dbr:Niels_Bohr", "-f", "json"),
         ("paths", "Marie Curie", "Niels Bohr"),
         ("find", "Curie", "--embedder", "none"),
         ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none"),
-        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3"),
-        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3", "-f", "tsv"),
-        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3", "-f", "json"),
         ("query", "SELECT ?s ?p ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?s ?p ?o LIMIT 9", "-f", "csv"),
         ("query", "SELECT ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?o LIMIT 9", "-f", "xml"),
-        ("query", "ASK { dbr:Marie_Curie ?p ?o }"),
     ],
 )
 def test_commands_print_the_same(run: Run, nobel_url: str, nobel_triples: Path, arguments: tuple[str, ...]) -> None:
@@ -128,15 +123,15 @@ def test_commands_print_the_same(run: Run, nobel_url: str, nobel_triples: Path, 
     assert printed
 
 
-@pytest.mark.parametrize("shape", ["nt", "ttl"])
+@pytest.mark.parametrize("shape", ["nt", "ttl", "trig"])
 @pytest.mark.parametrize("query", ["CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o }", "DESCRIBE dbr:Warsaw"])
 def test_triples_of_a_query_are_the_same(run: Run, nobel_url: str, nobel_triples: Path, shape: str, query: str) -> None:
     done = [run("query", query, "-k", source, "-f", shape, "-q") for source in (nobel_triples, nobel_url)]
-    kind = RdfFormat.N_TRIPLES if shape == "nt" else RdfFormat.TURTLE
-    embedded, remote = (set(pyoxigraph.parse(result.stdout_bytes, kind)) for result in done)
+    kind = RdfFormat.from_extension(shape)
+    embedded, remote = ({q.triple for q in pyoxigraph.parse(result.stdout_bytes, kind)} for result in done)
     assert remote == embedded
     assert embedded
-    assert ("rdfs:label" in done[1].stdout) == (shape == "ttl")
+    assert ("rdfs:label" in done[1].stdout) == (shape != "nt")
 
 
 def test_info_of_an_endpoint(run: Run, people_url: str) -> None:
@@ -227,9 +222,8 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("show", "x", "-k", "URL", "--input-format", "ttl"), "input-format"),
         (("show", "x", "-k", "URL", "--skip-bad", "--base", "http://e.org/"), "base, skip-bad"),
-        (("show", "x", "-k", "http://127.0.0.1/data.ttl"), "no file is read over the network"),
+        (("show", "x", "-k", "localhost:7001/query"), "-k http://localhost:7001/query"),
         (("show", "x", "-k", "http://127.0.0.1/data.nt.gz"), "no file is read over the network"),
         (("load", "URL", "--store", "STORE"), "no file is read over the network"),
         (("show", "x", "-k", "https://user@host/sparql"), "user and password both"),
@@ -262,27 +256,18 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
     assert "within 0.5 s" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["Song", "music album", "MusicAlbum"])
-def test_a_class_without_a_label_is_indexed_by_the_name_that_info_shows(run: Run, tmp_path: Path, name: str) -> None:
+def test_a_class_without_a_label_is_indexed_by_the_name_that_info_shows(run: Run, tmp_path: Path) -> None:
     data = tmp_path / "songs.ttl"
     data.write_text(SONGS, encoding="utf-8")
     with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
         assert "! Song (2)" in run("info", "-k", url).stdout
-        done = run("index", "-k", url, "--class", name, "--embedder", "none")
-        assert (done.exit_code, f"indexed {2 if name == 'Song' else 1} labels" in done.stderr) == (0, True), done.stderr
+        for name, labels in (("music album", 1), ("Song", 3)):  # what was read before stays
+            done = run("index", "-k", url, "--class", name, "--embedder", "none")
+            assert (done.exit_code, f"indexed {labels} labels" in done.stderr) == (0, True), done.stderr
         none = run("index", "-k", f"{url}?a=1&b=2", "--class", "Nix", "--embedder", "none")
     assert none.exit_code == 3
     assert "no class is called 'Nix'" in none.stderr
     assert f"kgsparql info -k '{url}?a=1&b=2' lists" in none.stderr
-
-
-def test_triples_as_trig(run: Run, nobel_url: str, tmp_path: Path) -> None:
-    query, file = "CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o }", tmp_path / "labels.trig"
-    assert run("query", query, "-k", nobel_url, "-o", file, "-q").exit_code == 0
-    turtle = run("query", query, "-k", nobel_url, "-f", "ttl", "-q").stdout_bytes
-    found = {quad.triple for quad in pyoxigraph.parse(path=str(file))}
-    assert found == {quad.triple for quad in pyoxigraph.parse(turtle, RdfFormat.TURTLE)}
-    assert found
 
 
 def test_E04_a_page_that_repeats_the_query_is_not_repeated(run: Run) -> None:
@@ -298,12 +283,6 @@ def test_E04_a_page_that_repeats_the_query_is_not_repeated(run: Run) -> None:
     assert "the reply is not SPARQL results: Directory listing for /?query=… [E_ENDPOINT_NOT_SPARQL]" in done.stderr
 
 
-def test_a_url_without_its_scheme(run: Run) -> None:
-    done = run("show", "x", "-k", "localhost:7001/query")
-    assert done.exit_code == 2
-    assert "-k http://localhost:7001/query" in done.stderr
-
-
 # -- Ends ---------------------------------------------------------------------------------------------------------
 
 
@@ -311,9 +290,7 @@ def test_a_url_without_its_scheme(run: Run) -> None:
     "arguments",
     [
         ("ask", "Who?", "--embedder", "none", "--no-model"),
-        ("find", "x"),
         ("show", "dbr:x"),
-        ("info",),
         ("query", "ASK {}"),
     ],
 )
@@ -328,12 +305,6 @@ def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run, arguments: tuple[s
     assert error == f"error: {url}: no connection: Connection refused [E_ENDPOINT_DOWN]"
 
 
-def test_E04_the_page_of_the_server_is_not_its_endpoint(run: Run, nobel_url: str) -> None:
-    done = run("info", "-k", nobel_url.removesuffix("query"))
-    assert done.exit_code == 5
-    assert "/query" in done.stderr
-
-
 @pytest.mark.parametrize("where", ["password", "key"])
 def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str, where: str) -> None:
     secret, dead = (
@@ -343,7 +314,6 @@ def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str, where: str) ->
     for source in (secret, dead):
         for arguments in (
             ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-vv", "-f", "json"),
-            ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-f", "trig"),
             ("show", "Marie Curie", "--debug"),
             ("info",),
             ("query", "ASK {}", "-v"),
@@ -368,14 +338,12 @@ def counting_and_hanging(sock: Any, request: faults.Request) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "looking", "entities"),
     [
-        (faults.hang, True, ()),
-        (faults.hang, False, ()),
         (counting_and_hanging, False, ()),
         (faults.hang, True, (D + "Marie_Curie",)),
         (faults.hang, False, (D + "Marie_Curie",)),
         (counting_and_hanging, False, ("Marie Curie",)),
     ],
-    ids=["named graphs", "emptiness", "labels", "named graphs, given", "emptiness, given", "who is given"],
+    ids=["labels", "named graphs, given", "emptiness, given", "who is given"],
 )
 def test_U15_the_time_of_a_question_ends_whatever_it_asks(
     behaviour: faults.Behaviour, looking: bool, entities: tuple[str, ...]
@@ -431,7 +399,7 @@ def test_a_stream_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, mon
 
 @pytest.mark.parametrize(
     "arguments",
-    [("query", "ASK {}"), ("ask", "Who?", "--no-model", "--embedder", "none"), ("info",)],
+    [("query", "ASK {}"), ("ask", "Who?", "--no-model", "--embedder", "none")],
     ids=lambda arguments: arguments[0],
 )
 def test_I14_ctrl_c_while_an_endpoint_hangs(arguments: tuple[str, ...], tmp_path: Path) -> None:

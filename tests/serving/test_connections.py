@@ -129,5 +129,7 @@ def test_ctrl_c_in_the_middle_of_a_request_shows_no_traceback(tmp_path: Path) ->
             sock.sendall(UNFINISHED[2].replace(b"Host: e", f"Host: 127.0.0.1:{port}".encode()))
             time.sleep(1)  # it is being read
             process.send_signal(signal.SIGINT)
+            time.sleep(0.1)  # two signals at once are one; the second does not wait for the client
+            process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=30)
-    assert told == ""
+    assert "Traceback" not in told

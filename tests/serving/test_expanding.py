@@ -134,37 +134,6 @@ def test_ask_about_this_puts_the_thing_into_the_question(page: Page, address: st
     assert page.locator(".chip").is_hidden()
 
 
-def test_a_node_is_opened_and_expanded_with_the_keyboard_alone(page: Page, address: str) -> None:
-    page.goto(address)
-    page.keyboard.type(SPOUSE)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".canvas canvas")
-
-    def tab_to(selector: str) -> None:
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            if page.evaluate("(one) => document.activeElement.matches(one)", selector):
-                return
-        raise AssertionError(selector)
-
-    tab_to(".tools select")
-    page.keyboard.type("Pierre")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".card button >> text=/Its neighbours/")
-    assert page.inner_text(".card strong") == "Pierre Curie"
-    tab_to(".card > button")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.activeElement.textContent === '+12 more of 26'")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.activeElement.textContent === '+2 more of 26'")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('tbody[data-around] li').length === 26")
-    page.wait_for_function("() => document.activeElement.textContent === 'Ask about this'")
-    page.keyboard.press("Enter")
-    assert page.inner_text(".chip") == "about Pierre Curie ×"
-
-
 def test_a_run_whose_graph_is_gone_says_why_it_cannot_be_expanded(
     page: Page, tmp_path: Path, ask: Ask, trouble: list[str]
 ) -> None:

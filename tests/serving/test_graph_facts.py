@@ -36,10 +36,7 @@ def test_the_newest_of_several_files_counts(tmp_path: Path) -> None:
     assert as_of(knowledge.graph) == "2023-11-14T22:13:20+00:00"
     (tmp_path / "a.ttl").unlink()
     assert as_of(knowledge.graph) is None
-
-
-def test_a_store_is_as_old_as_its_loading(tmp_path: Path) -> None:
-    store = tmp_path / "store"
+    store = tmp_path / "store"  # is as old as its loading
     assert CliRunner().invoke(app, ["load", str(NOBEL), "--store", str(store)]).exit_code == 0
     os.utime(store / "kgsparql.json", (CHANGED, CHANGED))
     assert as_of(kgsparql.open(store, embedder="none").graph) == "2023-11-14T22:13:20+00:00"

@@ -12,7 +12,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from pydantic import ValidationError
 
 import kgsparql
 from kgsparql.errors import InputError
@@ -89,16 +88,6 @@ def test_wrong_arguments_are_told_to_the_model(by_name: dict[str, Any]) -> None:
     refused = by_name["find"].invoke(call)
     assert refused.status == "error"
     assert refused.content.startswith("E_INPUT: limit: Input should be less than or equal to 100. find takes: text")
-
-
-def test_a_graph_stands_for_its_tools() -> None:
-    find = {tool.name: tool for tool in tools(KNOWLEDGE)}["find"]
-    assert "Pierre_Curie" in find.invoke({"text": "Pierre Curie"})
-
-
-def test_an_option_that_the_retriever_does_not_have_is_an_error() -> None:
-    with pytest.raises(ValidationError, match="retriever"):
-        EvidenceRetriever(knowledge=KNOWLEDGE, retriever="mindmap")
 
 
 def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -> None:

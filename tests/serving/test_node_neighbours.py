@@ -14,7 +14,6 @@ import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import MOST_NODES, drawing_of
-from kgsparql.rendering.layout import layout_in_layers
 from kgsparql.serving.node_neighbours import node_neighbours
 from kgsparql.serving.wider_drawing import WiderDrawing
 from tests.serving.conftest import NOBEL
@@ -36,19 +35,17 @@ def keys(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
             for one in found["triples"]]  # fmt: skip
 
 
-def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(
+    knowledge: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
     found = around(knowledge, MARIE)
     assert found["node"]["label"] == "Marie Curie"
     assert found["curie"] == "dbr:Marie_Curie"
     assert found["kinds"] == ["Nobel laureate", "person", "scientist"]
     assert found["description"].startswith("Physicist and chemist born in Warsaw")
     assert found["graphs"] == [str(NOBEL)]
-
-
-def test_a_class_without_a_label_is_called_by_its_iri(tmp_path: Path) -> None:
-    graph = tmp_path / "graph.ttl"
-    graph.write_text("<http://e.org/a> a <http://e.org/RockBand> .", encoding="utf-8")
-    found = around(kgsparql.open(graph, embedder="none"), "<http://e.org/a>")
+    (tmp_path / "graph.ttl").write_text("<http://e.org/a> a <http://e.org/RockBand> .", encoding="utf-8")
+    found = around(kgsparql.open(tmp_path / "graph.ttl", embedder="none"), "<http://e.org/a>")
     assert (found["kinds"], found["description"], found["node"]["label"]) == (["rock band"], "", "a")
 
 
@@ -65,12 +62,7 @@ def test_the_pages_hold_every_triple_of_the_node_once_both_ways(knowledge: kgspa
         ("forward", True), ("inverse", True),
     }  # fmt: skip
     assert {key[3] for key in keys(first)} == {"forward", "inverse"}
-
-
-def test_labels_and_texts_come_last(knowledge: kgsparql.KnowledgeBase) -> None:
-    first, last = around(knowledge, MARIE), around(knowledge, MARIE, 24)
-    assert not any("rdf-schema#label" in key[1] for key in keys(first))
-    assert any("rdf-schema#label" in key[1] for key in keys(last))
+    assert not any("rdf-schema#label" in key[1] for key in keys(first)), "labels and texts come last"
 
 
 def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
@@ -84,21 +76,16 @@ def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 120
 
 
-@pytest.mark.parametrize("term", ['"a text"', "_:b0", "http://no.brackets/", "", "<http://a> . <http://b> <c> <d>"])
-def test_only_what_has_an_iri_is_looked_up(knowledge: kgsparql.KnowledgeBase, term: str) -> None:
-    with pytest.raises(InputError):
-        around(knowledge, term)
-
-
-@pytest.mark.parametrize("after", ["-1", "600", "9" * 50, "x", "²"])
-def test_no_page_is_too_far_along(knowledge: kgsparql.KnowledgeBase, after: str) -> None:
-    with pytest.raises(InputError, match="no more than 600"):
-        node_neighbours(knowledge, AskOptions(), {"term": MARIE, "after": after})
-
-
-def test_what_the_graph_does_not_mention_is_an_error(knowledge: kgsparql.KnowledgeBase) -> None:
-    with pytest.raises(NotFoundError, match="not in the graph"):
-        around(knowledge, "<http://e.org/nothing>")
+@pytest.mark.parametrize(
+    ("term", "after", "error"),
+    [
+        ('"a text"', "0", InputError), ("_:b0", "0", InputError), ("<http://a> . <http://b> <c> <d>", "0", InputError),
+        (MARIE, "600", InputError), (MARIE, "²", InputError), ("<http://e.org/nothing>", "0", NotFoundError),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_looked_up(knowledge: kgsparql.KnowledgeBase, term: str, after: str, error: Any) -> None:
+    with pytest.raises(error):
+        node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
 
 
 def run_of(knowledge: kgsparql.KnowledgeBase, question: str) -> dict[str, Any]:
@@ -142,32 +129,20 @@ def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: kgspa
     assert len(drawn["nodes"]) == MOST_NODES
     assert drawn["left_out"] == len(whole["nodes"]) - MOST_NODES > 0
     assert whole["left_out"] == 0
+    elsewhere = around(knowledge, "<http://dbpedia.org/resource/Richard_Feynman>")
+    assert widened(run, elsewhere)["nodes"] == widened(run)["nodes"], "it is around nothing that is drawn"
     numbers = {node["id"] for node in drawn["nodes"]}
     assert numbers == set(range(MOST_NODES))
     assert all({edge["source"], edge["target"]} <= numbers for edge in drawn["edges"])
 
 
-def test_what_is_around_nothing_that_is_drawn_is_not_drawn(knowledge: kgsparql.KnowledgeBase) -> None:
-    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
-    page = around(knowledge, "<http://dbpedia.org/resource/Richard_Feynman>")
-    assert widened(run, page)["nodes"] == widened(run)["nodes"]
-
-
-def test_columns_that_nothing_stands_in_take_no_room() -> None:
-    near, far = layout_in_layers(["a", "b"], [(0, 1, "p")], [0, 1]), layout_in_layers(["a", "b"], [(0, 1, "p")], [3, 9])
-    assert near == far
-    assert layout_in_layers([], [], []) == []
-
-
-@pytest.mark.parametrize(
-    "body", [b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()]
-)
-def test_what_cannot_be_drawn_is_refused(address: str, body: bytes) -> None:
+def test_what_cannot_be_drawn_is_refused(address: str) -> None:
     name = asked(address)
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        posted(f"{address}api/runs/{name}/drawing", body)
-    assert refused.value.code == 400
-    assert "error" in json.load(refused.value)
+    for body in (b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            posted(f"{address}api/runs/{name}/drawing", body)
+        assert refused.value.code == 400
+        assert "error" in json.load(refused.value)
 
 
 def asked(address: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from kgsparql.serving.app import STATIC
 
@@ -28,6 +28,9 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, addr
     first_query = steps.filter(has=page.locator("details")).first
     first_query.locator("summary").click()
     assert "SELECT" in page.inner_text(".steps pre >> nth=0")
+    page.click(".best button.marker >> nth=0")
+    query = page.inner_text("tbody[data-markers=P1] pre")
+    assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
 
 
 def test_hovering_a_marker_lights_its_nodes_and_its_row_alone(page: Page, address: str, ask: Ask) -> None:
@@ -41,14 +44,6 @@ def test_hovering_a_marker_lights_its_nodes_and_its_row_alone(page: Page, addres
     page.hover(".run h2")
     page.wait_for_function("() => !document.querySelector('.canvas').dataset.litNodes")
     assert page.locator("tbody.lit").count() == 0
-
-
-def test_a_click_on_a_marker_shows_the_query_that_finds_it(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
-    page.click(".best button.marker >> nth=0")
-    query = page.inner_text("tbody[data-markers=P1] pre")
-    assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
 
 
 def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page, address: str, ask: Ask) -> None:
@@ -162,30 +157,3 @@ def serious(page: Page) -> list[str]:
     """What axe-core finds on the page that is serious or worse."""
     found = Axe().run(page).response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in {"serious", "critical"}]
-
-
-def test_a_question_is_asked_and_its_evidence_read_with_the_keyboard_alone(page: Page, address: str) -> None:
-    page.goto(address)
-    page.keyboard.type(SPOUSE)  # the box has the focus
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".run:not([aria-busy])")
-    page.wait_for_selector(".canvas canvas")
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('.best button.marker')"):
-            break
-    page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes === 'Marie Curie|Pierre Curie'")
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.matches('tbody[data-markers=P1] summary')")
-    assert page.locator("tbody[data-markers=P1] pre").is_visible()
-
-
-def test_at_200_percent_nothing_is_cut_off(chromium: Browser, address: str) -> None:
-    context = chromium.new_context(viewport={"width": 640, "height": 450}, device_scale_factor=2)
-    page = context.new_page()
-    page.goto(address)
-    page.fill("#question", SPOUSE)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".run:not([aria-busy])")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()

@@ -35,6 +35,7 @@ COUNT = "SELECT (COUNT(*) AS ?n) { ?s a <http://dbpedia.org/ontology/Person> }"
 CONSTRUCT = "CONSTRUCT { ?s a ?c } WHERE { ?s a ?c . ?s a <http://dbpedia.org/ontology/Person> }"
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
+TOKEN = "a-token-of-the-tests"  # noqa: S105
 
 
 @pytest.fixture(scope="module")
@@ -85,37 +86,27 @@ def test_sparqlwrapper_gets_each_format_by_get_and_post(server: SparqlServer) ->
     assert set(triples) == set(rdflib.Graph().parse(NOBEL).query(CONSTRUCT).graph)
 
 
-@pytest.mark.parametrize(
-    ("question", "method"),
-    [("Who is the spouse of Marie Curie?", "path_ranking"), ("How many Nobel laureates are there?", "query_plan")],
-)
-def test_kgsparql_answers_over_the_endpoint_as_over_the_file(server: SparqlServer, question: str, method: str) -> None:
+def test_kgsparql_answers_over_the_endpoint_as_over_the_file(server: SparqlServer) -> None:
     near, far = (
-        kgsparql.open(source, embedder="none").ask(question, retriever=method) for source in (NOBEL, server.url)
+        kgsparql.open(source, embedder="none").ask("How many Nobel laureates are there?", retriever="query_plan")
+        for source in (NOBEL, server.url)
     )
     assert near.answers
-    assert [a.term for a in far.answers] == [a.term for a in near.answers]
-    assert far.text == near.text
-
-
-def test_an_endpoint_may_stand_before_another(server: SparqlServer) -> None:
-    with sparql_server(kgsparql.open(server.url, embedder="none")) as second:
+    with sparql_server(kgsparql.open(server.url, embedder="none")) as second:  # an endpoint before another
         assert number(second.ask(COUNT).body) == 124
         assert second.ask("SELECT * { ?s").status == 400
+    assert [a.term for a in far.answers] == [a.term for a in near.answers]
+    assert far.text == near.text
 
 
 @pytest.mark.parametrize(
     ("accept", "media_type"),
     [
         ("", "application/sparql-results+json"),
-        ("*/*", "application/sparql-results+json"),
         ("application/json", "application/sparql-results+json"),
-        ("application/sparql-results+xml", "application/sparql-results+xml"),
         ("text/csv;q=0.5, text/tab-separated-values;q=0.6", "text/tab-separated-values; charset=utf-8"),
-        ("text/csv, */*;q=0.1", "text/csv; charset=utf-8"),
         ("application/sparql-results+json;q=0, */*", "text/csv; charset=utf-8"),
-        ("text/html, application/pdf", ""),
-        ("text/turtle", ""),
+        ("text/html, text/turtle", ""),
         ("text/csv;q=much", ""),
     ],
 )
@@ -140,8 +131,8 @@ def test_a_select_is_written_as_the_client_likes_it_best(server: SparqlServer, a
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
-@pytest.mark.parametrize("query", [CONSTRUCT, "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"])
-def test_triples_are_the_same_in_each_format(server: SparqlServer, media_type: str, form: str, query: str) -> None:
+def test_triples_are_the_same_in_each_format(server: SparqlServer, media_type: str, form: str) -> None:
+    query = CONSTRUCT if form == "turtle" else "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"
     reply, expected = server.ask(query, media_type), server.ask(query, "application/n-triples")
     assert reply.headers["content-type"].startswith(media_type)
     read = rdflib.Dataset()
@@ -181,16 +172,15 @@ W3C = [  # the cases of the protocol's test suite that a read-only endpoint over
 ]
 
 
-@pytest.mark.parametrize(("request_", "status"), [case[1:] for case in W3C], ids=[case[0] for case in W3C])
-def test_the_protocol(server: SparqlServer, request_: tuple[str, str, bytes, str], status: int) -> None:
-    method, target, body, kind = request_
-    reply = server.send(method, target, body, **({"Content_Type": kind} if kind else {}))
-    assert reply.status == status, reply.text
-    if status == 200:
-        assert json.loads(reply.body)["boolean"] is True
-    else:
-        assert reply.headers["content-type"] == "text/plain; charset=utf-8"
-        assert reply.text.strip()
+def test_the_protocol(server: SparqlServer) -> None:
+    for name, (method, target, body, kind), status in W3C:
+        reply = server.send(method, target, body, **({"Content_Type": kind} if kind else {}))
+        assert reply.status == status, f"{name}: {reply.text}"
+        if status == 200:
+            assert json.loads(reply.body)["boolean"] is True, name
+        else:
+            assert reply.headers["content-type"] == "text/plain; charset=utf-8", name
+            assert reply.text.strip(), name
 
 
 @pytest.mark.parametrize(
@@ -198,12 +188,9 @@ def test_the_protocol(server: SparqlServer, request_: tuple[str, str, bytes, str
     [
         ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: expected"),
         ("SELECT * { ?s nosuch:p ?o }", 400, "line 1:15: the prefix nosuch: is not declared"),
-        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", 403, "SERVICE is not run here"),
         ("SELECT * { S\\u0045RVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", 403, "SERVICE"),
-        ("LOAD <http://127.0.0.1:1/>", 403, "LOAD is not run here"),
         ("SELECT * FROM <http://e.org/> { ?s ?p ?o }", 403, "FROM is not run here"),
         ("ASK { FILTER(" + "(" * 5_000 + "1" + ")" * 5_000 + ") }", 400, "nested"),
-        ("ASK { " + "{" * 2_500 + "}" * 2_500 + " }", 400, "nested"),
     ],
 )
 def test_what_is_not_run_is_said_with_its_place(server: SparqlServer, query: str, status: int, said: str) -> None:
@@ -214,10 +201,9 @@ def test_what_is_not_run_is_said_with_its_place(server: SparqlServer, query: str
     assert number(server.ask(COUNT).body) == 124
 
 
-@pytest.mark.parametrize("kind", [FORM, QUERY])
-def test_a_body_of_ten_megabytes_is_refused(server: SparqlServer, kind: str) -> None:
-    body = b"query=" + b"#" * 10_000_000
-    assert server.send("POST", "/sparql", body, Content_Type=kind).status == 413
+def test_a_body_of_ten_megabytes_is_refused(server: SparqlServer) -> None:
+    for kind in (FORM, QUERY):
+        assert server.send("POST", "/sparql", b"query=" + b"#" * 10_000_000, Content_Type=kind).status == 413
     assert server.send("POST", "/sparql", b"#" * 2_000_000, Content_Type=QUERY).status == 413  # read, and too long
     assert number(server.ask(COUNT).body) == 124
 
@@ -371,24 +357,20 @@ def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path) -> N
             assert page.status == (404 if not path else 200)
             for headers in ({"Host": "e.org"}, {"Origin": "http://e.org"}):
                 assert urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers=headers).status in {403, 421}
-
-
-def test_a_query_of_a_million_characters_passes_the_guard_and_no_other_body_does(tmp_path: Path) -> None:
-    long = "SELECT (COUNT(*) AS ?n) { ?s a <http://dbpedia.org/ontology/Person> }\n" + "#" * 900_000
-    with served(tmp_path, "--no-model", "-k", NOBEL, "-q", "--embedder", "none") as address:
-        url = address + "sparql"
-        done = urllib3.request("POST", url, body=long.encode(), headers={"content-type": QUERY})
-        assert (done.status, number(done.data)) == (200, 124)
-        assert urllib3.request("POST", url, body=b"#" * 4_000_001, headers={"content-type": QUERY}).status == 413
-        for path in ("api/ask", "sparqlx"):
-            assert urllib3.request("POST", address + path, body=b"#" * 262_145).status == 413
+            long = COUNT + "\n" + "#" * 900_000
+            done = urllib3.request("POST", url, body=long, headers={"content-type": QUERY})
+            assert (done.status, number(done.data)) == (200, 124)
+            assert urllib3.request("POST", url, body=b"#" * 4_000_001, headers={"content-type": QUERY}).status == 413
+            for other in ("api/ask", "sparqlx"):
+                body = b"#" * 262_145
+                assert urllib3.request("POST", address.removesuffix("sparql") + other, body=body).status == 413
 
 
 def test_a_site_that_is_named_may_ask_the_endpoint_and_nothing_else(tmp_path: Path) -> None:
-    site, token = "https://yasgui.example", "a-token-of-the-tests"
+    site = "https://yasgui.example"
     options = ("--no-model", "-k", NOBEL, "-q", "--embedder", "none", "--cors", site.upper(), "--cors", "http://a:3000")
     asked = urlencode({"query": COUNT})
-    with served(tmp_path, *options, KGSPARQL_TOKEN=token) as printed:
+    with served(tmp_path, *options, KGSPARQL_TOKEN=TOKEN) as printed:
         address = printed.partition("?")[0]
         url = address + "sparql"
         from_site = {"Origin": site, "Sec-Fetch-Site": "cross-site", "content-type": FORM}
@@ -398,7 +380,7 @@ def test_a_site_that_is_named_may_ask_the_endpoint_and_nothing_else(tmp_path: Pa
         assert "authorization" in before.headers["access-control-allow-headers"]
         unnamed = urllib3.request("POST", url, body=asked, headers=from_site)
         assert (unnamed.status, unnamed.headers["access-control-allow-origin"]) == (401, site)
-        known = {**from_site, "Authorization": f"Bearer {token}"}
+        known = {**from_site, "Authorization": f"Bearer {TOKEN}"}
         done = urllib3.request("POST", url, body=asked, headers=known)
         assert (done.status, number(done.data)) == (200, 124)
         assert done.headers["access-control-allow-origin"] == site
@@ -415,7 +397,7 @@ def test_any_site_may_ask_only_where_there_is_no_token(tmp_path: Path, monkeypat
     with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", "--cors", "*") as url:
         done = urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers={"Origin": "null"})
         assert (done.status, done.headers["access-control-allow-origin"]) == (200, "*")
-    monkeypatch.setenv("KGSPARQL_TOKEN", "a-token-of-the-tests")
+    monkeypatch.setenv("KGSPARQL_TOKEN", TOKEN)
     for site, said in (("*", "any site is too many"), ("https://e.org/x", "no origin"), ("e.org", "no origin")):
         done = CliRunner().invoke(app, ["serve", "--port", "0", "--cors", site])
         assert done.exit_code == 2
@@ -425,18 +407,12 @@ def test_any_site_may_ask_only_where_there_is_no_token(tmp_path: Path, monkeypat
 def test_limits_of_the_endpoint_are_options_with_the_names_of_query(tmp_path: Path) -> None:
     limits = ("--timeout", "1", "--max-rows", "3")
     for options in (("--sparql-only",), ("--no-model",)):
-        with served(tmp_path, *options, "-k", NOBEL, "-q", *limits) as address:
-            url = address.removesuffix("/").removesuffix("/sparql") + "/sparql"
-            cut = urllib3.request("GET", f"{url}?{urlencode({'query': 'SELECT * { ?s ?p ?o }'})}")
-            assert cut.headers["x-sparql-maxrows"] == "3"
+        with served(tmp_path, *options, "-k", NOBEL, "-q", *limits, KGSPARQL_TOKEN=TOKEN) as printed:
+            url = printed.partition("?")[0].removesuffix("/").removesuffix("/sparql") + "/sparql"
+            known = {"Authorization": f"Bearer {TOKEN}"}
+            asked = f"{url}?{urlencode({'query': 'SELECT * { ?s ?p ?o }'})}"
+            assert urllib3.request("GET", asked).status == 401
+            assert urllib3.request("GET", asked, headers=known).headers["x-sparql-maxrows"] == "3"
             began = time.monotonic()
-            assert urllib3.request("GET", f"{url}?{urlencode({'query': ENDLESS})}").status == 504
+            assert urllib3.request("GET", f"{url}?{urlencode({'query': ENDLESS})}", headers=known).status == 504
             assert time.monotonic() - began < 15
-
-
-def test_another_address_needs_a_token(tmp_path: Path) -> None:
-    token = "a-token-of-the-tests"  # noqa: S105
-    with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", KGSPARQL_TOKEN=token) as url:
-        asked = f"{url}?query=ASK%7B%7D"
-        assert urllib3.request("GET", asked).status == 401
-        assert urllib3.request("GET", asked, headers={"Authorization": f"Bearer {token}"}).status == 200

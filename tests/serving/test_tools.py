@@ -110,6 +110,8 @@ def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox
     with pytest.raises(NotFoundError) as unknown:
         toolbox.call_tool("paths", {"start": "Marie Curie", "end": "Nobody At All"})
     assert "the tool find" in unknown.value.hint
+    with pytest.raises(OptionError, match="did you mean 'retriever'"):
+        kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"), retreiver="mindmap")
 
 
 def test_arguments_may_be_the_json_that_a_model_writes(toolbox: kgsparql.Toolbox) -> None:
@@ -121,30 +123,30 @@ def test_arguments_may_be_the_json_that_a_model_writes(toolbox: kgsparql.Toolbox
         assert toolbox.error_text(error.value).startswith("E_INPUT: the arguments are no JSON")
 
 
-def test_an_option_that_there_is_not_is_an_error(toolbox: kgsparql.Toolbox) -> None:
-    with pytest.raises(OptionError, match="did you mean 'retriever'"):
-        kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"), retreiver="mindmap")
-
-
-def test_what_a_name_may_mean_is_in_the_error(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
-    toolbox = toolbox_of(TWO_SPRINGFIELDS)
-    with pytest.raises(AmbiguousLabelError) as error:
-        toolbox.call_tool("show", {"entity": "Springfield"})
-    said = error_text(error.value)
-    assert "<http://example.org/a> (Springfield, town), <http://example.org/b> (Springfield, river)" in said
-
-
 def test_things_of_one_name_are_told_apart(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
     toolbox = toolbox_of(TWO_SPRINGFIELDS)
     found = toolbox.call_tool("find", {"text": "Springfield"})["found"]
     assert {one["term"]: one["description"] for one in found} == {
         "<http://example.org/a>": "town", "<http://example.org/b>": "river",
     }  # fmt: skip
+    with pytest.raises(AmbiguousLabelError) as error:
+        toolbox.call_tool("show", {"entity": "Springfield"})
+    said = error_text(error.value)
+    assert "<http://example.org/a> (Springfield, town), <http://example.org/b> (Springfield, river)" in said
 
 
 def test_what_is_only_near_is_said_to_be(toolbox: kgsparql.Toolbox) -> None:
     assert toolbox.call_tool("find", {"text": "Curie"})["notes"] == []
     assert "something else" in toolbox.call_tool("find", {"text": "Kurie"})["notes"][0]
+    meant = {"question": "Where was he born?", "entities": ["Bohr"]}
+    with pytest.raises(NotFoundError) as unknown:
+        toolbox.call_tool("ask", meant)
+    assert "<http://dbpedia.org/resource/Niels_Bohr> (Niels Bohr)" in unknown.value.hint
+    meant["entities"] = ["<http://dbpedia.org/resource/Niels_Bohr>"]
+    assert toolbox.call_tool("ask", meant)["answers"][0]["label"] == "Copenhagen"
+    with pytest.raises(NotFoundError) as unknown:
+        toolbox.call_tool("show", {"entity": "Nobody At All"})
+    assert "perhaps" not in unknown.value.hint
 
 
 def test_a_long_query_is_given_to_who_asks_for_it(toolbox: kgsparql.Toolbox) -> None:
@@ -172,19 +174,6 @@ def test_a_text_that_is_no_name_is_found_as_a_value(toolbox_of: Callable[[str], 
     with pytest.raises(NotFoundError) as unknown:
         toolbox.call_tool("show", {"entity": "Toulouse"})
     assert "it is no name but a text, the 'city' of Acme: plan and query find by it" in unknown.value.hint
-
-
-def test_a_name_that_is_not_exact_is_told_with_the_nearest(toolbox: kgsparql.Toolbox) -> None:
-    for tool, arguments in (
-        ("show", {"entity": "Bohr"}),
-        ("ask", {"question": "Where was he born?", "entities": ["Bohr"]}),
-    ):
-        with pytest.raises(NotFoundError) as unknown:
-            toolbox.call_tool(tool, arguments)
-        assert "<http://dbpedia.org/resource/Niels_Bohr> (Niels Bohr)" in unknown.value.hint
-    with pytest.raises(NotFoundError) as unknown:
-        toolbox.call_tool("show", {"entity": "Nobody At All"})
-    assert "perhaps" not in unknown.value.hint
 
 
 def test_in_doubt_nothing_is_best_and_the_plan_that_is_sure_is_told(graph_of: Callable[..., OxigraphGraph]) -> None:
@@ -256,11 +245,6 @@ def test_a_predicate_of_several_of_its_name_is_the_one_that_is_used(
     toolbox = toolbox_of(':P35 rdfs:label "head"@en . :headOf rdfs:label "head"@en . :a :headOf :b .')
     (group,) = toolbox.call_tool("show", {"entity": "<http://example.org/a>", "predicate": "head"})["groups"]
     assert group["predicate"]["term"] == "<http://example.org/headOf>"
-
-
-def test_given_entities_are_what_is_asked_about(toolbox: kgsparql.Toolbox) -> None:
-    meant = {"question": "Where was Marie Curie born?", "entities": ["<http://dbpedia.org/resource/Niels_Bohr>"]}
-    assert toolbox.call_tool("ask", meant)["answers"][0]["label"] == "Copenhagen"
 
 
 def test_a_result_says_which_argument_gets_more(toolbox: kgsparql.Toolbox) -> None:
