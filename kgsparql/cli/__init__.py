@@ -11,18 +11,18 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_group
 
-from kgsparql.cli._plain_values import PlainCommand
-from kgsparql.cli._snapshot_options import TypedGroup
+from kgsparql.cli._settings import PlainCommand, TypedGroup
+from kgsparql.errors import KgsparqlError
 
 __all__ = ["app"]
 
 _FUNCTIONS = {
     "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "plan.plan",
     "query": "query.query", "check": "check.check", "diff": "check.diff",
-    "load": "load.load", "index": "index.index", "info": "lookups.info",
-    "retrievers": "retrievers.retrievers", "cache": "cache.cache", "doctor": "doctor.doctor",
-    "schema": "schema.schema", "serve": "serve.serve", "mcp": "mcp.mcp", "tools": "tools.tools",
-    "eval": "eval.evaluate", "log": "log.log", "config": "config.config",
+    "load": "load.load", "index": "load.index", "info": "lookups.info",
+    "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "installation.doctor",
+    "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp", "tools": "reference.tools",
+    "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 
@@ -31,19 +31,29 @@ class _Commands(TypedGroup):
     """The commands, each imported when it is called, or listed: the options of all take 40 ms to read."""
 
     def list_commands(self, _: Any) -> list[str]:
-        """Their names."""
+        """List their names."""
         return [*_FUNCTIONS]
 
     def get_command(self, _: Any, name: str) -> Any:
-        """The command of a name; for a name that is none, all are read: typer suggests one of those it has."""
+        """Return the command of a name; for a name that is none, all are read: typer suggests one of those it has."""
         for wanted in [name] if name in _FUNCTIONS else _FUNCTIONS:
             if wanted not in self.commands:
-                self.commands[wanted] = _command(wanted)
+                self.commands[wanted] = _command_of(wanted)
         return self.commands.get(name)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Do as any group does; settings that a command cannot be read with are told as its own errors are."""
+        from kgsparql.cli._common import show_error
 
-def _command(name: str) -> Any:
-    """A command as typer makes it of its function, or of its group."""
+        try:
+            return super().invoke(ctx)
+        except KgsparqlError as error:
+            show_error(error)
+            raise typer.Exit(error.exit_code) from error
+
+
+def _command_of(name: str) -> Any:
+    """Make a command of its function, or of its group, as typer does."""
     module, _, function = _FUNCTIONS[name].partition(".")
     found = getattr(import_module(f"{__name__}.{module}"), function)
     alone = typer.Typer()
@@ -64,7 +74,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _say_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # 30 ms that --help does without
 
@@ -75,17 +85,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     ctx: typer.Context,
-    _: Annotated[bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)] = False,
+    _: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_say_version, is_eager=True)
+    ] = False,
 ) -> None:
     from kgsparql.cli._common import say, with_errors_as_lines
-    from kgsparql.cli._configuration import load_configuration
+    from kgsparql.cli._settings import load_settings
     from kgsparql.resources import cache_directory
     from kgsparql.storage.leftovers import leftovers, sweep
 
     def load() -> None:
         if ctx.invoked_subcommand != "cache":  # which shows what is there
             sweep({target for target, _ in leftovers(cache_directory())})
-        for note in load_configuration().notes:
+        for note in load_settings().notes:
             say(note)
 
     if ctx.invoked_subcommand != "config":  # which shows where a file is that cannot be read

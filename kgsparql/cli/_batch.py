@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from kgsparql.answering.answer import Answer
-from kgsparql.cli._common import as_ours
-from kgsparql.cli._stderr import show_error
+from kgsparql.cli._common import as_ours, show_error
 from kgsparql.errors import CancelledError, DataError, InputError, KgsparqlError, LimitError, NotFoundError
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.answer_json import answer_to_json, unanswered_json
 from kgsparql.rendering.rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
 
-_LONGEST = 1_000_000
-"""Bytes of a line."""
-
-_HINT = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
+_MAX_LINE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class AskedLine:
 
 
 def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
-    """The lines of stdin; one that is no question carries its error.
+    """Read the lines of stdin; one that is no question carries its error.
 
     >>> import io
     >>> lines = io.BytesIO(b'Who?' + chr(10).encode() + b'{"id": "a7", "question": "Where?"}')
@@ -43,67 +39,103 @@ def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
     [(1, 'Who?'), ('a7', 'Where?')]
     """
     number = 0
-    while data := stdin.readline(_LONGEST):
+    while data := stdin.readline(_MAX_LINE_BYTES):
         number += 1
-        if len(data) == _LONGEST and not data.endswith(b"\n"):
+        if len(data) == _MAX_LINE_BYTES and not data.endswith(b"\n"):
             shown = printable(data[:400].decode("utf-8", "replace"), 80)
-            yield AskedLine(number, shown, LimitError(f"line {number} is too long: at most {_LONGEST:,} bytes"))
+            yield AskedLine(number, shown, LimitError(f"line {number} is too long: at most {_MAX_LINE_BYTES:,} bytes"))
             while data and not data.endswith(b"\n"):
-                data = stdin.readline(_LONGEST)
+                data = stdin.readline(_MAX_LINE_BYTES)
             continue
-        yield _line(number, data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data)
+        yield _asked_line(number, data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data)
 
 
-def _line(number: int, data: bytes) -> AskedLine:
+def _asked_line(number: int, data: bytes) -> AskedLine:
     try:
         text = data.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        shown = printable(data.decode("utf-8", "replace"), 80)
         message = f"line {number} is not UTF-8: byte {error.start + 1}"
         failure = DataError(message, code="E_ENCODING", hint="write it in UTF-8: iconv -t UTF-8")
-        return AskedLine(number, shown, failure)
+        return AskedLine(number, printable(data.decode("utf-8", "replace"), 80), failure)
     return _json_line(number, text) if text.startswith(("{", "[", '"')) else AskedLine(number, text)
 
 
 def _json_line(number: int, text: str) -> AskedLine:
-    """A question with an id; all other JSON is an error of its line."""
+    """Read a question with an id; all other JSON is an error of its line."""
+
+    def wrong(why: str, name: str | int = number) -> AskedLine:
+        hint = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
+        return AskedLine(name, printable(text, 80), InputError(f"line {number} {why}", hint=hint))
+
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if not text.startswith("{"):
-            return AskedLine(number, text)
-        return AskedLine(number, printable(text, 80), InputError(f"line {number} is not JSON: {error}", hint=_HINT))
+        return wrong(f"is not JSON: {error}") if text.startswith("{") else AskedLine(number, text)
     if not isinstance(found, dict):
-        return AskedLine(number, printable(text, 80), InputError(f"line {number} has no question", hint=_HINT))
+        return wrong("has no question")
     own, question = found.get("id"), found.get("question")
-    is_named = isinstance(own, str | int) and not isinstance(own, bool)
-    name: Any = own if is_named else number
-    if own is not None and not is_named:
-        return AskedLine(number, printable(text, 80), InputError(f"line {number}: its id is no text", hint=_HINT))
-    if not isinstance(question, str):
-        return AskedLine(name, printable(text, 80), InputError(f"line {number} has no question", hint=_HINT))
-    return AskedLine(name, question.strip())
+    if own is not None and (not isinstance(own, str | int) or isinstance(own, bool)):
+        return wrong("has an id that is no text")
+    name: Any = number if own is None else own
+    return AskedLine(name, question.strip()) if isinstance(question, str) else wrong("has no question", name)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOutput:
-    """How the answers to many questions are written: a line, a row or a block for each line of stdin.
+@dataclass(slots=True)
+class Batch:
+    """Answers to the lines of stdin, a line, a row or a block for each; afterwards it knows how that went.
 
+    :param ask: answers a question.
+    :param code_of: the exit code of an answer.
+    :param form: the format.
     :param rendered: an answer in this format, where it is not one of the formats made of lines and rows.
+    :param debug: show where each error came from.
     """
 
+    ask: Callable[[str], Answer]
+    code_of: Callable[[Answer], int]
     form: str
     rendered: Callable[[Answer], str]
+    debug: bool = False
+    codes: set[int] = field(default_factory=set)
+    is_empty: bool = True
 
-    @property
-    def head(self) -> list[str]:
-        """What comes before all answers."""
-        return [separated([("id", "question", *COLUMNS)], self.form)] if self.form in {"csv", "tsv"} else []
+    def results(self, lines: Iterable[AskedLine]) -> Iterator[str]:
+        """Write a result for each line, whatever happened to the others.
 
-    def answered(self, line: AskedLine, answer: Answer) -> str:
-        """The answer to a line."""
+        :raises CancelledError: if asking was stopped.
+        """
+        if self.form in {"csv", "tsv"}:
+            yield separated([("id", "question", *COLUMNS)], self.form)
+        for line in lines:
+            self.is_empty = False
+            if result := self._result_of(line):
+                yield result
+
+    def _result_of(self, line: AskedLine) -> str:
+        if not line.question and line.error is None:
+            return self._unanswered(line, None)
+        error = line.error
+        if error is None:
+            try:
+                answer = self.ask(line.question)
+                self.codes.add(self.code_of(answer))
+                return self._answered(line, answer)
+            except CancelledError:
+                raise
+            except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
+                error = as_ours(raised, debug=self.debug)
+        self.codes.add(error.exit_code)
+        return self._unanswered(line, error)
+
+    def exit_code(self, *, all_answered: bool) -> int:
+        """Return the worst of 1, 5 and 6; else 3 if none, or where all must be, not every one was answered; else 0."""
+        worst = next((code for code in (1, 5, 6) if code in self.codes), 0)
+        is_lacking = bool(self.codes - {0}) if all_answered and self.codes else 0 not in self.codes
+        return worst or (NotFoundError.exit_code if is_lacking else 0)
+
+    def _answered(self, line: AskedLine, answer: Answer) -> str:
         if self.form == "jsonl":
-            return _json({"id": line.id, **answer_to_json(answer)})
+            return json.dumps({"id": line.id, **answer_to_json(answer)}, ensure_ascii=False)
         if self.form == "plain":
             return "\t".join(plain_answers(answer)) + "\n"
         if self.form in {"csv", "tsv"}:
@@ -111,10 +143,10 @@ class BatchOutput:
         shown = self.rendered(answer)
         return _block(line, shown) if self.form == "text" else shown
 
-    def unanswered(self, line: AskedLine, error: KgsparqlError | None) -> str:
-        """What stands for the answer to a line with an error, or to an empty line; an error may be said on stderr."""
+    def _unanswered(self, line: AskedLine, error: KgsparqlError | None) -> str:
+        """Write what stands for the answer to a line with an error, or to an empty line."""
         if self.form == "jsonl":
-            return _json({"id": line.id, **unanswered_json(line.question, error)})
+            return json.dumps({"id": line.id, **unanswered_json(line.question, error)}, ensure_ascii=False)
         if error is not None:
             show_error(error, about=line.question)
         if self.form in {"csv", "tsv"}:
@@ -127,60 +159,6 @@ class BatchOutput:
         return separated([(str(line.id), printable(line.question, 4_000), *row) for row in rows], self.form)
 
 
-@dataclass(slots=True)
-class Batch:
-    """Answers to the lines of stdin; afterwards it knows how that went.
-
-    :param ask: answers a question.
-    :param code_of: the exit code of an answer.
-    :param debug: show where each error came from.
-    """
-
-    ask: Callable[[str], Answer]
-    code_of: Callable[[Answer], int]
-    output: BatchOutput
-    debug: bool = False
-    codes: set[int] = field(default_factory=set)
-    is_empty: bool = True
-
-    def results(self, lines: Iterable[AskedLine]) -> Iterator[str]:
-        """A result for each line, whatever happened to the others.
-
-        :raises CancelledError: if asking was stopped.
-        """
-        yield from self.output.head
-        for line in lines:
-            self.is_empty = False
-            if result := self._result(line):
-                yield result
-
-    def _result(self, line: AskedLine) -> str:
-        if not line.question and line.error is None:
-            return self.output.unanswered(line, None)
-        error = line.error
-        if error is None:
-            try:
-                answer = self.ask(line.question)
-                self.codes.add(self.code_of(answer))
-                return self.output.answered(line, answer)
-            except CancelledError:
-                raise
-            except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
-                error = as_ours(raised, debug=self.debug)
-        self.codes.add(error.exit_code)
-        return self.output.unanswered(line, error)
-
-    def exit_code(self, *, all_answered: bool) -> int:
-        """The worst of 1, 5 and 6; else 3 if no question was answered, or, if all must be, some was not; else 0."""
-        worst = next((code for code in (1, 5, 6) if code in self.codes), 0)
-        is_lacking = bool(self.codes - {0}) if all_answered and self.codes else 0 not in self.codes
-        return worst or (NotFoundError.exit_code if is_lacking else 0)
-
-
 def _block(line: AskedLine, shown: str) -> str:
-    """What a line of stdin got, as text under its id."""
+    """Write what a line of stdin got, as text under its id."""
     return f"{line.id}. {printable(line.question, 4_000)}".rstrip() + f"\n{shown}\n\n"
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -11,49 +11,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
-from kgsparql.graphs.adjacency import FOLDER as ADJACENCY
-from kgsparql.graphs.kept_counts import FOLDER as COUNTS
-from kgsparql.graphs.protocol.shared_rate_state import FOLDER, is_to_be_left_alone
-from kgsparql.models.embedders.onnx_export import FOLDER as MODELS
+from kgsparql.graphs.protocol.shared_rate_state import FOLDER as MANNERS
+from kgsparql.graphs.protocol.shared_rate_state import is_to_be_left_alone
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
-from kgsparql.models.language_model import KIND
-from kgsparql.models.server_capabilities import CAPABILITIES
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.serving.kept_runs import FOLDER as RUNS
 from kgsparql.storage.disk_usage import bytes_of, link_trouble, modified_at, remove, remove_database, size_of
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.recording import QUERY
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-
-ALL = "all"
-"""Stands for every kind."""
-WHOLE_FILE = "exchanges"
-"""Stands for every kind of exchange, and for a file of exchanges that cannot be read."""
-
-_VECTORS = "vectors"
 
 _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
-    ADJACENCY: "adjacencies of graphs, for paths",
-    COUNTS: "what was counted over whole graphs",
-    MODELS: "the embedding model in a form that starts fast",
+    "adjacency": "adjacencies of graphs, for paths",
+    "counts": "what was counted over whole graphs",
+    "models": "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",
-    RUNS: "answers of the page, by their addresses",
-    FOLDER: "when public endpoints were asked last, and whether they want peace",
+    "runs": "answers of the page, by their addresses",
+    MANNERS: "when public endpoints were asked last, and whether they want peace",
 }
 _EXCHANGES = {
-    KIND: "replies of language models",
-    QUERY: "replies of public endpoints",
-    CAPABILITIES: "which JSON modes each model server takes",
-    WHOLE_FILE: "exchanges",
+    "model": "replies of language models",
+    "query": "replies of public endpoints",
+    "abilities": "which JSON modes each model server takes",
+    "exchanges": "exchanges",
 }
+"""Kinds of one file; the last stands for every kind, and for a file that cannot be read."""
+_WHOLE_FILE, _VECTORS, _ALL = "exchanges", "vectors", "all"
 
 _AT_ONCE = 8
 """Indexes that are removed at once: nearly all of the time is waiting for the disk, file by file."""
 
-_OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
+_OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 
 
@@ -112,14 +101,14 @@ class CacheContents:
         return folders + bytes_of(self._exchanges) + bytes_of(self._vectors)
 
     def summary(self) -> list[KindSummary]:
-        """How much there is of each kind; empty kinds are left out."""
-        found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
-        return found + self._kept_vectors() + self._kept_exchanges()
+        """Say how much there is of each kind; empty kinds are left out."""
+        found = [self._folder_summary(folder) for folder in _FOLDERS] + self._vector_summaries()
+        return [kept for kept in [*found, *self._exchange_summaries()] if kept.count or kept.bytes or kept.trouble]
 
     def kinds(self) -> list[str]:
-        """The names of what may be cleared."""
-        found = [kept.kind for kept in self._kept_exchanges()]
-        return list(dict.fromkeys([*_FOLDERS, _VECTORS, *_EXCHANGES, *found, ALL]))
+        """List the names of what may be cleared."""
+        found = [kept.kind for kept in self._exchange_summaries()]
+        return list(dict.fromkeys([*_FOLDERS, _VECTORS, *_EXCHANGES, *found, _ALL]))
 
     def clear(self, kinds: Iterable[str]) -> Iterator[Cleared]:
         """Remove kinds, one after the other; nothing is removed if a name is not one of :meth:`kinds`.
@@ -131,27 +120,25 @@ class CacheContents:
         for kind in named:
             if kind not in known:
                 raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
-        if ALL in named:
-            named = [*_FOLDERS, _VECTORS, WHOLE_FILE]
-        return (self._clear(kind) for kind in named)
+        return map(self._cleared, [*_FOLDERS, _VECTORS, _WHOLE_FILE] if _ALL in named else named)
 
-    def _clear(self, kind: str) -> Cleared:
+    def _cleared(self, kind: str) -> Cleared:
+        def clear_vectors() -> int:
+            with closing(VectorStore(self._vectors)) as store:
+                return store.clear()
+
+        def clear_exchanges() -> int:
+            with ResponseCache(self._exchanges) as exchanges:
+                return exchanges.clear(None if kind == _WHOLE_FILE else kind)
+
         if kind in _FOLDERS:
-            return self._clear_folder(kind)
-
-        def clear() -> int:
-            if kind == _VECTORS:
-                with closing(VectorStore(self._vectors)) as store:
-                    return store.clear()
-            with ResponseCache(self._exchanges) as response_cache:
-                return response_cache.clear(None if kind == WHOLE_FILE else kind)
-
+            return self._cleared_folder(kind)
         if kind == _VECTORS:
-            return _clear_database(self._vectors, kind, clear)
-        return _clear_database(self._exchanges, kind, clear, beside="with every kind of exchange, ")
+            return _cleared_database(self._vectors, kind, clear_vectors)
+        return _cleared_database(self._exchanges, kind, clear_exchanges, beside="with every kind of exchange, ")
 
     def _entries(self, folder: str) -> list[Path]:
-        """The stores or indexes in a folder, their locks, and what interrupted writers left behind."""
+        """List the stores or indexes in a folder, their locks, and what interrupted writers left behind."""
         place = self.directory / folder
         try:
             if place.is_symlink() or not place.is_dir():
@@ -161,64 +148,62 @@ class CacheContents:
             hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
             raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
 
-    def _folder(self, folder: str) -> KindSummary | None:
+    def _folder_summary(self, folder: str) -> KindSummary:
         if trouble := link_trouble(self.directory / folder):
             return KindSummary(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
-        entries = [entry for entry in self._entries(folder) if not _is_lock(entry)]
-        if not entries:
-            return None
-        whole = [entry for entry in entries if entry.name == _key(entry)]
-        times = sorted(modified_at(entry) for entry in whole) or [""]
-        size = sum(size_of(entry) for entry in entries)
+        entries = [entry for entry in self._entries(folder) if entry.suffix != ".lock"]
+        whole = [entry for entry in entries if entry.name == _target_name(entry)]
+        times = sorted(map(modified_at, whole)) or [""]
+        size = sum(map(size_of, entries))
         return KindSummary(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
 
-    def _clear_folder(self, folder: str) -> Cleared:
+    def _vector_summaries(self) -> list[KindSummary]:
+        what = "vectors of texts"
+        try:
+            if trouble := link_trouble(self._vectors):
+                return [KindSummary(_VECTORS, what, 0, 0, trouble=trouble)]
+            with closing(VectorStore(self._vectors)) as store:
+                found = store.summary()
+        except StoreError as error:
+            return [KindSummary(_VECTORS, what, 0, bytes_of(self._vectors), trouble=error.message)]
+        size = bytes_of(self._vectors)
+        return [KindSummary(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
+
+    def _exchange_summaries(self) -> list[KindSummary]:
+        what = _EXCHANGES[_WHOLE_FILE]
+        if trouble := link_trouble(self._exchanges):
+            return [KindSummary(_WHOLE_FILE, what, 0, 0, trouble=trouble)]
+        try:
+            with ResponseCache(self._exchanges) as exchanges:
+                found = exchanges.summary()
+        except StoreError as error:
+            return [KindSummary(_WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
+        return [KindSummary(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
+
+    def _cleared_folder(self, folder: str) -> Cleared:
         if trouble := link_trouble(self.directory / folder):
             return Cleared(folder, 0, 0, note=trouble)
         entries: dict[Path, list[Path]] = {}
         for entry in self._entries(folder):
-            entries.setdefault(entry.with_name(_key(entry)), []).append(entry)
-        waiting = [target for target in entries if folder == FOLDER and is_to_be_left_alone(target)]
+            entries.setdefault(entry.with_name(_target_name(entry)), []).append(entry)
+        waiting = [target for target in entries if folder == MANNERS and is_to_be_left_alone(target)]
         for target in waiting:
             del entries[target]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            done = list(pool.map(_removed, entries, entries.values()))
+            done = list(pool.map(_remove_with_entries, entries, entries.values()))
         note = f"kept of {len(waiting)}: they must not be asked yet, and nobody else would know" if waiting else ""
         failures = tuple(failure for *_, failure in done if failure is not None)
         return Cleared(folder, sum(is_gone for is_gone, *_ in done), sum(size for _, size, _ in done), failures, note)
 
-    def _kept_vectors(self) -> list[KindSummary]:
-        what = "vectors of texts"
-        if trouble := link_trouble(self._vectors):
-            return [KindSummary(_VECTORS, what, 0, 0, trouble=trouble)]
-        size = bytes_of(self._vectors)
-        try:
-            with closing(VectorStore(self._vectors)) as store:
-                found = store.summary()
-        except StoreError as error:
-            return [KindSummary(_VECTORS, what, 0, size, trouble=error.message)]
-        return [KindSummary(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
 
-    def _kept_exchanges(self) -> list[KindSummary]:
-        what = _EXCHANGES[WHOLE_FILE]
-        if trouble := link_trouble(self._exchanges):
-            return [KindSummary(WHOLE_FILE, what, 0, 0, trouble=trouble)]
-        try:
-            with ResponseCache(self._exchanges) as response_cache:
-                found = response_cache.summary()
-        except StoreError as error:
-            return [KindSummary(WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
-        return [KindSummary(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
-
-
-def _removed(target: Path, entries: Iterable[Path]) -> tuple[bool, int, StoreError | None]:
+def _remove_with_entries(target: Path, entries: Iterable[Path]) -> tuple[bool, int, StoreError | None]:
     """Remove a store or index and the entries beside it: whether it was there, the bytes freed, and what failed."""
     was_there, size = False, 0
     try:
         with writer_lock(target):
             # Looked up with the lock held: a writer may have put it in place in the meantime.
             for entry in {target, *entries}:
-                if not _is_lock(entry) and os.path.lexists(entry):
+                if entry.suffix != ".lock" and os.path.lexists(entry):
                     held = size_of(entry)
                     remove(entry, target)
                     was_there, size = was_there or entry == target, size + held
@@ -227,7 +212,7 @@ def _removed(target: Path, entries: Iterable[Path]) -> tuple[bool, int, StoreErr
     return was_there, size, None
 
 
-def _clear_database(path: Path, kind: str, clear: Callable[[], int], *, beside: str = "") -> Cleared:
+def _cleared_database(path: Path, kind: str, clear: Callable[[], int], *, beside: str = "") -> Cleared:
     """Remove a kind from a file, or the whole file if it cannot be used.
 
     :param clear: removes the kind and returns how many there were.
@@ -241,7 +226,7 @@ def _clear_database(path: Path, kind: str, clear: Callable[[], int], *, beside: 
     except StoreLockedError as error:
         return Cleared(kind, 0, 0, (error,))
     except StoreError as error:
-        if beside and kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
+        if beside and kind != _WHOLE_FILE and error.code != "E_STORE_CORRUPT":
             return Cleared(kind, 0, 0, (error,))
         try:
             remove_database(path)
@@ -251,10 +236,6 @@ def _clear_database(path: Path, kind: str, clear: Callable[[], int], *, beside: 
     return Cleared(kind, count, max(0, before - bytes_of(path)), note=note)
 
 
-def _key(entry: Path) -> str:
-    """The name of the store or index that an entry belongs to."""
+def _target_name(entry: Path) -> str:
+    """Return the name of the store or index that an entry belongs to."""
     return entry.name.partition(".")[0]
-
-
-def _is_lock(entry: Path) -> bool:
-    return entry.suffix == ".lock"

@@ -1,4 +1,4 @@
-"""What the commands share: options, errors as one line, the result on stdout or in a file."""
+"""What the commands share: options, errors in one line, progress, and the result on stdout or in a file."""
 
 from __future__ import annotations
 
@@ -19,22 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, cast
 
 import typer
 
-from kgsparql.cli._configuration import configuration
-from kgsparql.cli._stderr import Progress, say, show_error
+from kgsparql.cli._settings import settings
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
+    from kgsparql.events import Event
     from kgsparql.rdf.paths import Directions
-
-__all__ = ["ANSWER_FORMATS", "Progress", "command", "say", "show_error", "write", "write_lines"]
 
 P = ParamSpec("P")
 
-ANSWER_FORMATS = (
-    "text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "svg", "dot", "mermaid",
-)  # fmt: skip
+ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "svg", "dot", "mermaid")
 
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
@@ -57,22 +53,11 @@ ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave 
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
 
-def _writable_output(output: Path | None) -> Path | None:
-    """The output file, checked before any work: an error after it might be an error after a paid call."""
-    with_errors_as_lines(_check_output)(output)
-    return output
-
-
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_writable_output
-    ),
-]
+# -- Commands, and how errors end them ----------------------------------------------------------------------------
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A command of the command line; errors end it with one line, a hint and their exit status.
+    """Make a command of a function; errors end it with one line, a hint and their exit status.
 
     Parameters that are dataclasses of options become the options that are their fields. Such groups before the first
     other parameter come last on the command line, except for the first option of all; other groups stay in their place.
@@ -88,11 +73,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(**given: Any) -> None:
+        _refuse_input_as_output(given)
         values = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        _refuse_input_as_output(given, values)
         function(**values, **given)
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*grouped[:1], *others, *grouped[1:])]
@@ -101,35 +86,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return with_errors_as_lines(run)
 
 
-def _refuse_input_as_output(given: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
-    """Refuse an output file that is also read: by any name of it, in a directory that is read, or in a store."""
-    options = {**given, **{field.name: getattr(one, field.name) for one in groups.values() for field in fields(one)}}
-    output = options.pop("output", None)
-    if not isinstance(output, Path):
-        return
-    named = [*options.values(), *(configuration().sources(options["kg"]) if "kg" in options else [])]
-    for value in (one for own in named for one in (own if isinstance(own, list) else [own])):
-        if isinstance(value, str | Path) and str(value) and _holds(Path(value), output):
-            raise InputError(f"-o {output}: would overwrite what is read", hint="write to another file")
-
-
-def _holds(place: Path, output: Path) -> bool:
-    """Whether a file is the output, by whatever name, or a directory holds it; or is a store that would hold it."""
-    from kgsparql.storage.atomic_replace import is_store
-
-    try:
-        if place.is_dir():
-            above = [parent for parent in output.resolve().parents if parent.exists()]
-            if is_store(place) and any(map(place.samefile, above)):  # not by names, which may differ in case
-                return True
-            return output.is_file() and any(entry.exists() and output.samefile(entry) for entry in place.iterdir())
-        return place.is_file() and output.is_file() and output.samefile(place)
-    except (OSError, ValueError):
-        return False  # not a name of a file, such as a question
-
-
 def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
-    """A function that ends the program with a line, a hint and an exit status where it raises an error."""
+    """Have a function end the program with a line, a hint and an exit status where it raises an error."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -154,13 +112,8 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def _forget_stdout() -> None:
-    """Let Python flush to nowhere at its end what could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
-    """The error, or the bug in kgsparql that it is a sign of; ``debug`` shows where it came from."""
+    """Return the error, or the bug in kgsparql that it is a sign of; ``debug`` shows where it came from."""
     if debug:
         say(redacted("".join(traceback.format_exception(error)).rstrip()))
     if isinstance(error, KgsparqlError):
@@ -177,23 +130,131 @@ def _write_error(error: KgsparqlError, *, question: str | None) -> None:
         write(json.dumps(made, ensure_ascii=False), None)
 
 
-def sources(kg: list[str] | None) -> list[str]:
-    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of a file of settings."""
-    if kg and not all(kg):
-        raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
-    named = configuration().sources(kg)
-    for note in configuration().project_servers(kg):
-        _say_once(note)
-    if not named:
-        raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
-    return named
+def _refuse_input_as_output(options: Mapping[str, Any]) -> None:
+    """Refuse an output file that is also read: by any name of it, in a directory that is read, or in a store."""
+    output = options.get("output")
+    if not isinstance(output, Path):
+        return
+    read = [value for name, value in options.items() if name != "output"]
+    read += settings().sources(options["kg"]) if "kg" in options else []
+    for value in (one for own in read for one in (own if isinstance(own, list) else [own])):
+        if isinstance(value, str | Path) and str(value) and _is_same_or_holds(Path(value), output):
+            raise InputError(f"-o {output}: would overwrite what is read", hint="write to another file")
 
 
-_say_once = functools.cache(say)
+def _is_same_or_holds(place: Path, output: Path) -> bool:
+    """Tell whether a file is the output, by whatever name, or a directory or store would hold it."""
+    from kgsparql.storage.atomic_replace import is_store
+
+    try:
+        if place.is_dir():
+            above = [parent for parent in output.resolve().parents if parent.exists()]
+            if is_store(place) and any(map(place.samefile, above)):  # not by names, which may differ in case
+                return True
+            return output.is_file() and any(entry.exists() and output.samefile(entry) for entry in place.iterdir())
+        return place.is_file() and output.is_file() and output.samefile(place)
+    except (OSError, ValueError):
+        return False  # not a name of a file, such as a question
+
+
+# -- What is said on stderr ---------------------------------------------------------------------------------------
+
+
+def say(message: str, *, quiet: bool = False) -> None:
+    """Write a line to stderr, unless it is empty."""
+    if message and not quiet:
+        typer.echo(message, err=True)
+
+
+say_once = functools.cache(say)
+
+
+def show_error(error: KgsparqlError, *, about: str = "") -> None:
+    """Write an error as a line with its code, a line with its hint, and a line for each candidate."""
+    which = f"{printable(about, 80)!r}: " if about else ""
+    message = printable(error.message, 6_000)
+    if len(message) > 600:  # what is wrong is said at its end, after a name that may be long
+        message = f"{message[:300]}…{message[-299:]}"
+    typer.echo(f"error: {which}{message} [{error.code}]", err=True)
+    if error.hint:
+        typer.echo(f"  hint: {printable(error.hint, 600)}", err=True)
+    for candidate in error.detail.get("candidates", ()):
+        typer.echo(f"  {candidate}", err=True)
+
+
+class Progress:
+    """Shows ``(phase, done, total)`` calls as a bar on a terminal; elsewhere, and if ``quiet``, nothing.
+
+    Use it as a context manager: at the end it leaves the terminal as it was.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._enabled = sys.stderr.isatty() and not quiet
+        self._bar: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the bar off the terminal; a further call shows another."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar, self._tasks = None, {}
+
+    def __call__(self, phase: str, done: int, total: int | None) -> None:
+        """Show how far a phase is; ``total`` is ``None`` where the end is not known."""
+        if not self._enabled:
+            return
+        if self._bar is None:
+            from rich import progress as rich
+            from rich.console import Console
+
+            columns = (
+                rich.SpinnerColumn(), rich.TextColumn("{task.description}"), rich.BarColumn(),
+                rich.TaskProgressColumn(), rich.TimeElapsedColumn(),
+            )  # fmt: skip
+            self._bar = rich.Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+        if phase not in self._tasks:
+            self._tasks[phase] = self._bar.add_task(phase, total=total)
+        self._bar.update(self._tasks[phase], completed=done, total=total)
+
+
+def say_step(event: Event, verbose: int) -> None:
+    """Show a step of a question as lines.
+
+    :param verbose: the number of ``-v``: 0 shows nothing; 2 also queries, prompts and replies.
+    """
+    from kgsparql import events as e
+    from kgsparql.rendering.text import step_words
+
+    is_detail = isinstance(event, e.QueryRun | e.PathsSearched)
+    words = step_words(event) if verbose >= 2 or (verbose and not is_detail) else ""
+    say(f"· {words}" if words else "")
+    if verbose < 2:
+        return
+    if isinstance(event, e.QueryRun):
+        say(indented(event.text, 400))
+    if isinstance(event, e.ModelCalled):
+        for heading, text in (("prompt", event.prompt), ("reply", event.reply)):
+            say(f"  {heading}")
+            say(indented(text, 20_000))
+
+
+def indented(text: str, limit: int = 400) -> str:
+    """Indent a query, a prompt or a reply, each line safe on a terminal and cut at ``limit`` characters."""
+    return "\n".join(f"    {printable(line, limit)}" for line in text.splitlines() if not line.startswith("#+"))
+
+
+# -- Options that are read in one way -----------------------------------------------------------------------------
 
 
 def languages(lang: str) -> tuple[str, ...]:
-    """Language tags from a text such as ``en,de``."""
+    """Read language tags from a text such as ``en,de``."""
     from kgsparql.linking.words import comma_separated
     from kgsparql.rdf.terms import Literal, validated
 
@@ -208,10 +269,33 @@ def languages(lang: str) -> tuple[str, ...]:
     return tags
 
 
+def checked_direction(direction: str) -> Directions:
+    """Return a direction of walking: ``both``, ``forward`` or ``inverse``."""
+    if direction not in {"both", "forward", "inverse"}:
+        raise InputError(f"no direction {printable(direction, 40)!r}", hint="one of: both, forward, inverse")
+    return cast("Directions", direction)
+
+
+def guessed_format(output: Path | None) -> str | None:
+    """Guess the format from the suffix of an output file; ``None`` without a suffix."""
+    suffix = output.suffix.lstrip(".").lower() if output else ""
+    return {"txt": "text", "markdown": "md", "gv": "dot", "mmd": "mermaid"}.get(suffix, suffix) or None
+
+
+def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:
+    """Return the format that is named, else that of the output file's suffix, else the first."""
+    chosen = form or guessed_format(output) or formats[0]
+    if chosen not in formats:
+        raise OptionError(f"no output format {printable(chosen, 40)!r}", hint=f"one of: {', '.join(formats)}")
+    return chosen
+
+
+# -- The result ---------------------------------------------------------------------------------------------------
+
+
 def write(text: str, output: Path | None) -> None:
     """Write the result to stdout or a file, in UTF-8, with a line end at its end."""
-    ended = text if text.endswith("\n") or not text else text + "\n"
-    write_bytes(ended.encode("utf-8", "replace"), output)
+    write_bytes(_encoded(text), output)
 
 
 def write_json(value: object, output: Path | None) -> None:
@@ -221,23 +305,54 @@ def write_json(value: object, output: Path | None) -> None:
 
 def write_bytes(data: bytes, output: Path | None) -> None:
     """Write bytes as they are; errors as of :func:`write`."""
-    if output is None:
-        with _writing("to stdout"):
-            try:
-                sys.stdout.flush()
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
-            except OSError:
-                _forget_stdout()
-                raise
+    if output is not None:
+        with _errors_of_writing(str(output)), _opened(output) as file:
+            file.write(data)
         return
-    with _writing(str(output)), _opened(output) as file:
-        file.write(data)
+    with _errors_of_writing("to stdout"):
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except OSError:
+            _forget_stdout()
+            raise
+
+
+def write_lines(results: Iterable[str], output: Path | None) -> None:
+    """Write each result as soon as it is there; errors as of :func:`write`."""
+    if output is None:
+        for text in results:
+            write(text, None)
+        return
+    lines, stopped = iter(results), None
+    with _errors_of_writing(str(output)), _opened(output) as file:
+        while stopped is None:
+            try:
+                text = next(lines)
+            except StopIteration:
+                break
+            except BaseException as error:  # noqa: BLE001 - what is there stays: it may have cost money
+                stopped = error
+            else:
+                file.write(_encoded(text))
+                file.flush()
+    if stopped is not None:
+        raise stopped
+
+
+def _encoded(text: str) -> bytes:
+    return (text if text.endswith("\n") or not text else text + "\n").encode("utf-8", "replace")
+
+
+def _forget_stdout() -> None:
+    """Let Python flush to nowhere at its end what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
 def _opened(output: Path) -> Iterator[BinaryIO]:
-    """What to write to. A file that is there stays as it was until the new one is whole; a pipe is written as it is."""
+    """Open what is written to. A file that is there stays as it was until the new one is whole; a pipe is written."""
     from kgsparql.storage.atomic_replace import partial_path, put_in_place
 
     target = output.resolve()
@@ -262,24 +377,9 @@ def _opened(output: Path) -> Iterator[BinaryIO]:
         raise InputError(f"cannot write {output}: {error.strerror}; the result is in {partial}", hint=hint) from error
 
 
-def _check_output(output: Path | None) -> None:
-    if output is None:
-        return
-    if output.is_dir():
-        code = errno.EISDIR
-    elif not output.parent.is_dir():
-        code = errno.ENOTDIR if output.parent.exists() else errno.ENOENT
-    elif not os.access(output if output.exists() else output.parent, os.W_OK):
-        code = errno.EACCES
-    else:
-        return
-    with _writing(str(output)):
-        raise OSError(code, os.strerror(code))
-
-
 @contextmanager
-def _writing(where: str) -> Iterator[None]:
-    """Errors of the system become ours, with what the user can do."""
+def _errors_of_writing(where: str) -> Iterator[None]:
+    """Make errors of the system ours, with what the user can do."""
     try:
         yield
     except BrokenPipeError:
@@ -291,44 +391,30 @@ def _writing(where: str) -> Iterator[None]:
         raise InputError(message, hint="choose another file with -o") from error
 
 
-def guessed_format(output: Path | None) -> str | None:
-    """The format that the suffix of an output file stands for; ``None`` without a suffix."""
-    suffix = output.suffix.lstrip(".").lower() if output else ""
-    return {"txt": "text", "markdown": "md", "gv": "dot", "mmd": "mermaid"}.get(suffix, suffix) or None
-
-
-def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:
-    """The format that is named, else that of the output file's suffix, else the first."""
-    chosen = form or guessed_format(output) or formats[0]
-    if chosen not in formats:
-        raise OptionError(f"no output format {printable(chosen, 40)!r}", hint=f"one of: {', '.join(formats)}")
-    return chosen
-
-
-def checked_direction(direction: str) -> Directions:
-    """A direction of walking: ``both``, ``forward`` or ``inverse``."""
-    if direction not in {"both", "forward", "inverse"}:
-        raise InputError(f"no direction {printable(direction, 40)!r}", hint="one of: both, forward, inverse")
-    return cast("Directions", direction)
-
-
-def write_lines(results: Iterable[str], output: Path | None) -> None:
-    """Write each result as soon as it is there; errors as of :func:`write`."""
+def _check_output(output: Path | None) -> None:
     if output is None:
-        for text in results:
-            write(text, None)
         return
-    lines, stopped = iter(results), None
-    with _writing(str(output)), _opened(output) as file:
-        while True:
-            try:
-                text = next(lines)
-            except StopIteration:
-                break
-            except BaseException as error:  # noqa: BLE001 - what is there stays: it may have cost money
-                stopped = error
-                break
-            file.write((text if text.endswith("\n") else text + "\n").encode("utf-8", "replace"))
-            file.flush()
-    if stopped is not None:
-        raise stopped
+    if output.is_dir():
+        code = errno.EISDIR
+    elif not output.parent.is_dir():
+        code = errno.ENOTDIR if output.parent.exists() else errno.ENOENT
+    elif not os.access(output if output.exists() else output.parent, os.W_OK):
+        code = errno.EACCES
+    else:
+        return
+    with _errors_of_writing(str(output)):
+        raise OSError(code, os.strerror(code))
+
+
+def _writable_output(output: Path | None) -> Path | None:
+    """Check the output file before any work: an error after it might be an error after a paid call."""
+    with_errors_as_lines(_check_output)(output)
+    return output
+
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_writable_output
+    ),
+]

@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._logging import LogOption, logged
-from kgsparql.cli._method_options import MethodOption, PresetOption, method_with, options_of
-from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._no_question import no_question
-from kgsparql.cli._snapshot_options import SnapshotOptions
-from kgsparql.cli._stderr import steps
+from kgsparql.cli._options import (
+    HOW_TO_ADD,
+    GraphOptions,
+    LimitOptions,
+    LogOption,
+    MethodOption,
+    ModelOptions,
+    PresetOption,
+    SnapshotOptions,
+    logged,
+    method_with,
+    options_of,
+)
+from kgsparql.cli._settings import settings
 from kgsparql.errors import BudgetExceededError, InputError, NotFoundError, ReplayMissError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.budget import Budget
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.models.language_model import LanguageModel
-
+    from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.rdf.terms import IRI, Term
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
+_MAX_MEANINGS = 9
+"""Meanings of a name that a person chooses from."""
+_MAX_EXAMPLE_BYTES = 4_000_000
+"""Files that are read for the examples where no question was given: half a second; a store is opened at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerOptions:
-    """How a question is answered, and how the answer is shown; each field is an option of the command line."""
+    """How a question is answered, and how the answer is shown."""
 
     entity: Annotated[
         list[str] | None,
@@ -64,16 +75,6 @@ class AnswerOptions:
     qualifiers: Annotated[
         bool, typer.Option("--qualifiers", help="Walk the statements of Wikidata too: since when, with whom.")
     ] = False
-    augment: Annotated[
-        bool,
-        typer.Option("--augment", help="Have the model reword the question for the search: a call more. Experimental."),
-    ] = False
-    rerank: Annotated[
-        int | None,
-        typer.Option(
-            "--rerank", metavar="N", help="Choose the N best pieces of all the evidence: a call more. Experimental."
-        ),
-    ] = None
     embedder: Annotated[
         str,
         typer.Option(
@@ -109,56 +110,21 @@ class AnswerOptions:
     verbose: c.VerboseOption = 0
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
-        """The format of the output; a question that cannot be one, or not with these sources, is refused."""
+        """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
         from kgsparql.answering.question import checked_question
 
         form = self.form or c.guessed_format(self.output)
-        if self.interactive:
-            from kgsparql.cli._which_meant import check_terminal
-
-            check_terminal(question)
+        if self.interactive and (question == "-" or not sys.stdin.isatty()):
+            hint = "leave -i out, and name things with -e IRI"
+            raise InputError("-i asks a person, and stdin is no terminal", hint=hint)
         if question != "-":
-            form = c.chosen_format(form, None, c.ANSWER_FORMATS)
             checked_question(question)
-            return form
+            return c.chosen_format(form, None, c.ANSWER_FORMATS)
         if "-" in sources:
             raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
         if form == "svg":
             raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f dot or -f mermaid")
         return c.chosen_format("jsonl" if form in {None, "json"} else form, None, c.ANSWER_FORMATS)
-
-    def asking(
-        self, method: str, options: Mapping[str, Any], budget: Budget, model: LanguageModel | None, *, quiet: bool
-    ) -> AskOptions:
-        """How a question is asked with these options; ``quiet`` shows no steps."""
-        from kgsparql.answering.ask_options import AskOptions
-
-        return AskOptions(
-            retriever=method, options=options, direction=c.checked_direction(self.direction), seed=self.seed,
-            budget=budget, model=model, emit=steps(0 if quiet else self.verbose),
-            allow_model_knowledge=self.allow_model_knowledge, complete=self.complete,
-            qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
-        )  # fmt: skip
-
-    def with_meanings(self, asking: AskOptions, question: str, knowledge: KnowledgeBase) -> AskOptions:
-        """How the question is asked, about what a person at the terminal says is meant, if that is to be asked."""
-        if not self.interactive or self.entity:
-            return asking
-        from kgsparql.cli._which_meant import meant_entities
-
-        return asking.about(meant_entities(question, knowledge, asking))
-
-    def rendered(
-        self, answer: Answer, form: str, knowledge: KnowledgeBase, *, names_graphs: bool, verbose: int = 0
-    ) -> str:
-        """The answer as text in this format."""
-        from kgsparql.rendering import render
-
-        at = "" if self.reproducible or form != "trig" else _time_of(answer, knowledge)
-        if self.reproducible:
-            differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
-            answer = replace(answer, usage={**answer.usage, **differing})
-        return render(answer, form, verbose=verbose, told_graphs=names_graphs, at=at)
 
 
 @c.command
@@ -179,33 +145,21 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
-    from kgsparql.retrievers import load
-
     if question is None:
-        raise no_question(graph, lang=how.lang)
-    named = graph.sources
-    form = how.checked_format(question, named)
-    method, options = method_with(how.preset, how.retriever, options_of(how.option))
-    languages = c.languages(how.lang)
-    with snapshots.opened(
-        graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
-        entities=how.entity or [], model=model.model,
-    ) as snapshot:  # fmt: skip
-        opened_model = model.opened(seed=how.seed, snapshot=snapshot)
-        asking = how.asking(method, options, limits.budget(), opened_model, quiet=graph.quiet)
-        load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
-        opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
-        with asking.model or nullcontext(), opened as knowledge:
-            rendered = partial(how.rendered, form=form, knowledge=knowledge, names_graphs=len(named) > 1)
-            asking = asking.about(knowledge.resolve(name) for name in how.entity or ())
-            without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
-            if question == "-":
-                graph.say(without)
-                _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
-                return
-            with logged(how.log, question) as log:
-                answer = log(knowledge.answer(question, how.with_meanings(asking, question, knowledge)))
-            result = rendered(answer, verbose=how.verbose)
+        raise _no_question(graph, lang=how.lang)
+    form = how.checked_format(question, graph.sources)
+    with _opened(question, graph, model, limits, snapshots, how) as (knowledge, asking):
+        rendered = partial(_rendered, form=form, how=how, knowledge=knowledge, told_graphs=len(graph.sources) > 1)
+        without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
+        if question == "-":
+            graph.say(without)
+            _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
+            return
+        with logged(how.log, question) as log:
+            is_to_be_asked = how.interactive and not how.entity
+            meant = asking.about(_meant_entities(question, knowledge, asking)) if is_to_be_asked else asking
+            answer = log(knowledge.answer(question, meant))
+        result = rendered(answer, verbose=how.verbose)
     graph.say(without)
     c.write(result, how.output)
     if form in {"plain", "csv", "tsv"}:
@@ -215,12 +169,52 @@ def ask(
         graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
     if answer.error is not None:
         c.show_error(answer.error)
-    if _exit_code(answer):
-        raise typer.Exit(_exit_code(answer))
+    if code := _exit_code(answer):
+        raise typer.Exit(code)
+
+
+@contextmanager
+def _opened(
+    question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshots: SnapshotOptions,
+    how: AnswerOptions,
+) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
+    """Open what is asked, and say how it is asked."""
+    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.retrievers import load
+
+    method, options = method_with(how.preset, how.retriever, options_of(how.option))
+    languages, named = c.languages(how.lang), graph.sources
+    with snapshots.opened(
+        graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
+        entities=how.entity or [], model=model.model,
+    ) as snapshot:  # fmt: skip
+        asking = AskOptions(
+            retriever=method, options=options, direction=c.checked_direction(how.direction), seed=how.seed,
+            budget=limits.budget(), model=model.opened(seed=how.seed, snapshot=snapshot),
+            emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
+            allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
+        )  # fmt: skip
+        load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
+        opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
+        with asking.model or nullcontext(), opened as knowledge:
+            yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
+
+
+def _rendered(
+    answer: Answer, *, form: str, how: AnswerOptions, knowledge: KnowledgeBase, told_graphs: bool, verbose: int = 0
+) -> str:
+    """Write an answer as text in a format."""
+    from kgsparql.rendering import render
+
+    at = "" if how.reproducible or form != "trig" else _time_of(answer, knowledge)
+    if how.reproducible:
+        differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
+        answer = replace(answer, usage={**answer.usage, **differing})
+    return render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
 
 
 def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
-    """When an answer was given; in a replay, when it was recorded, empty if that was not noted."""
+    """Tell when an answer was given; in a replay, when it was recorded, empty if that was not noted."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         return str(knowledge.measured({"answered": answer.question}, {"at": now})["at"])
@@ -232,18 +226,17 @@ def _answer_lines(
     knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str],
     *, debug: bool,
 ) -> None:  # fmt: skip
-    from kgsparql.cli._batch import Batch, BatchOutput, asked_lines
+    from kgsparql.cli._batch import Batch, asked_lines
 
     def answered(question: str) -> Answer:
         with logged(how.log, question) as log:
             return log(knowledge.answer(question, asking))
 
-    batch = Batch(answered, _exit_code, BatchOutput(form, rendered), debug=debug)
+    batch = Batch(answered, _exit_code, form, rendered, debug=debug)
     c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
     if batch.is_empty:
-        raise NotFoundError(
-            "no question came from stdin", hint="one a line: kgsparql ask - -k data.ttl < questions.txt"
-        )
+        hint = "one a line: kgsparql ask - -k data.ttl < questions.txt"
+        raise NotFoundError("no question came from stdin", hint=hint)
     if code := batch.exit_code(all_answered=how.fail_if_unanswered):
         raise typer.Exit(code)
 
@@ -252,3 +245,87 @@ def _exit_code(answer: Answer) -> int:
     if answer.error is not None:
         return answer.error.exit_code
     return _EXIT["not_in_graph"] if answer.gaps else _EXIT[answer.status]
+
+
+# -- Where no question was given ----------------------------------------------------------------------------------
+
+
+def _no_question(graph: GraphOptions, *, lang: str) -> InputError:
+    """Make the error, with a few questions that the graph answers, if these are known within about a second."""
+    examples = _example_questions(graph, c.languages(lang)) if settings().named_sources(graph.kg) else ()
+    usage = 'kgsparql ask "Where was Ann born?" -k data.ttl; - reads questions from stdin'
+    hint = "for example:" if examples else usage
+    return InputError("no question was given", hint=hint, candidates=[f'"{text}"' for text in examples])
+
+
+def _example_questions(graph: GraphOptions, languages: tuple[str, ...]) -> tuple[str, ...]:
+    from kgsparql.graphs import names_endpoint
+    from kgsparql.made_questions.examples import example_questions
+
+    if names_endpoint(graph.sources) or not all(map(_is_opened_soon, graph.sources)):
+        return ()
+    with graph.opened(languages=languages, embedder="none") as knowledge:
+        return example_questions(knowledge, max_seconds=1.0)
+
+
+def _is_opened_soon(source: str) -> bool:
+    """Tell whether a source takes no time to open; one that is not there is told when it is opened."""
+    from kgsparql.storage.atomic_replace import is_store
+
+    path = Path(source)
+    if source == "-" or is_store(path):
+        return source != "-"
+    files = path.rglob("*") if path.is_dir() else [path] if path.is_file() else []
+    sizes = (file.stat().st_size * (10 if file.suffix in {".gz", ".bz2", ".xz"} else 1) for file in files)
+    return sum(sizes) < _MAX_EXAMPLE_BYTES
+
+
+# -- Where a person says which is meant ---------------------------------------------------------------------------
+
+
+def _meant_entities(question: str, knowledge: KnowledgeBase, asking: AskOptions) -> tuple[IRI, ...]:
+    """Ask on stderr what each name means that has several meanings; return nothing where no name has.
+
+    :raises NotFoundError: if nothing of what is listed is meant by a name.
+    :raises KeyboardInterrupt: for Ctrl-C, and the end of input.
+    """
+    from kgsparql.evidence.term_labels import descriptions_of
+
+    session = knowledge.session(question, asking)
+    links = session.linker.link(question) if session.linker is not None else ()
+    if not any(link.likely_alternatives for link in links):
+        return ()
+    groups = [[one.term for one in _meanings_of(link)] for link in links if link.likely_alternatives]
+    descriptions = descriptions_of(groups, session.labels)
+    if isinstance(knowledge.indexes.progress, c.Progress):
+        knowledge.indexes.progress.clear()
+    return tuple((_chosen(link, descriptions) if link.likely_alternatives else link).term for link in links)
+
+
+def _meanings_of(link: LinkedEntity) -> Sequence[LinkedEntity]:
+    return (link, *link.likely_alternatives)[:_MAX_MEANINGS]
+
+
+def _chosen(link: LinkedEntity, descriptions: Mapping[Term, str]) -> LinkedEntity:
+    meanings, name = _meanings_of(link), printable(link.mention.text, 80)
+    c.say(f"{name!r} may be:")
+    for number, one in enumerate(meanings, 1):
+        about = descriptions.get(one.term, "")
+        c.say(f"  {number}. {printable(one.label, 60)}{f' ({about})' if about else ''}")
+    c.say("  0. none of these")
+    number = _typed_number(len(meanings))
+    if number == 0:
+        raise NotFoundError(f"none of these is meant by {name!r}", hint="kgsparql find TEXT; then name it with -e IRI")
+    return meanings[number - 1]
+
+
+def _typed_number(most: int) -> int:
+    """Read a number, 1 for an empty line. Not by ``typer.prompt``: that writes a space to stdout, maybe a pipe."""
+    while True:
+        typer.echo(f"Which is meant, 0 to {most}? [1] ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise KeyboardInterrupt
+        typed = line.strip() or "1"
+        if typed.isdecimal() and int(typed) <= most:
+            return int(typed)

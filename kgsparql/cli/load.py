@@ -1,16 +1,32 @@
-"""``load``: files into a store on disk."""
+"""``load`` and ``index``: files into a store on disk, and the index with which entities are found."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import BaseOption, ContextOption, EncodingOption, InputFormatOption, SkipBadOption
+from kgsparql.cli._options import (
+    BaseOption,
+    ContextOption,
+    EncodingOption,
+    GraphOptions,
+    InputFormatOption,
+    SkipBadOption,
+)
+from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
+
+if TYPE_CHECKING:
+    from kgsparql.linking.label_index.search import LabelIndex
+    from kgsparql.linking.passages import IndexedTexts
+
+_MAX_NAMED = 20
+"""Files left out that are named."""
 
 
 @c.command
@@ -40,15 +56,87 @@ def load(
             files, store, graph=graph_iri or (graph or None), base=base, format=input_format, encoding=encoding,
             skip_bad=skip_bad, context=context, progress=shown,
         )  # fmt: skip
-    for name in filter(None, map(left_out, files)):
-        c.say(name, quiet=quiet)
+    lines = [*filter(None, map(left_out, files))]
     for source in report.loaded:
-        skipped = (
-            f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"
-            if source.skipped
-            else ""
-        )
-        c.say(f"loaded {source.source}: {source.triples:,} triples{skipped}", quiet=quiet)
-    for name in report.unchanged:
-        c.say(f"unchanged {name}", quiet=quiet)
-    c.say(f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}', quiet=quiet)
+        skipped = f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"
+        lines.append(f"loaded {source.source}: {source.triples:,} triples{skipped if source.skipped else ''}")
+    lines += [f"unchanged {name}" for name in report.unchanged]
+    for line in [*lines, f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}']:
+        c.say(line, quiet=quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions:
+    """What is indexed of a graph, and which documents with it."""
+
+    class_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or name); repeat.",
+        ),
+    ] = None
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
+    ] = 10_000
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text", metavar="DIR", help="Documents about the graph's entities (.txt, .md, .pdf), for -r entity."
+        ),
+    ] = None
+    passage_tokens: Annotated[
+        int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
+    ] = 200
+    embedder: c.EmbedderOption = "auto"
+
+
+@c.command
+def index(graph: GraphOptions, *, what: IndexOptions) -> None:
+    """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
+
+    Of a large store or file, it also builds the adjacency that paths are found in, without queries.
+
+    With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
+    the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
+    page at a time: what was read before a stop is kept, and a higher --limit adds to it.
+    """
+    if what.class_ and what.text is not None:
+        raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")
+    if what.text is not None:
+        from kgsparql.linking.documents import files_of
+        from kgsparql.linking.passages import checked_tokens
+
+        files_of(what.text)  # errors of the directory come before anything long begins
+        checked_tokens(what.passage_tokens)
+    texts, edges = None, 0
+    with graph.opened(embedder=what.embedder) as knowledge:
+        if what.class_:
+            built = knowledge.indexes.build_slice(map(knowledge.resolve_class, what.class_), limit=what.limit)
+        else:
+            built = knowledge.indexes.build()
+            edges = knowledge.index_paths()
+        if what.text is not None:
+            texts = knowledge.indexes.index_texts(what.text, passage_tokens=what.passage_tokens)
+    _say_what_was_indexed(graph, built, edges, texts)
+
+
+def _say_what_was_indexed(graph: GraphOptions, built: LabelIndex, edges: int, texts: IndexedTexts | None) -> None:
+    where = f", in {built.directory}" if built.directory else ""  # of several graphs each has its own
+    way = f"spelling and by meaning ({built.embedder})" if built.embedder else "spelling"
+    graph.say(f"indexed {built.rows:,} labels, searched by {way}{where}")
+    if edges:
+        graph.say(f"indexed {edges:,} edges between things, for paths")
+    if texts is None:
+        return
+    for skipped in texts.skipped[:_MAX_NAMED]:
+        graph.say(f"left out {skipped}")
+    if len(texts.skipped) > _MAX_NAMED:
+        graph.say(f"left out {len(texts.skipped) - _MAX_NAMED:,} more files")
+    done = "indexed" if texts.changed else "unchanged:"
+    mentions = counted(texts.mentions, "time")
+    counts = f"{counted(texts.documents, 'document')}, {counted(texts.passages, 'passage')}"
+    graph.say(f"{done} {counts} that mention entities {mentions}")
+    if not texts.mentions:
+        graph.say("no label of the graph is in these documents: they will not be found")

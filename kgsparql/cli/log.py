@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._logging import LogOption
-from kgsparql.cli._plain_values import PlainCommand, make_plain
+from kgsparql.cli._options import LogOption
+from kgsparql.cli._settings import PlainCommand, make_plain
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 

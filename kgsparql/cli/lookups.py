@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._snapshot_options import SnapshotOptions
+from kgsparql.cli._options import GraphOptions, SnapshotOptions
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted, words
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable

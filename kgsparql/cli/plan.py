@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._options import GraphOptions
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term, printable

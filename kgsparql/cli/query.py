@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._snapshot_options import SnapshotOptions
+from kgsparql.cli._options import GraphOptions, SnapshotOptions
 from kgsparql.errors import BudgetExceededError, InputError, OptionError
 from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from kgsparql.cli._stderr import Progress
+    from kgsparql.cli._common import Progress
     from kgsparql.graphs import EndpointGraph, OxigraphGraph
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import CheckedQuery, QueryResult

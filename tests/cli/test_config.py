@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.cli._configuration import user_file
+from kgsparql.cli._settings import user_file
 from tests.cli.conftest import Run
 from tests.conftest import ROOT
 
@@ -202,9 +202,9 @@ def test_settings_that_are_a_pipe_are_said_not_to_be_read(project: Path, run: Ru
 def test_nothing_is_paid_where_there_is_no_file(project: Path) -> None:
     (project / "kgsparql.toml").unlink()
     code = (
-        "import sys, time; from kgsparql.cli import _configuration as c; import platformdirs\n"
-        "start = time.perf_counter(); found = c.load_configuration(); taken = time.perf_counter() - start\n"
-        "assert not found.settings and 'pydantic' not in sys.modules and taken < 0.005, taken"
+        "import sys, time; from kgsparql.cli import _settings as c; import platformdirs\n"
+        "start = time.perf_counter(); found = c.load_settings(); taken = time.perf_counter() - start\n"
+        "assert not found.values and 'pydantic' not in sys.modules and taken < 0.005, taken"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(ROOT), "HOME": str(project)})
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql.cli.diagnosis.installation import certificates_check
+from kgsparql.cli._checks import certificates_check
 from kgsparql.models.embedders.local_models import has_sentence_transformers
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
@@ -87,7 +87,7 @@ def test_a_missing_package_fails_and_a_missing_extra_does_not(doctor: Doctor, mo
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr("kgsparql.cli.diagnosis.installation.version", version)
+    monkeypatch.setattr("kgsparql.cli._checks.version", version)
     code, found = doctor()
     assert code == 1
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")

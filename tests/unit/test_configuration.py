@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.cli._configuration import Configuration, Setting, load_configuration, user_file
+from kgsparql.cli._settings import Setting, Settings, load_settings, user_file
 from kgsparql.errors import InputError, OptionError
 
 
@@ -24,21 +24,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def project(home: Path, text: str) -> Configuration:
+def project(home: Path, text: str) -> Settings:
     (home / "project" / "kgsparql.toml").write_text(text, encoding="utf-8")
-    return load_configuration()
+    return load_settings()
 
 
-def own(home: Path, text: str, mode: int = 0o600) -> Configuration:
+def own(home: Path, text: str, mode: int = 0o600) -> Settings:
     assert user_file().is_relative_to(home)
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text(text, encoding="utf-8")
     user_file().chmod(mode)
-    return load_configuration()
+    return load_settings()
 
 
 def test_without_files_nothing_is_set(home: Path) -> None:
-    assert load_configuration() == Configuration()
+    assert load_settings() == Settings()
 
 
 def test_the_project_comes_before_the_user_setting_by_setting(home: Path) -> None:
@@ -58,9 +58,9 @@ def test_a_file_above_is_found_but_none_above_home(home: Path, monkeypatch: pyte
     found = project(home, 'languages = "de"')
     (home / "project" / "deep" / "deeper").mkdir(parents=True)
     monkeypatch.chdir(home / "project" / "deep" / "deeper")
-    assert load_configuration() == found
+    assert load_settings() == found
     monkeypatch.setenv("HOME", str(home / "project" / "deep"))
-    assert load_configuration() == Configuration()
+    assert load_settings() == Settings()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
@@ -70,16 +70,16 @@ def test_a_file_that_everybody_may_write_is_not_read_unless_it_is_named(
     file = home / "project" / "kgsparql.toml"
     project(home, 'languages = "de"')
     file.chmod(0o666)
-    found = load_configuration()
-    assert found.settings == {}
+    found = load_settings()
+    assert found.values == {}
     assert str(file) in found.notes[0]
     monkeypatch.setenv("KGSPARQL_CONFIG", str(file))
-    assert load_configuration().get("languages") == ["de"]
+    assert load_settings().get("languages") == ["de"]
     monkeypatch.setenv("KGSPARQL_CONFIG", "none")
-    assert load_configuration() == Configuration()
+    assert load_settings() == Settings()
     monkeypatch.setenv("KGSPARQL_CONFIG", "nowhere.toml")
     with pytest.raises(OptionError, match="no file"):
-        load_configuration()
+        load_settings()
 
 
 def test_what_a_project_may_not_say(home: Path) -> None:
@@ -101,7 +101,7 @@ def test_what_a_project_may_not_say(home: Path) -> None:
         assert named in caught.value.message
         assert "secret" not in caught.value.message
         (home / "project" / "kgsparql.toml").unlink()
-        assert own(home, text).settings, "and one's own file may"
+        assert own(home, text).values, "and one's own file may"
 
 
 def test_a_project_may_name_a_server_on_this_machine_and_places_in_its_folder(home: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_file_that_is_no_text_or_too_large_is_an_error(home: Path) -> None:
     for data in (b"\xff\xfe\x00", b"#" * 1_000_002, b"a = " + b"[" * 20_000):
         file.write_bytes(data)
         with pytest.raises(OptionError, match=r"kgsparql\.toml"):
-            load_configuration()
+            load_settings()
 
 
 def test_the_name_of_a_graph_must_not_also_be_a_file_or_an_endpoint(home: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from kgsparql.cli._plain_values import PlainCommand, make_plain
+from kgsparql.cli._settings import PlainCommand, make_plain
 from kgsparql.cli.eval.compare import compare
 from kgsparql.cli.eval.make import make
 from kgsparql.cli.eval.run import run

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._method_options import contradiction
-from kgsparql.cli._model_options import LimitOptions, ModelOptions
+from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions, contradiction
 from kgsparql.errors import CancelledError, DataError, InputError, OptionError
 from kgsparql.rdf.terms import printable
 

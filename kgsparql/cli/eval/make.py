@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._options import GraphOptions
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:

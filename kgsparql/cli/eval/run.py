@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._method_options import PresetOption, options_of
-from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._snapshot_options import SnapshotOptions
+from kgsparql.cli._options import (
+    HOW_TO_ADD,
+    GraphOptions,
+    LimitOptions,
+    ModelOptions,
+    PresetOption,
+    SnapshotOptions,
+    options_of,
+)
 from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,

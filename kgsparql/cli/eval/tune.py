@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._method_options import options_of
-from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
+from kgsparql.cli._options import HOW_TO_ADD, GraphOptions, LimitOptions, ModelOptions, options_of
 from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._options import GraphOptions
 from kgsparql.cli.eval._questions import ColumnsOption, DatasetArgument, opened_dataset
 from kgsparql.errors import DataError
 from kgsparql.rdf.terms import printable

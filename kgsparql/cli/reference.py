@@ -1,4 +1,4 @@
-"""``kgsparql retrievers``: the methods, what each costs, and what can be set."""
+"""``retrievers``, ``schema`` and ``tools``: the methods, the JSON that is written, and the tools for models."""
 
 from __future__ import annotations
 
@@ -8,15 +8,55 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.retrievers._loading import CostBound, MethodDescription
 
-
 _FORMATS = ("text", "md", "json")
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
+
+
+@c.command
+def schema(
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="answer: what ask writes as JSON; plan: what plan reads.")
+    ] = "answer",
+    output: c.OutputOption = None,
+) -> None:
+    """Print the JSON Schema of an answer, and of what stands for one where there is none; or of a query plan."""
+    if what == "answer":
+        from kgsparql.rendering.answer_json import answer_schema
+
+        c.write_json(answer_schema(), output)
+    elif what == "plan":
+        from kgsparql.plans.plan_schema import plan_schema
+
+        c.write_json(plan_schema(), output)
+    else:
+        hint = "there are two: kgsparql schema answer, and kgsparql schema plan"
+        raise InputError(f"no schema {printable(what, 40)!r}", hint=hint)
+
+
+@c.command
+def tools(
+    openai: Annotated[
+        bool, typer.Option("--openai", help="JSON, as the tools of OpenAI's chat completions; else a line for each.")
+    ] = False,
+    output: c.OutputOption = None,
+    debug: c.DebugOption = False,
+) -> None:
+    """List the tools that kgsparql mcp serves, or write their definitions.
+
+    In Python, kgsparql.tools(knowledge) has the same definitions, and calls the tools.
+    """
+    from kgsparql.serving.tools import TOOLS, openai_tools
+
+    if openai:
+        c.write_json(openai_tools(), output)
+        return
+    c.write("\n".join(f"{tool.name:<7}{tool.title}" for tool in TOOLS), output)
 
 
 @c.command
@@ -43,7 +83,7 @@ def retrievers(
 
 
 def _descriptions(name: str | None) -> list[MethodDescription]:
-    """The descriptions of all methods or one; a method of another package that cannot be used is only reported."""
+    """Describe all methods or one; a method of another package that cannot be used is only reported."""
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
 
@@ -68,15 +108,11 @@ def _methods_lines(found: list[MethodDescription]) -> Iterator[str]:
 
 
 def _method_lines(one: MethodDescription) -> Iterator[str]:
-    yield f"{one.name}: {printable(one.summary)}"
-    yield printable(one.about)
-    yield f"Source: {printable(one.source)}"
-    yield ""
+    yield f"{one.name}: {printable(one.summary)}\n{printable(one.about)}\nSource: {printable(one.source)}\n"
     yield "At most, for one question"
     for what, bound in one.cost.items():
         yield f"  {_COST[what]:<18} {_bound_text(bound)}  = {bound.formula}"
-    yield ""
-    yield "Options (-O NAME=VALUE)"
+    yield "\nOptions (-O NAME=VALUE)"
     width = max((len(option.name) for option in one.options), default=0)
     for option in one.options:
         default = "must be given" if option.default is None else f"default {option.default or 'nothing'}"
@@ -84,7 +120,7 @@ def _method_lines(one: MethodDescription) -> Iterator[str]:
 
 
 def methods_table(found: list[MethodDescription]) -> str:
-    """The methods as a Markdown table."""
+    """Write the methods as a Markdown table."""
     rows = [
         f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_bound_text(bound) for bound in one.cost.values())} "
         f"| {_cell(one.source)} |"
@@ -94,24 +130,17 @@ def methods_table(found: list[MethodDescription]) -> str:
 
 
 def _method_table(one: MethodDescription) -> Iterator[str]:
-    yield f"## {one.name}"
-    yield ""
-    yield f"{_cell(one.about)} Source: {_cell(one.source)}"
-    yield ""
-    yield "| at most | | formula |"
-    yield "|---|---|---|"
+    yield f"## {one.name}\n\n{_cell(one.about)} Source: {_cell(one.source)}\n\n| at most | | formula |\n|---|---|---|"
     for what, bound in one.cost.items():
         yield f"| {_COST[what]} | {_bound_text(bound)} | `{bound.formula}` |"
-    yield ""
-    yield "| option | type | default | |"
-    yield "|---|---|---|---|"
+    yield "\n| option | type | default | |\n|---|---|---|---|"
     for option in one.options:
         default = "" if option.default is None else f"`{option.default}`" if option.default else "nothing"
         yield f"| `{option.name}` | {_cell(option.type)} | {default} | {_cell(option.about)} |"
 
 
 def _bound_text(bound: CostBound) -> str:
-    """A bound with the default options, and what it assumes of the question."""
+    """Write a bound with the default options, and what it assumes of the question."""
     given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
     return f"{bound.value:,}" + (f" ({given})" if given else "")
 
