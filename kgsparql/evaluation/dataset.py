@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.errors import InputError
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term
+
+
+def triple_of(subject: str, predicate: str, object_: str) -> Triple:
+    """Make a triple of its terms in N-Triples syntax.
+
+    :raises InputError: if they make none.
+    """
+    terms = parse_term(subject), parse_term(predicate), parse_term(object_)
+    if isinstance(terms[0], Literal | Triple) or not isinstance(terms[1], IRI):
+        raise InputError(f"not a triple: {subject} {predicate} {object_}")
+    return Triple(terms[0], terms[1], terms[2])
+
+
+_WrittenTerm = Annotated[Term, PlainValidator(parse_term), PlainSerializer(str)]
+"""A term that JSON has in N-Triples syntax."""
+_WrittenIRI = Annotated[IRI, PlainValidator(iri), PlainSerializer(lambda term: term.value)]
+_WrittenTriple = Annotated[
+    Triple,
+    PlainValidator(lambda terms: triple_of(*terms)),
+    PlainSerializer(lambda triple: [str(triple.subject), str(triple.predicate), str(triple.object)]),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswer:
-    """One right answer.
+    """Right answer.
 
     :param term: ``None`` where the dataset knows it only by its name.
     :param label: its name, or the text of a literal.
     """
 
-    term: Term | None
+    term: _WrittenTerm | None
     label: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The answer as a JSON object, its term in N-Triples syntax."""
-        return {"term": None if self.term is None else str(self.term), "label": self.label}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> GoldAnswer:
-        """What :meth:`to_json` gave."""
-        return cls(None if data["term"] is None else parse_term(data["term"]), data["label"])
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """An entity that a question is about."""
+    """Entity that a question is about."""
 
-    iri: IRI
+    iri: _WrittenIRI
     label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and what is known of its answer.
+    """Question and what is known of its answer.
 
     :param answers: every right answer; empty if the graph has none; ``None`` while only SPARQL or a path that finds
         them is known.
@@ -57,14 +72,14 @@ class Question:
     """
 
     id: str
-    text: str
+    text: Annotated[str, Field(alias="question")]
     answers: tuple[GoldAnswer, ...] | None = None
     topics: tuple[Topic, ...] = ()
     hops: int | None = None
     type: str = ""
     path: tuple[str, ...] = ()
     sparql: str = ""
-    golden_triples: tuple[Triple, ...] = ()
+    golden_triples: tuple[_WrittenTriple, ...] = ()
     reference: str = ""
     rows: tuple[tuple[GoldAnswer, ...], ...] = ()
 
@@ -79,48 +94,45 @@ class Question:
         return "" if not ways else ways.pop() if len(ways) == 1 else "mixed"
 
     def to_json(self) -> dict[str, Any]:
-        """The question as a JSON object, terms in N-Triples syntax."""
-        return {
-            "id": self.id,
-            "question": self.text,
-            "answers": None if self.answers is None else [answer.to_json() for answer in self.answers],
-            "topics": [{"iri": topic.iri.value, "label": topic.label} for topic in self.topics],
-            "hops": self.hops,
-            "type": self.type,
-            "path": list(self.path),
-            "sparql": self.sparql,
-            "golden_triples": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.golden_triples],
-            "reference": self.reference,
-            **({"rows": [[cell.to_json() for cell in row] for row in self.rows]} if self.rows else {}),
-        }
+        """Write the question as a JSON object, terms in N-Triples syntax."""
+        written: dict[str, Any] = _json_form().dump_python(self, mode="json", by_alias=True)
+        return written
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Question:
-        """What :meth:`to_json` gave."""
-        return cls(
-            id=data["id"], text=data["question"],
-            answers=None if data["answers"] is None else tuple(map(GoldAnswer.from_json, data["answers"])),
-            topics=tuple(Topic(IRI(topic["iri"]), topic["label"]) for topic in data["topics"]), hops=data["hops"],
-            type=data["type"], path=tuple(data["path"]), sparql=data["sparql"],
-            golden_triples=tuple(triple_of(*terms) for terms in data["golden_triples"]), reference=data["reference"],
-            rows=tuple(tuple(map(GoldAnswer.from_json, row)) for row in data.get("rows", ())),
-        )  # fmt: skip
+        """Read what :meth:`to_json` wrote.
+
+        :raises ValueError: for what is no question.
+        """
+        return _json_form().validate_python(data)
 
 
-def triple_of(subject: str, predicate: str, object_: str) -> Triple:
-    """A triple from its terms in N-Triples syntax.
+@cache
+def _json_form() -> TypeAdapter[Question]:
+    return TypeAdapter(Question)
 
-    :raises InputError: if they make none.
+
+def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> tuple[Term, ...]:
+    """Choose the answers in the solutions of a query: each once, in their order.
+
+    With one variable, all its terms. With several, every IRI of the rows, as literals then describe the IRIs; without
+    IRIs, every literal. A blank node is never an answer: it has no name outside its graph.
+
+    >>> rows = [{"film": IRI("http://e.org/f"), "year": Literal("1999")}]
+    >>> gold_terms(rows, ("film", "year"))
+    (<NamedNode value=http://e.org/f>,)
     """
-    terms = parse_term(subject), parse_term(predicate), parse_term(object_)
-    if isinstance(terms[0], Literal | Triple) or not isinstance(terms[1], IRI):
-        raise InputError(f"not a triple: {subject} {predicate} {object_}")
-    return Triple(terms[0], terms[1], terms[2])
+    found = dict.fromkeys(
+        row[name] for row in rows for name in variables if name in row and not isinstance(row[name], BlankNode)
+    )
+    if len(variables) > 1 and any(isinstance(term, IRI) for term in found):
+        return tuple(term for term in found if isinstance(term, IRI))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part of a file of questions that could not be read.
+    """Part of a file of questions that could not be read.
 
     :param where: file and line, or the number of the question.
     """

@@ -77,7 +77,7 @@ def test_every_problem_of_the_file_is_listed(run: Run, tmp_path: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert "      7  problems where the file was read\n" in done.stdout
     assert [line for line in done.stdout.splitlines() if "left out" in line] == [
-        f"  {file}:{n}: left out: no question" for n in range(2, 9)
+        f"  {file}:{n}: left out: question: Field required" for n in range(2, 9)
     ]
 
 

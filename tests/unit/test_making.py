@@ -13,7 +13,7 @@ import kgsparql
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.making import write_dataset
-from kgsparql.evaluation.validation.validation import validate
+from kgsparql.evaluation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Wording, plural, singular, wording

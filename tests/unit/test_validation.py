@@ -12,8 +12,7 @@ import kgsparql
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.validation.gold_queries import hint_for
-from kgsparql.evaluation.validation.validation import Finding, answered, missing_share, validate
+from kgsparql.evaluation.validation import Finding, answered, hint_for, missing_share, validate
 from kgsparql.graphs import load_store
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal

@@ -18,7 +18,7 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset
-    from kgsparql.evaluation.validation.validation import Finding
+    from kgsparql.evaluation.validation import Finding
 
 
 _TERMS = 3
@@ -45,7 +45,7 @@ def validate(
 
     Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
     """
-    from kgsparql.evaluation.validation import validation
+    from kgsparql.evaluation import validation
 
     form = c.chosen_format(form, output)
     tags = c.languages(lang)
@@ -66,7 +66,7 @@ def validate(
 
 def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
     """The number of questions by outcome, then the findings that need a look."""
-    from kgsparql.evaluation.validation.validation import OUTCOMES
+    from kgsparql.evaluation.validation import OUTCOMES
 
     counts = Counter((finding.outcome, finding.how) for finding in findings)
     yield f"{dataset.name} on {graph}: {len(findings):,} questions"

@@ -1,40 +1,147 @@
-"""Questions with known answers, read from the formats that datasets come in: one file for each format."""
+"""Questions with known answers, read from the formats that datasets come in, and drawn from them.
+
+Open ``formats.py`` next: a model for each format.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
 import os
-from collections.abc import Mapping
+import re
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kgsparql.errors import DataError, InputError
-from kgsparql.evaluation.dataset import Dataset
-from kgsparql.evaluation.datasets import csv_tables, json_lines, lcquad, qald, text2sparql
-from kgsparql.evaluation.datasets._fields import gold_terms
-from kgsparql.evaluation.datasets._question_file import (
-    LEFT_OUT,
-    CollectedQuestions,
-    QuestionFile,
-    json_value,
-    read_file,
+from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
+from kgsparql.evaluation.dataset import Dataset, Problem, Question
+from kgsparql.evaluation.datasets.formats import (
+    About,
+    Entry,
+    LcQuad1Entry,
+    LcQuad2Entry,
+    OwnEntry,
+    QaldEntry,
+    TableEntry,
+    Text2SparqlEntry,
+    question_of,
 )
-from kgsparql.evaluation.datasets.sampling import sample
+from kgsparql.graphs.files import has_rdf_suffix
+from kgsparql.made_questions.patterns import drawn, equal_shares
 from kgsparql.rdf.terms import printable
 
-__all__ = ["FORMATS", "LEFT_OUT", "gold_terms", "load", "sample"]
+__all__ = ["FORMATS", "LEFT_OUT", "load", "sample"]
+
+MAX_BYTES = 2**29
+"""The limit for a file of questions, unpacked: the largest known have 100 MB."""
+
+LEFT_OUT = "left out: "
+"""The begin of a problem for which a question is left out."""
+
+_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
+_UNDECODED = re.compile(r"[\udc80-\udcff]")
+"""What stands for a byte that is not UTF-8."""
+_YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
+_LINES_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """Format that is one JSON value.
+
+    :param entries: finds the entries of a value; ``None`` in a value of another format.
+    """
+
+    title: str
+    entry: type[Entry]
+    entries: Callable[[Any], list[Any] | None]
+    about: Callable[[Any], About]
+
+
+def _with_keys(*names: str) -> Callable[[Any], list[Any] | None]:
+    """Make the function that knows a list of objects by keys of any of them."""
+
+    def entries(data: Any) -> list[Any] | None:
+        is_one = isinstance(data, list) and any(isinstance(e, Mapping) and e.keys() >= set(names) for e in data)
+        return data if is_one else None
+
+    return entries
+
+
+def _qald_entries(data: Any) -> list[Any] | None:
+    found = data.get("questions") if isinstance(data, Mapping) else None
+    if not isinstance(found, list):
+        return None
+    is_one = not found or any(isinstance(e, Mapping) and isinstance(e.get("question"), list) for e in found)
+    return found if is_one else None
+
+
+def _about_qald(data: Any) -> About:
+    about = data.get("dataset")
+    named = about.get("id") if isinstance(about, Mapping) else None
+    own = printable(named, 100) if isinstance(named, str) else ""
+    if own.lower() in {"qald-x", "qald-10"}:
+        return About("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT")
+    return About(own, f"QALD, dataset {own}" if own else "QALD")
+
+
+_LC_QUAD_1 = About("lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
+_LC_QUAD_2 = About("lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech")
+
+JSON_FORMATS = (
+    JsonFormat("QALD JSON: questions[].question[].string", QaldEntry, _qald_entries, _about_qald),
+    JsonFormat(
+        "LC-QuAD 1: corrected_question and sparql_query", LcQuad1Entry,
+        _with_keys("corrected_question", "sparql_query"), lambda _: _LC_QUAD_1,
+    ),
+    JsonFormat(
+        "LC-QuAD 2: question or NNQT_question, sparql_wikidata or sparql_dbpedia18", LcQuad2Entry,
+        lambda data: _with_keys("sparql_wikidata")(data) or _with_keys("sparql_dbpedia18")(data), lambda _: _LC_QUAD_2,
+    ),
+)  # fmt: skip
+
+
+def about_text2sparql(data: Mapping[str, Any]) -> About:
+    """Read what a file of TEXT2SPARQL says of itself.
+
+    :raises InputError: for an id or a prefix that is no text.
+    """
+    about = data.get("dataset")
+    texts = about if isinstance(about, Mapping) else {}
+    for key in ("id", "prefix"):
+        if not isinstance(texts.get(key, ""), str | int):
+            raise InputError(f"dataset.{key} is no text")
+    source, prefix = printable(str(texts.get("id", "")), 200), printable(str(texts.get("prefix", "")), 60)
+    if source == "https://text2sparql.aksw.org/2025/corporate/":
+        known = "CK25, https://github.com/eccenca/ck25-dataset (TEXT2SPARQL challenge 2025)"
+        return About(prefix, known, "CC BY 4.0", prefix)
+    return About(prefix, source, "", prefix)
+
+
+def is_own_entry(data: Any) -> bool:
+    """Tell whether a JSON value is a question of kgsparql's own format."""
+    own = OwnEntry.model_fields.keys() - {"id", "question", "hops", "type", "reference", "rows"}
+    return isinstance(data, Mapping) and isinstance(data.get("question"), str) and not own.isdisjoint(data)
+
 
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
-    json_lines.TITLE, qald.TITLE, text2sparql.TITLE, lcquad.TITLE_1, lcquad.TITLE_2, csv_tables.TITLE,
-)  # fmt: skip
+    "JSON Lines: a question a line, with answers and answer_iris",
+    "TEXT2SPARQL YAML: questions[].question.en and query.sparql",
+    *(known.title for known in JSON_FORMATS),
+    "CSV or TSV, with the columns named: question, answers, topics …",
+)
 """What can be read, for people."""
-
-_ABOUT = "dataset.json"
-_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 
 
 def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
-    """The questions of a file, or of a folder with a graph and questions about it.
+    """Load the questions of a file, or of a folder with a graph and questions about it.
 
     The format is recognised by the content. A question that cannot be used becomes a problem, and one that is there
     twice counts once. In a folder, the graph is every RDF file called ``graph.*``, and the questions are in
@@ -42,8 +149,8 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
     there is no ``graph.*``, ``graph`` (one path or several, from the folder on). The licence is empty if neither
     ``dataset.json`` nor the file says it.
 
-    :param columns: of CSV and TSV: which column holds what, as
-        :func:`kgsparql.evaluation.datasets.csv_tables.read` says.
+    :param columns: of CSV and TSV, what is in which column: ``{"question": "q", "answers": "gold"}``; by default the
+        header's own names.
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, no format is recognised, or a column is missing.
     :raises DataError: if the file is malformed, or none of its questions can be used.
@@ -58,102 +165,394 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
     except (OSError, ValueError) as error:
         raise InputError(f"{printable(str(path), 200)}: {error}", hint="name a file or a folder") from error
     if is_folder:
-        return _folder(place, columns, language)
+        return _folder_dataset(place, columns, language)
     if not is_file:
         raise InputError(f"{place}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
-    return _dataset(_questions_of(place, columns, language))
+    return _collected(place, columns, language).to_dataset()
 
 
-def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
+def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
     names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
     file = next((folder / name for name in names if (folder / name).is_file()), None)
     if file is None:
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
         raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
-    about = _about(folder)
-    return _dataset(_questions_of(file, columns, language), about, _graph(folder, about))
+    about = _folder_description(folder / "dataset.json")
+    graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
+    if not graph:
+        named = about.get("graph") or []
+        named = [named] if isinstance(named, str) else named
+        if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
+            hint = "one path or a list of them, from the folder on"
+            raise DataError(f"{folder / 'dataset.json'}: graph is no path", hint=hint)
+        graph = [Path(os.path.normpath(folder / name)) for name in named]
+    return _collected(file, columns, language).to_dataset(about, tuple(graph))
 
 
-def _about(folder: Path) -> Mapping[str, Any]:
-    path = folder / _ABOUT
+def _folder_description(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
+    hint = "name, source and licence of the questions"
     try:
-        file = read_file(path)
-        file.check_encoding()
-        data = json_value(file.text)
+        data = _read_file(path).json
     except InputError as error:
-        raise DataError(f"{path}: {error.message}", hint="name, source and licence of the questions") from error
+        raise DataError(error.message, hint=hint) from error
     if not isinstance(data, Mapping):
-        raise DataError(f"{path}: no JSON object", hint="name, source and licence of the questions")
+        raise DataError(f"{path}: no JSON object", hint=hint)
     return data
 
 
-def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
-    """The files of the graph: ``graph.*``, else those that ``dataset.json`` names."""
-    from kgsparql.graphs.files import has_rdf_suffix
+@dataclass(frozen=True)
+class _QuestionFile:
+    """File of questions.
 
-    found = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
-    if found:
-        return tuple(found)
-    named = about.get("graph") or []
-    named = [named] if isinstance(named, str) else named
-    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
-        raise DataError(f"{folder / _ABOUT}: graph is no path", hint="one path or a list of them, from the folder on")
-    return tuple(Path(os.path.normpath(folder / name)) for name in named)
+    :param text: without a byte order mark. A byte that is not UTF-8 is a lone surrogate: a format that is read line by
+        line loses the line, any other the whole file.
+    """
 
+    path: Path
+    text: str
 
-def _questions_of(path: Path, columns: Mapping[str, str] | None, language: str) -> CollectedQuestions:
-    file = read_file(path)
-    if columns is not None or file.suffix in {".csv", ".tsv"}:
-        return csv_tables.read(file, columns)
-    if json_lines.is_ours(file):
-        return json_lines.read(file)
-    file.check_encoding()  # the others are readable only as a whole
-    if text2sparql.looks_like_it(file):
-        return text2sparql.read(file, language)
-    why = ""
-    if file.text.lstrip().startswith(("{", "[")):
+    @property
+    def suffix(self) -> str:
+        """The suffix in lower case, without that of packing: ``.jsonl`` of ``a.jsonl.gz``."""
+        return Path(self.path.name.lower().removesuffix(".gz")).suffix
+
+    @property
+    def name(self) -> str:
+        """The name of the file without suffixes; for ``questions``, that of its folder."""
+        stem = self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        return self.path.absolute().parent.name if stem == "questions" else stem
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends; the first is line 1. Only line feeds end one, as in JSON Lines."""
+        return [line.removesuffix("\r") for line in self.text.split("\n")]
+
+    def check_encoding(self) -> None:
+        """Refuse a file with a byte that is not UTF-8: for formats that are read as a whole."""
+        if found := _UNDECODED.search(self.text):
+            line = self.text.count("\n", 0, found.start()) + 1
+            raise DataError(f"{self.path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
+
+    @cached_property
+    def json(self) -> Any:
+        """The whole file as a JSON value."""
+        self.check_encoding()
         try:
-            return _read_json(file, language)
-        except DataError as error:
-            why = f" ({error.message.removeprefix(f'{path}: ')})"
-        except LookupError:
-            pass
-    raise InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
+            return _json_value(self.text)
+        except InputError as error:
+            raise DataError(f"{self.path}: {error.message}", hint="is the file whole?") from error
 
 
-def _read_json(file: QuestionFile, language: str) -> CollectedQuestions:
-    """The questions of one JSON value; a :class:`LookupError` if it is of no format that is known."""
-    data = file.json
-    if qald.is_qald(data):
-        return qald.read(file, language)
-    for is_it, read in ((lcquad.is_first, lcquad.read_first), (lcquad.is_second, lcquad.read_second)):
-        if is_it(data):
-            return read(file)
-    if isinstance(data, list) and any(map(json_lines.is_entry, data)):
-        return json_lines.read_list(file)
-    raise LookupError("no known format")
+def _read_file(path: Path) -> _QuestionFile:
+    """Read the text of a file, unpacked if it is packed with gzip.
+
+    :raises InputError: if it cannot be read.
+    :raises DataError: if it is a packed file that is not whole.
+    :raises LimitError: if it is larger than :data:`MAX_BYTES`.
+    """
+    try:
+        with path.open("rb") as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if is_packed else path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: a packed file that is not whole: {error}", hint="fetch it again") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
+    if len(data) > MAX_BYTES:
+        raise LimitError(f"{path}: more than {MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
+    return _QuestionFile(path, data.decode("utf-8-sig", "surrogateescape"))
 
 
-def _dataset(
-    found: CollectedQuestions, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()
-) -> Dataset:
-    path = found.file.path
-    if not found.questions:
-        if not found.problems:
-            raise DataError(f"{path}: no questions in it", hint="is it the right file?")
-        first = str(found.problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
-        raise DataError(
-            f"{path}: none of {len(found.problems):,} questions can be used; the first{first}",
-            hint="is it the right file, or the right --lang?",
+def _json_value(text: str) -> Any:
+    """Read a JSON value as the standard has it: no ``NaN``, no lone surrogate.
+
+    :raises InputError: if the text is none, with the column (and the line, if it is not the first).
+    """
+    if found := _UNDECODED.search(text):
+        raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"not JSON: {error.msg} ({at})") from error
+    except UnicodeEncodeError as error:
+        raise InputError("half a character: a surrogate without the other") from error
+    except RecursionError as error:
+        raise InputError("not read: lists in lists in lists") from error
+    except ValueError as error:
+        raise InputError(f"not JSON: {printable(str(error), 100)}") from error
+    return value
+
+
+def _refuse_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is no value of it")
+
+
+@dataclass
+class _CollectedQuestions:
+    """The questions of a file, as far as it is read."""
+
+    file: _QuestionFile
+    language: str
+    about: About = field(default_factory=About)
+    questions: list[Question] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    _ids: dict[str, int] = field(default_factory=dict)
+    _first: dict[Hashable, str] = field(default_factory=dict)
+
+    def add(self, where: str, model: type[Entry], number: int, entry: Callable[[], Any]) -> None:
+        """Add one question, or a problem if it cannot be read.
+
+        A question with the same id, text and answers as another counts once. An id that another question has gets a
+        number.
+
+        :param entry: reads the entry, or raises a :class:`KgsparqlError`.
+        """
+        place = f"{self.file.path}:{where}" if where.isdigit() else f"{self.file.path}: {where}"
+        try:
+            question = question_of(model, entry(), number, about=self.about, language=self.language)
+        except KgsparqlError as error:
+            self.problems.append(Problem(place, LEFT_OUT + error.message))
+            return
+        first = self._first.setdefault(_content_key(question), where)
+        if first != where:
+            earlier = f"line {first}" if first.isdigit() else first
+            self.problems.append(Problem(place, f"{LEFT_OUT}the same as {earlier}"))
+            return
+        before = self._ids.get(question.id, 0)
+        self._ids[question.id] = before + 1
+        if before:
+            new = next(name for n in range(before + 1, 10**9) if (name := f"{question.id}#{n}") not in self._ids)
+            self.problems.append(Problem(place, f"read as {new}: its id is there already"))
+            self._ids[new] = 1
+            question = replace(question, id=new)
+        self.questions.append(question)
+
+    def add_all(self, model: type[Entry], entries: Iterable[Any]) -> None:
+        """Add the question of each entry."""
+        for number, entry in enumerate(entries, 1):
+            self.add(f"question {number}", model, number, lambda entry=entry: entry)  # type: ignore[misc]
+
+    def to_dataset(self, said: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()) -> Dataset:
+        """Make the dataset.
+
+        :param said: what the folder says of it.
+        :raises DataError: if there is no question that can be used.
+        """
+        path, about = self.file.path, self.about
+        if not self.questions:
+            if not self.problems:
+                raise DataError(f"{path}: no questions in it", hint="is it the right file?")
+            first = str(self.problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
+            raise DataError(
+                f"{path}: none of {len(self.problems):,} questions can be used; the first{first}",
+                hint="is it the right file, or the right --lang?",
+            )
+        texts = {key: str(value) for key, value in (said or {}).items() if isinstance(value, str | int)}
+        return Dataset(
+            name=printable(texts.get("name") or about.name or self.file.name, 60),
+            source=printable(texts.get("source") or about.source, 300),
+            licence=printable(texts.get("licence") or texts.get("license") or about.licence, 100),
+            questions=tuple(self.questions),
+            graph=graph,
+            problems=tuple(self.problems),
         )
-    texts = {key: str(value) for key, value in (about or {}).items() if isinstance(value, str | int)}
-    return Dataset(
-        name=printable(texts.get("name") or found.name or found.file.name, 60),
-        source=printable(texts.get("source") or found.source, 300),
-        licence=printable(texts.get("licence") or texts.get("license") or found.licence, 100),
-        questions=tuple(found.questions),
-        graph=graph,
-        problems=tuple(found.problems),
-    )
+
+
+def _content_key(question: Question) -> Hashable:
+    """What makes two questions the same: id, text and answers, or what finds the answers."""
+    if question.answers is not None:
+        return question.id, question.text, frozenset(question.answers)
+    return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference
+
+
+def _collected(path: Path, columns: Mapping[str, str] | None, language: str) -> _CollectedQuestions:
+    """Read a file of any format, which is known by its content."""
+    file = _read_file(path)
+    found = _CollectedQuestions(file, language)
+    if columns is not None or file.suffix in {".csv", ".tsv"}:
+        _read_table(found, columns)
+    elif _is_json_lines(file):
+        for number, line in enumerate(file.lines, 1):
+            if line.strip():
+                found.add(str(number), OwnEntry, number, lambda line=line: _json_value(line))  # type: ignore[misc]
+    elif file.text.lstrip().startswith(("{", "[")):
+        _read_json(found)
+    elif _YAML_QUESTIONS.search(file.text):
+        _read_text2sparql(found)
+    else:
+        file.check_encoding()
+        raise _unknown(file)
+    return found
+
+
+def _unknown(file: _QuestionFile, why: str = "") -> InputError:
+    hint = f"known: {'; '.join(FORMATS)}"
+    return InputError(f"{file.path}: not a file of questions that kgsparql knows{why}", hint=hint)
+
+
+def _is_json_lines(file: _QuestionFile) -> bool:
+    """Tell whether one of the first lines is a question of our format, or the file is called ``.jsonl``."""
+    if file.suffix in {".jsonl", ".ndjson"}:
+        return True
+    if file.text.lstrip().startswith("{"):
+        for line in file.lines[:_LINES_LOOKED_AT]:
+            try:
+                if is_own_entry(_json_value(line)):
+                    return True
+            except InputError:
+                continue
+    return False
+
+
+def _read_json(found: _CollectedQuestions) -> None:
+    try:
+        data = found.file.json
+    except DataError as error:
+        if error.code == "E_ENCODING":
+            raise
+        raise _unknown(found.file, f" ({error.message.removeprefix(f'{found.file.path}: ')})") from error
+    for known in JSON_FORMATS:
+        if (entries := known.entries(data)) is not None:
+            found.about = known.about(data)
+            found.add_all(known.entry, entries)
+            return
+    if not isinstance(data, list) or not any(map(is_own_entry, data)):
+        raise _unknown(found.file)
+    found.add_all(OwnEntry, data)
+
+
+def _read_text2sparql(found: _CollectedQuestions) -> None:
+    found.file.check_encoding()
+    data = _yaml_value(found.file)
+    entries = data.get("questions") if isinstance(data, Mapping) else None
+    if not isinstance(entries, list):
+        raise DataError(f"{found.file.path}: questions is no list", hint="each begins with - id: …")
+    try:
+        found.about = about_text2sparql(data)
+    except InputError as error:
+        raise DataError(f"{found.file.path}: {error.message}", hint="write it in quotes") from error
+    found.add_all(Text2SparqlEntry, entries)
+
+
+def _yaml_value(file: _QuestionFile) -> Any:
+    """Read YAML without aliases: a few lines of aliases of aliases stand for gigabytes."""
+    import yaml
+
+    try:
+        for event in yaml.parse(file.text, yaml.SafeLoader) if "*" in file.text else ():
+            if isinstance(event, yaml.AliasEvent):
+                at, name = event.start_mark.line + 1, printable(event.anchor, 60)
+                hint = "aliases are not read: write out what they stand for"
+                raise DataError(f"{file.path}:{at}: an alias: *{name}", hint=hint)
+        return yaml.safe_load(file.text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        message = f"{file.path}:{line}: not YAML: {printable(error.problem or '', 100)}"
+        raise DataError(message, hint="look at that line") from error
+    except (yaml.YAMLError, RecursionError, OverflowError) as error:
+        raise DataError(f"{file.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
+
+
+def _read_table(found: _CollectedQuestions, columns: Mapping[str, str] | None) -> None:
+    """Read the rows of a CSV or TSV file.
+
+    A malformed row, such as one with a quote that is never closed, is a problem of its first line, and the next line is
+    read as a row again.
+    """
+    file = found.file
+    rows = _table_rows(file)
+    _, head = next(rows, (1, []))
+    if isinstance(head, csv.Error):
+        raise InputError(f"{file.path}:1: {_table_error(head)}", hint="the first line names the columns") from head
+    if _UNDECODED.search("".join(head)):
+        raise DataError(f"{file.path}:1: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
+    header = [name.strip() for name in head]
+    places = _table_columns(file, header, columns)
+    for line, row in rows:
+        if isinstance(row, csv.Error) or any(cell.strip() for cell in row):
+            found.add(str(line), TableEntry, line, lambda row=row: _table_entry(row, header, places))  # type: ignore[misc]
+
+
+def _table_rows(file: _QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Yield each row, or its error, with the line that it begins in."""
+    lines = list(io.StringIO(file.text, newline=""))
+    delimiter = "\t" if file.suffix == ".tsv" else max(",;\t", key=file.lines[0].count)
+    at = 0
+    while at < len(lines):
+        rows, begin = csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True), at
+        at = len(lines)
+        while True:
+            start = begin + rows.line_num
+            try:
+                yield start + 1, next(rows)
+            except StopIteration:
+                break
+            except csv.Error as error:
+                yield start + 1, error
+                at = start + 1  # what a quote that is never closed swallowed is read again
+                break
+
+
+def _table_error(error: csv.Error) -> str:
+    if "expected after" in str(error) or "unexpected end" in str(error):
+        return (
+            "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
+        )
+    if "field limit" in str(error):
+        return f"a cell of more than {csv.field_size_limit():,} characters: is there a quote that is never closed?"
+    return str(error)
+
+
+def _table_columns(file: _QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
+    fields = TableEntry.model_fields
+    there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
+    wanted = columns if columns is not None else {name: name for name in fields if name in header}
+    for name, column in wanted.items():
+        if name not in fields:
+            raise InputError(f"no field {printable(name, 40)}", hint=f"a column may be: {', '.join(fields)}")
+        if column not in header:
+            message = f"{file.path}: no column {printable(column, 60)} for {name}"
+            raise InputError(message, hint=f"the columns are: {there}")
+    if "question" not in wanted:
+        hint = f"name it: question=COLUMN; the columns are: {there}"
+        raise InputError(f"{file.path}: which column is the question?", hint=hint)
+    return {name: header.index(column) for name, column in wanted.items()}
+
+
+def _table_entry(row: list[str] | csv.Error, header: Sequence[str], places: Mapping[str, int]) -> dict[str, str | None]:
+    if isinstance(row, csv.Error):
+        raise InputError(_table_error(row))
+    if found := _UNDECODED.search("".join(row)):
+        raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
+    if len(row) > len(header):
+        raise InputError(f"{len(row)} cells in {len(header)} columns")
+    cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
+    return {name: cell for name, cell in cells.items() if cell or name == "question"}
+
+
+def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
+    """Draw at most ``limit`` questions, in their order; each number of hops gets an equal share, as far as it has any.
+
+    Questions without a number of hops are a group of their own. The sample of a group depends only on the seed and the
+    ids: a larger limit keeps what a smaller one took.
+
+    >>> many = [Question(id=str(n), text="?", hops=n % 3) for n in range(300)]
+    >>> from collections import Counter
+    >>> sorted(Counter(question.hops for question in sample(many, 90)).items())
+    [(0, 30), (1, 30), (2, 30)]
+    """
+    if limit is None or limit >= len(questions):
+        return tuple(questions)
+    groups: dict[int | None, list[Question]] = {}
+    for question in drawn(questions, seed, key=lambda question: question.id):
+        groups.setdefault(question.hops, []).append(question)
+    ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
+    shares = equal_shares([len(group) for _, group in ordered], limit)
+    taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
+    return tuple(question for question in questions if question.id in taken)

@@ -1,0 +1,442 @@
+"""The formats that questions with known answers come in: a model of an entry each, which becomes a question.
+
+kgsparql's own is JSON Lines (or a JSON list): ``id``, ``question``, ``answers`` (labels), ``answer_iris``,
+``topic_entities`` (``{iri, label}``), ``hops``, ``type``, ``path`` (names of predicates, ``^`` before one walked from
+object to subject), ``sparql``, ``golden_triples`` (``{s, p, o}``), ``reference_answer``, ``rows`` (of a table: lists of
+labels or values). Only ``question`` must be there, and what says or finds its answers. ``"answers": []`` says that the
+graph has no answer: who finds none is right. The same holds for an empty SPARQL result of QALD.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+from typing import Literal as OneOf
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, model_validator
+
+from kgsparql.answering.question import checked_question
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
+from kgsparql.evidence.term_labels import name_by_itself
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, normalised, parse_term, printable
+
+NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
+
+_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
+_LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
+_ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}
+"""Namespaces in which an IRI is always an entity; their usual prefixes."""
+_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+_PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^>\s]*)>", re.IGNORECASE)
+_NAME = re.compile(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\\.)*[^\W.,])")
+_BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
+_NO_TEXT = re.compile(r"\W*|n/?a|none|null", re.IGNORECASE)
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS = frozenset(_XSD + name for name in ("integer", "decimal", "double", "float", "int", "nonNegativeInteger"))
+_DATES = frozenset(_XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "time"))
+
+
+def _as_text(value: Any) -> Any:
+    """Write a number or boolean as JSON does; leave all else."""
+    return json.dumps(value) if isinstance(value, int | float) else value
+
+
+def _as_iri(value: Any) -> IRI:
+    if not isinstance(value, str):
+        raise InputError("an IRI is a text")
+    return iri(value)
+
+
+def _as_topic(value: Any) -> Any:
+    return {"iri": value} if isinstance(value, str) else value
+
+
+def _as_triple(value: Any) -> Any:
+    return dict(zip("spo", value, strict=False)) if isinstance(value, list) else value
+
+
+def _as_cells(value: str) -> list[str]:
+    return [part for part in (part.strip() for part in value.split("|")) if part]
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Iri = Annotated[IRI, PlainValidator(_as_iri)]
+Asked = Annotated[str, AfterValidator(checked_question)]
+Cells = Annotated[list[str], BeforeValidator(_as_cells)]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of its questions.
+
+    :param prefix: of the ids of its questions.
+    """
+
+    name: str = ""
+    source: str = ""
+    licence: str = ""
+    prefix: str = ""
+
+
+class _WithoutNulls(BaseModel):
+    """JSON object in which ``null`` stands for something that is not there."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
+
+
+class Entry(_WithoutNulls):
+    """Question as a file has it."""
+
+    id: Text = ""
+
+    def to_question(self, language: str, /) -> Question:
+        """Make the question, in one of its languages.
+
+        :raises InputError: if it cannot be used, with the reason.
+        """
+        raise NotImplementedError
+
+
+def question_of(model: type[Entry], value: Any, number: int, *, about: About, language: str) -> Question:
+    """Read one question.
+
+    :param number: its id, if it has none.
+    :raises InputError: if it cannot be used, with the reason.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(f"no object but {printable(json.dumps(value, default=str), 40)}")
+    try:
+        entry = model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        is_own_message = first["type"] == "value_error"
+        place = "" if is_own_message else f"{'.'.join(map(str, first['loc']))}: "
+        raise InputError(place + first["msg"].removeprefix("Value error, ")) from error
+    question = entry.to_question(language)
+    finds = question.sparql.strip() or question.path or question.golden_triples or question.reference
+    if question.answers is None and not finds:
+        raise InputError(NOTHING_FINDS_ANSWERS)
+    own = printable(entry.id, 200) or str(number)
+    return replace(question, id=f"{about.prefix}-{own}" if about.prefix else own)
+
+
+class _TopicEntry(_WithoutNulls):
+    iri: Iri
+    label: str = ""
+
+
+class _TripleEntry(_WithoutNulls):
+    s: str
+    p: str
+    o: str
+    s_label: str = ""
+    o_label: str = ""
+
+    def to_triple(self) -> Triple:
+        subject, predicate, object_ = (term_of(text) or Literal(text) for text in (self.s, self.p, self.o))
+        if not isinstance(subject, IRI) or not isinstance(predicate, IRI):
+            raise InputError(f"not a triple: {printable(f'{self.s} {self.p} {self.o}', 120)}")
+        return Triple(subject, predicate, object_)
+
+
+class OwnEntry(Entry):
+    """Question in kgsparql's own format."""
+
+    question: Asked
+    answers: list[Text] | None = None
+    answer_iris: list[Iri] | None = None
+    topic_entities: list[Annotated[_TopicEntry, BeforeValidator(_as_topic)]] = []
+    hops: Annotated[int, Field(ge=0)] | None = None
+    type: str = ""
+    path: list[Text] = []
+    sparql: str = ""
+    golden_triples: list[Annotated[_TripleEntry, BeforeValidator(_as_triple)]] = []
+    reference_answer: str = ""
+    reference: str = ""
+    rows: list[list[Text]] = []
+
+    def to_question(self, _: str, /) -> Question:
+        """Make the question."""
+        topics: dict[IRI, str] = {}
+        for topic in self.topic_entities:
+            topics.setdefault(topic.iri, topic.label)
+        labels: dict[IRI, str] = {}
+        for entry in self.golden_triples:
+            for text, label in ((entry.s, entry.s_label), (entry.o, entry.o_label)):
+                if label and "://" in text:
+                    labels.setdefault(iri(text), label)
+        return Question(
+            id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris, {**topics, **labels}),
+            topics=tuple(Topic(term, label) for term, label in topics.items()), hops=self.hops, type=self.type,
+            path=tuple(self.path), sparql=self.sparql, reference=self.reference_answer or self.reference,
+            golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
+            rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),
+        )  # fmt: skip
+
+
+class LcQuad1Entry(Entry):
+    """Question of LC-QuAD 1, over DBpedia of 2016-04."""
+
+    id: Text = Field("", alias="_id")
+    corrected_question: Asked
+    sparql_query: str
+    sparql_template_id: int | None = None
+
+    def to_question(self, _: str, /) -> Question:
+        """Make the question."""
+        kind = "" if self.sparql_template_id is None else f"template {self.sparql_template_id}"
+        sparql = self.sparql_query.strip()
+        return Question(id=self.id, text=self.corrected_question, type=kind, sparql=sparql, topics=topics_in(sparql))
+
+
+class LcQuad2Entry(Entry):
+    """Question of LC-QuAD 2 with SPARQL over Wikidata; where that is missing, over DBpedia of 2018."""
+
+    id: Text = Field("", alias="uid")
+    question: Any = None
+    template: str = Field("", alias="NNQT_question")
+    sparql_wikidata: str = ""
+    sparql_dbpedia18: str = ""
+    subgraph: str = ""
+
+    def to_question(self, _: str, /) -> Question:
+        """Make the question."""
+        is_text = isinstance(self.question, str) and not _NO_TEXT.fullmatch(self.question.strip())
+        text = self.question if is_text else re.sub(r"[{}<>]", "", self.template)
+        sparql = self.sparql_wikidata.strip() or self.sparql_dbpedia18.strip()
+        topics = topics_in(sparql)
+        return Question(id=self.id, text=checked_question(text), type=self.subgraph, sparql=sparql, topics=topics)
+
+
+class _Query(_WithoutNulls):
+    sparql: str = ""
+
+
+class _Wording(_WithoutNulls):
+    language: str = ""
+    string: str | None = None
+
+
+class _Cell(_WithoutNulls):
+    type: OneOf["uri", "bnode", "literal", "typed-literal"]
+    value: Text
+    datatype: str | None = None
+    language: str | None = Field(None, alias="xml:lang")
+
+    def to_term(self) -> Term | None:
+        if self.type == "uri":
+            return iri(self.value)
+        if self.type == "bnode":
+            return None
+        if self.language:
+            try:
+                return Literal(self.value, language=self.language)
+            except ValueError as error:
+                raise InputError(f"not a language tag: {printable(self.language, 40)}") from error
+        return Literal(self.value, datatype=iri(self.datatype)) if self.datatype else Literal(self.value)
+
+
+class _Bindings(_WithoutNulls):
+    bindings: list[dict[str, _Cell]] = []
+
+
+class _Result(_WithoutNulls):
+    boolean: bool | None = None
+    results: _Bindings | None = None
+
+    def to_terms(self) -> list[Term]:
+        if self.boolean is not None:
+            return [Literal(self.boolean)]
+        rows = []
+        for bindings in self.results.bindings if self.results else ():
+            terms = {name: cell.to_term() for name, cell in bindings.items()}
+            rows.append({name: term for name, term in terms.items() if term is not None})
+        return list(gold_terms(rows, tuple(dict.fromkeys(name for row in rows for name in row))))
+
+
+class QaldEntry(Entry):
+    """Question of QALD JSON, all editions: in several languages, with answers as SPARQL results."""
+
+    question: list[_Wording]
+    query: _Query | str = ""
+    answers: list[_Result] | None = None
+    answertype: str = ""
+    aggregation: Any = None
+
+    def to_question(self, language: str, /) -> Question:
+        """Make the question."""
+        text = in_language({own.language: own.string for own in self.question}, language)
+        sparql = self.query.sparql if isinstance(self.query, _Query) else self.query
+        results = [one for one in self.answers or () if one.boolean is not None or one.results is not None]
+        terms = dict.fromkeys(term for one in results for term in one.to_terms())
+        answers = tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None
+        kinds = [self.answertype or _answer_type(answers)]
+        kinds += ["aggregation"] if str(self.aggregation).lower() == "true" else []
+        return Question(
+            id=self.id, text=checked_question(text), answers=answers, topics=topics_in(sparql), sparql=sparql,
+            type=",".join(kind for kind in kinds if kind),
+        )  # fmt: skip
+
+
+class Text2SparqlEntry(Entry):
+    """Question of TEXT2SPARQL YAML: in several languages, with the SPARQL that finds the answers."""
+
+    question: dict[str, str | None] | str
+    query: _Query | str = ""
+    features: list[Text] = []
+
+    def to_question(self, language: str, /) -> Question:
+        """Make the question."""
+        text = self.question if isinstance(self.question, str) else in_language(self.question, language)
+        sparql = self.query.sparql if isinstance(self.query, _Query) else self.query
+        kind = ",".join(self.features)
+        return Question(id=self.id, text=checked_question(text), type=kind, sparql=sparql.strip())
+
+
+class TableEntry(Entry):
+    """Row of a CSV or TSV file.
+
+    ``|`` separates several answers, topics or predicates in a cell. An IRI, with or without ``<`` and ``>``, or a
+    literal in N-Triples syntax is a term; any other text is the name of an answer.
+    """
+
+    question: Asked = ""
+    answers: Cells = []
+    topics: Cells = []
+    sparql: str = ""
+    hops: Annotated[int, Field(ge=0)] | None = None
+    type: str = ""
+    path: Cells = []
+    reference: str = ""
+
+    def to_question(self, _: str, /) -> Question:
+        """Make the question."""
+        terms = dict.fromkeys((term_of(part), part) for part in self.answers)
+        if not terms and not self.sparql and not (self.path and self.topics):  # answers may have been forgotten
+            raise InputError(NOTHING_FINDS_ANSWERS)
+        answers = tuple(GoldAnswer(term, part if term is None else name_by_itself(term, part)) for term, part in terms)
+        return Question(
+            id=self.id, text=self.question, answers=answers or None, topics=tuple(map(_table_topic, self.topics)),
+            hops=self.hops, type=self.type, path=tuple(self.path), sparql=self.sparql, reference=self.reference,
+        )  # fmt: skip
+
+
+def _table_topic(text: str) -> Topic:
+    term = term_of(text)
+    if not isinstance(term, IRI):
+        raise InputError(f"a topic that is no IRI: {printable(text, 60)}")
+    return Topic(term)
+
+
+def in_language(texts: Mapping[str, str | None], language: str) -> str:
+    """Choose the text in a language, or in a region's variety of it.
+
+    :raises InputError: if there is none; the message says in which there is.
+    """
+    written = {tag.replace("_", "-").lower(): text for tag, text in texts.items() if text and text.strip()}
+    wanted = language.lower()
+    found = [tag for tag in written if tag == wanted] or sorted(tag for tag in written if tag.startswith(f"{wanted}-"))
+    if not found:
+        there = printable(", ".join(sorted(written)) or "no language", 80)
+        raise InputError(f"no question in {printable(language, 20)}; there is one in {there}")
+    return written[found[0]]
+
+
+def term_of(text: str) -> Term | None:
+    """Read an IRI with or without brackets, or a literal in N-Triples syntax; ``None`` for a name.
+
+    :raises InputError: for a text that begins like a term and is none.
+
+    >>> term_of("http://e.org/a"), term_of('"8"^^<http://www.w3.org/2001/XMLSchema#integer>').value, term_of("Bonn")
+    (<NamedNode value=http://e.org/a>, '8', None)
+    """
+    bare = text.strip()
+    if bare.startswith("<") and bare.endswith(">"):
+        return iri(bare)
+    if _LITERAL.fullmatch(bare):
+        return parse_term(bare)
+    return iri(bare) if _ABSOLUTE_IRI.fullmatch(bare) else None
+
+
+def topics_in(sparql: str) -> tuple[Topic, ...]:
+    """Find the entities that a query over Wikidata or DBpedia names, without the classes of ``rdf:type`` and P31.
+
+    In these two graphs an IRI says whether it is an entity. DBpedia's local names are labels: those of Wikipedia.
+
+    >>> [t.label for t in topics_in("SELECT * { ?f <http://dbpedia.org/ontology/starring> dbr:Bruce_Willis }")]
+    ['Bruce Willis']
+    >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
+    ['http://www.wikidata.org/entity/Q42']
+    """
+    text = _STRING.sub(" ", sparql)
+    prefixes = {**_ENTITIES, **dict(_PREFIX.findall(text))}
+    body = _PREFIX.sub(" ", text)
+    found: dict[str, Topic] = {}
+    for match in _NAME.finditer(body):
+        whole, prefix, name = match.groups()
+        value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
+        if value.startswith(tuple(_ENTITIES.values())) and not _BEFORE_CLASS.search(body, 0, match.start()):
+            term = iri(value)
+            found.setdefault(term.value, Topic(term, _term_label(term)))
+    return tuple(found.values())
+
+
+def gold_of(
+    labels: Sequence[str] | None, terms: Sequence[IRI] | None, names: Mapping[IRI, str]
+) -> tuple[GoldAnswer, ...] | None:
+    """Make gold answers of a list of labels and a list of IRIs, either of which may be missing (``None``).
+
+    - As many labels as IRIs: they are pairs.
+    - No list of IRIs: the answers are known by name only, and have no term.
+    - An empty list of IRIs: no answer is an IRI, so the texts are literals.
+    - Another number of IRIs than of labels: the IRIs are the answers. The label of an IRI is the one that the question
+      has elsewhere, or the only label, or the label that equals the end of the IRI.
+
+    :param names: labels of terms that the question has elsewhere.
+
+    >>> bonn = IRI("http://e.org/b")
+    >>> gold_of(["Bonn"], [bonn], {})[0].term, gold_of(["Bonn"], None, {})[0].term, gold_of(["8"], [], {})[0].term.value
+    (<NamedNode value=http://e.org/b>, None, '8')
+    """
+    if terms is None:
+        return None if labels is None else tuple(GoldAnswer(None, label) for label in dict.fromkeys(labels))
+    texts = list(labels or ())
+    if not terms:
+        return tuple(GoldAnswer(Literal(text), text) for text in dict.fromkeys(texts))
+    if len(texts) == len(terms):
+        first_labels = dict(zip(reversed(terms), reversed(texts), strict=True))
+        return tuple(GoldAnswer(term, first_labels[term]) for term in dict.fromkeys(terms))
+    spelled = {normalised(text): text for text in texts}
+    only = texts[0] if len(texts) == 1 else ""
+    return tuple(
+        GoldAnswer(term, names.get(term) or only or spelled.get(normalised(local_name(term)), ""))
+        for term in dict.fromkeys(terms)
+    )
+
+
+def _term_label(term: Term) -> str:
+    """Return a literal's text; of DBpedia's names those of Wikipedia; what others are called only the graph knows."""
+    if isinstance(term, IRI):
+        return local_name(term) if term.value.startswith(_ENTITIES["dbr"]) else ""
+    return str(getattr(term, "value", ""))
+
+
+def _answer_type(answers: tuple[GoldAnswer, ...] | None) -> str:
+    """Find QALD's type of answer from the answers, where the edition does not say it."""
+    if not answers:
+        return ""
+    term = answers[0].term
+    if not isinstance(term, Literal):
+        return "resource"
+    datatype = term.datatype.value
+    if datatype == _XSD + "boolean":
+        return "boolean"
+    return "number" if datatype in _NUMBERS else "date" if datatype in _DATES else "string"
