@@ -22,8 +22,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, get_origin, get_type_hints
 
@@ -35,10 +35,12 @@ from kgsparql.rdf.terms import printable
 from kgsparql.resources import option_file
 from kgsparql.retrievers._loading import alternatives
 
-_TYPE_WORDS = {
-    "string_type": "a text", "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false",
+_HINT = "kgsparql eval tune writes presets"
+_FAULTS = {
+    "missing": "is missing", "unexpected_keyword_argument": "is not for presets", "dict_type": "is not a table",
+    "dataclass_type": "is not a table",
 }  # fmt: skip
-"""What pydantic wanted, by its type of error."""
+_NO_OTHERS = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class Figures:
         compared question by question.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar = _NO_OTHERS
 
     n: StrictInt
     default: StrictFloat
@@ -72,7 +74,7 @@ class Tuned:
     :param significant: whether the gain on the held-out questions is more than chance.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar = _NO_OTHERS
 
     metric: StrictStr
     dataset: StrictStr
@@ -103,7 +105,7 @@ class Preset:
     <BLANKLINE>
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar = _NO_OTHERS
 
     method: StrictStr
     options: Mapping[str, StrictStr | StrictInt | StrictFloat | StrictBool | list[Any]] = field(default_factory=dict)
@@ -113,27 +115,38 @@ class Preset:
 
     @classmethod
     def load(cls, path: Path) -> Preset:
-        """The preset in a file.
+        """Read a preset from a file.
 
         :raises InputError: if the file cannot be read or is no preset; with the line.
         :raises OptionError: for a method, an option or a value that does not exist (any more).
         """
-        text = _text_of(path)
+        text = _preset_text(path)
         try:
-            data = tomllib.loads(text)
+            preset = TypeAdapter(cls).validate_python(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            at = re.search(r"\(at (?:line (\d+), column (\d+)|end of document)\)", str(error))
-            where = f"{path}:{at[1]}:{at[2]}" if at and at[1] else f"{path}:{text.count(chr(10)) + 1}"
+            at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            where = f"{path}:{at[1]}:{at[2]}" if at else f"{path}:{text.count(chr(10)) + 1}"
             problem = printable(str(error).partition(" (at ")[0], 200)
-            raise InputError(f"{where}: not TOML: {problem}", hint="kgsparql eval tune writes presets") from error
+            raise InputError(f"{where}: not TOML: {problem}", hint=_HINT) from error
         except RecursionError as error:
-            raise InputError(f"{path}: nested too deeply", hint="kgsparql eval tune writes presets") from error
-        preset = _preset_of(data, path, text)
-        _check_options(preset, path, text)
+            raise InputError(f"{path}: nested too deeply", hint=_HINT) from error
+        except ValidationError as error:
+            first = min(error.errors(), key=lambda one: one["type"] == "missing")
+            place = [str(part) for part in first["loc"]]
+            del place[2 if place[0] == "options" else len(place) :]  # which of the types of an option does not matter
+            line = _line_number(text, place) or _line_number(text, place[:-1])
+            message = f"{printable('.'.join(place), 80)} {_FAULTS.get(first['type']) or first['msg'].lower()}"
+            raise InputError(f"{path}:{line}: {message}" if line else f"{path}: {message}", hint=_HINT) from error
+        try:
+            retrievers.load(preset.method, loadable(preset.method, preset.options))
+        except OptionError as error:
+            named = (_line_number(text, ["options", name]) for name in preset.options if name in error.message)
+            where = f"{path}:{line}" if (line := next(named, 0)) else str(path)
+            raise OptionError(f"{where}: {error.message}", hint=error.hint or "it is of another version") from error
         return preset
 
     def with_options(self, explicit: Mapping[str, Any]) -> dict[str, Any]:
-        """The options for :func:`kgsparql.retrievers.load`; explicit ones win over those of the preset.
+        """Make the options for :func:`kgsparql.retrievers.load`; explicit ones win over those of the preset.
 
         >>> Preset(method="mindmap", options={"paths_kept": 3, "max_hops": 4}).with_options({"max_hops": "2"})
         {'paths_kept': '3', 'max_hops': '2'}
@@ -142,12 +155,15 @@ class Preset:
         return {**loadable(self.method, own), **explicit}
 
     def to_toml(self) -> str:
-        """The preset as a TOML document, ending with a line end."""
-        return "\n".join(_table_lines(self, ())).lstrip("\n") + "\n"
+        """Write the preset as a TOML document, ending with a line end."""
+        said = {name: value for name, value in asdict(self).items() if value not in ("", None)}
+        if not self.options:
+            del said["options"]
+        return "\n".join(_toml_lines(said, ())) + "\n"
 
 
 def loadable(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options from TOML as a method takes them: tuples for options with several values, texts for all others.
+    """Make options from TOML those that a method takes: tuples for options with several values, texts for all others.
 
     :raises OptionError: for a method that does not exist, or a list where one value is wanted.
 
@@ -169,7 +185,7 @@ def loadable(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_tuple(hint: Any) -> bool:
-    """Whether an option of this type holds several values.
+    """Tell whether an option of this type holds several values.
 
     >>> is_tuple(tuple[str, ...] | None), is_tuple(int)
     (True, False)
@@ -177,88 +193,50 @@ def is_tuple(hint: Any) -> bool:
     return any(get_origin(kind) is tuple for kind in alternatives(hint))
 
 
-def _text_of(path: Path) -> str:
+def _preset_text(path: Path) -> str:
     try:
         data = option_file(path)
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="--preset takes a file that eval tune wrote") from error
-    try:
-        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: not UTF-8", hint="kgsparql eval tune writes presets") from error
+        raise InputError(f"{path}:{line}: not UTF-8", hint=_HINT) from error
 
 
-def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
-    try:
-        return TypeAdapter(Preset).validate_python(data)
-    except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] == "missing")
-        (*within, name), hint = map(str, first["loc"]), ""
-        if first["type"] == "missing":
-            message = f"{name!r} is missing"
-            *within, name = within or [""]
-        elif first["type"] == "unexpected_keyword_argument":
-            message = f"{printable(name, 60)!r} is not for presets"
-            fields_there = fields({0: Preset, 1: Tuned}.get(len(within), Figures))
-            hint = f"there are: {', '.join(one.name for one in fields_there)}"
-        elif within[:1] == ["options"]:
-            within, name = ["options"], [*within, name][1]
-            message = f"{printable(name, 60)} has a value that no option has"
-        else:
-            message = f"{'.'.join((*within, name))} is not {_TYPE_WORDS.get(first['type'], 'a table')}"
-        line = _line(text, name, tuple(within))
-        raise InputError(f"{path}:{line}: {message}" if line else f"{path}: {message}", hint=hint) from error
+def _line_number(text: str, place: Sequence[str]) -> int:
+    """Find the line that sets a value, or begins a table; 0 if there is none.
 
-
-def _check_options(preset: Preset, path: Path, text: str) -> None:
-    try:
-        retrievers.load(preset.method, loadable(preset.method, preset.options))
-    except OptionError as error:
-        line = next((at for name in preset.options if name in error.message and (at := _line(text, name))), 0)
-        where = f"{path}:{line}" if line else str(path)
-        raise OptionError(f"{where}: {error.message}", hint=error.hint or "the preset is of another version") from error
-
-
-def _line(text: str, name: str, within: tuple[str, ...] = ("options",)) -> int:
-    """The number of the line that sets a name of a table, or begins the table of this name; 0 if there is none."""
-    table: tuple[str, ...] = ()
+    :param place: the tables that it is in, and its name.
+    """
+    table: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.strip()
         if heading := re.fullmatch(r"\[([\w.\-\"' ]+)\]\s*(?:#.*)?", plain):
-            table = tuple(part.strip().strip("\"'") for part in heading[1].split("."))
-            if table == (*within, name):
+            table = [part.strip().strip("\"'") for part in heading[1].split(".")]
+            if table == [*place]:
                 return number
-        elif table == within and plain.partition("=")[0].strip().strip("\"'") == name:
+        elif [*table, plain.partition("=")[0].strip().strip("\"'")] == [*place]:
             return number
     return 0
 
 
-def _table_lines(value: Any, within: tuple[str, ...]) -> Iterator[str]:
-    """The lines of a table: plain values first, as TOML wants it, then the tables inside it."""
-    items = dict(value) if isinstance(value, Mapping) else {f.name: getattr(value, f.name) for f in fields(value)}
-    tables = {name: own for name, own in items.items() if isinstance(own, Mapping | Figures | Tuned)}
-    if within:
-        yield ""
-        yield f"[{'.'.join(within)}]"
-    for name, own in items.items():
-        if (
-            name in tables
-            or (isinstance(value, Preset) and own in {"", None})
-            or (own is None and within[:1] != ("options",))
-        ):
-            continue
-        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
-        yield f"{key} = {_toml_value(own)}"
-    for name, own in tables.items():
-        yield from _table_lines(own, (*within, name))
+def _toml_lines(values: Mapping[str, Any], within: tuple[str, ...]) -> Iterator[str]:
+    """Write the plain values of a table first, as TOML wants it, then the tables inside it."""
+    for name, value in values.items():
+        if not isinstance(value, Mapping) and (value is not None or within == ("options",)):
+            key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
+            yield f"{key} = {_toml_value(value)}"
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ("", f"[{'.'.join((*within, name))}]", *_toml_lines(value, (*within, name)))
 
 
 def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
     # The escapes of JSON are those of a basic string in TOML; half of a surrogate pair, which no file may hold, is not.

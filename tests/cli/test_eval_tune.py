@@ -180,7 +180,7 @@ def test_what_is_wrong_is_said_before_a_graph_is_loaded(
     [
         ('method = "mindmap"\n', ("-r", "entity"), "-r entity: the preset"),
         ('method = "mindmap"\n[options]\npaths = 1\n', (), "own.toml:3: mindmap has no option 'paths'"),
-        ('method = "mindmap"\nmood = 1\n', (), "own.toml:2: 'mood' is not for presets"),
+        ('method = "mindmap"\nmood = 1\n', (), "own.toml:2: mood is not for presets"),
         ("method = \n", (), "own.toml:1:10: not TOML"),
     ],
 )  # fmt: skip
