@@ -77,7 +77,7 @@ class KgsparqlError(Exception):
         self.code = code or self.code
 
     def message_about(self, name: str) -> str:
-        """The message, after the name of the graph that it is about, unless it begins with that name.
+        """Write the message after the name of the graph that it is about, unless it begins with that name.
 
         >>> KgsparqlError("e.org: no reply").message_about("e.org"), KgsparqlError("no reply").message_about("e.org")
         ('e.org: no reply', 'e.org: no reply')
@@ -85,11 +85,11 @@ class KgsparqlError(Exception):
         return self.message if self.message.startswith(name) else f"{name}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
-        """The error as the JSON object that every interface shows."""
+        """Make the JSON object that every interface shows."""
         return {name: getattr(self, name) for name in ("code", "message", "hint", "retryable", "detail")}
 
     def to_record(self) -> dict[str, Any]:
-        """The error as JSON from which :func:`error_from` makes it again."""
+        """Make JSON from which :func:`error_from` makes the error again."""
         return {"class": type(self).__name__, **self.to_json()}
 
 
@@ -258,7 +258,7 @@ class CancelledError(KgsparqlError, code="E_CANCELLED", exit_code=130):
 
 
 def error_from(record: Mapping[str, Any]) -> KgsparqlError:
-    """The error that :meth:`KgsparqlError.to_record` described, in another process or an earlier run."""
+    """Make the error that :meth:`KgsparqlError.to_record` described, in another process or an earlier run."""
     named = globals().get(str(record.get("class")))
     kind = named if isinstance(named, type) and issubclass(named, KgsparqlError) else KgsparqlError
     error = kind(str(record["message"]), hint=str(record["hint"]), code=str(record["code"]))

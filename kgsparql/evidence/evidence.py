@@ -146,7 +146,7 @@ class Evidence:
     @overload
     def __getitem__(self, marker: slice) -> Evidence: ...
     def __getitem__(self, marker: str | int | slice) -> EvidenceItem | Evidence:
-        """An item by its marker or its place; some by a slice of places, with the markers they had."""
+        """Get an item by its marker or its place, or some by a slice of places, with the markers they had."""
         if isinstance(marker, str):
             try:
                 return self._items[marker]
@@ -159,7 +159,7 @@ class Evidence:
         return f"<Evidence {', '.join(self._items)}>" if self._items else "<Evidence: none>"
 
     def __str__(self) -> str:
-        """A line for each item: its marker and its text."""
+        """Write a line for each item: its marker and its text."""
         return "\n".join(f"{item.marker:>4}  {printable(item.sourced_text, _LINE)}" for item in self)
 
     def __contains__(self, marker: object) -> bool:
@@ -171,7 +171,7 @@ class Evidence:
         return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
 
     def to_dataframe(self) -> pd.DataFrame:
-        """A line for each triple, with local names as labels; :meth:`Answer.to_dataframe` knows the labels.
+        """Make a line for each triple, with local names as labels; :meth:`Answer.to_dataframe` knows the labels.
 
         :raises OptionError: where pandas is not installed.
         """

@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 def evidence_frame(evidence: Evidence, labels: Mapping[Term, str]) -> pd.DataFrame:
-    """A line for each triple of each item, and one without a triple for an item that has none, such as a passage.
+    """Make a line for each triple of each item, and one for an item without triples, such as a passage.
 
     :param labels: of the terms; of one that has none here, the local name.
     """

@@ -40,7 +40,7 @@ class DecisionTree:
         return bool(self.roots)
 
     def text(self) -> str:
-        """As lines, drawn with box characters.
+        """Draw the trees as lines with box characters.
 
         >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).text())
         Ann
@@ -49,7 +49,7 @@ class DecisionTree:
         return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
 
     def mermaid(self) -> str:
-        """As a Mermaid flow chart, in which every arrow points the way of its triple.
+        """Draw a Mermaid flow chart, in which every arrow points the way of its triple.
 
         >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
         flowchart LR
@@ -81,7 +81,7 @@ class DecisionTree:
 def decision_tree(
     evidence: Iterable[EvidenceItem], labels: Mapping[Term, str], *, only: Collection[Triple] = ()
 ) -> DecisionTree:
-    """Every item as a path from its start; paths that begin alike share their beginning, and leaves carry markers.
+    """Draw every item as a path from its start; paths share their beginnings, and leaves carry markers.
 
     :param only: the triples that count, where not all do: a path is drawn as far as the last of them.
     """
@@ -120,7 +120,7 @@ class _MutableNode:
     unseen: int = 0
 
     def frozen(self) -> Node:
-        """The node with its first leaves; the others are counted, since the evidence lists them."""
+        """Keep the first leaves; the others are counted, since the evidence lists them."""
         children = list(self.children.values())
         hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
         shown = tuple(child.frozen() for child in children if id(child) not in hidden)
@@ -128,7 +128,7 @@ class _MutableNode:
 
 
 def _paths_through(item: EvidenceItem) -> Iterator[Path]:
-    """Paths through the triples of an item that has none: from its start, one for each end."""
+    """Make paths through the triples of an item that has none: from its start, one for each end."""
     hops = [cited.hop for cited in item.triples]
     if not hops:
         return

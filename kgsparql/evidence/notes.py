@@ -60,7 +60,7 @@ class Notes:
         return [*self._notes]
 
     def causes(self, code: str) -> list[str]:
-        """The causes of the notes with a code."""
+        """List the causes of the notes with a code."""
         return [note.cause for note in self._notes if note.code == code and note.cause]
 
     def append(self, text: str, *, code: str = "method", cause: str = "") -> None:
@@ -129,7 +129,7 @@ class Notes:
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
+        """Let a step end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
         try:
             yield
         except EndpointError as error:
@@ -139,7 +139,7 @@ class Notes:
 
     @contextmanager
     def looking_up(self, *, in_grace: bool) -> Iterator[None]:
-        """A look-up: what goes wrong with it is raised, or, ``in_grace``, noted.
+        """Look something up: what goes wrong is raised, or, ``in_grace``, noted.
 
         :raises KgsparqlError: unless ``in_grace``: the graph fails, or the budget is spent.
         """
@@ -151,7 +151,7 @@ class Notes:
             self.end(error) if isinstance(error, BudgetExceededError) else self.lose(error)
 
     def branch(self, graph: MeteredGraph) -> Notes:
-        """A collector for a step beside others; :meth:`merge` takes back what it has collected."""
+        """Make a collector for a step beside others; :meth:`merge` takes back what it has collected."""
         return Notes(graph, self.labels, partial=self.partial, lost=self.lost, _cuts=self._cuts)
 
     def merge(self, branch: Notes) -> None:

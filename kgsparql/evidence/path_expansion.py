@@ -67,7 +67,7 @@ def expanded_items(
     question: str = "",
     columns: Collection[Walk] = (),
 ) -> list[EvidenceItem | None]:
-    """An item of evidence for each walk, with all its ends and the triples of the first; ``None`` where it has no end.
+    """Follow each walk to all its ends: an item with the triples of the first of them; ``None`` without any end.
 
     Two queries for up to 50 walks, and the labels. The start counts as an end only if there is no other; a blank node
     never does. The query of an item finds just its ends. Of many ends, those that the question may name are shown
@@ -111,7 +111,7 @@ def expanded_items(
 def _ways(
     walks: Sequence[Walk], ends: Sequence[Sequence[Term]], asked: Sequence[Sequence[Term]], terms: TermLabels
 ) -> list[Found[Way]]:
-    """All ways of each walk, so that what lies between is known, too; where these are too many, those to ``asked``."""
+    """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
     some: list[Sequence[Term] | None] = [
         None if len(walk.path.steps) > 1 and len(own) < len(all_) <= LABELLED else own
         for walk, own, all_ in zip(walks, asked, ends, strict=True)
@@ -124,7 +124,7 @@ def _ways(
 
 
 def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
-    """The ends in natural order of their labels; of very many that are no literals, as they came, by their text.
+    """Put ends in natural order of their labels; very many that are no literals stay in the order of their text.
 
     Labels cost a query for each thousand.
     """
@@ -161,12 +161,12 @@ def _reached(
 
 
 def _unique(ways: Found[Way]) -> list[Way]:
-    """The ways whose paths differ: what satisfies a constraint may do so in several ways."""
+    """Keep one way of each path: what satisfies a constraint may do so in several ways."""
     return list({way.path: way for way in reversed(ways.items)}.values())[::-1]
 
 
 def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
-    """A way to each of these ends, and all ways to them if they go through few other terms.
+    """Keep a way to each of these ends, and all ways to them if they go through few other terms.
 
     :param fill: ways through as many other terms as there is room for, even if not through all.
     """
@@ -227,7 +227,7 @@ def _item(one: _Reached, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
 
 
 def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:
-    """The key that names are sorted by: numbers in them count by their value, letters without regard to capitals.
+    """Make the key that names are sorted by: numbers in them count by their value, letters without regard to capitals.
 
     >>> sorted(["10", "9.5", "Part 12", "part 2", "-3", "1,200", "0,19 EUR", "2015-03-01"], key=natural_key)
     ['-3', '0,19 EUR', '9.5', '10', '1,200', '2015-03-01', 'part 2', 'Part 12']
@@ -254,7 +254,7 @@ def _value(number: str) -> float:
 
 
 def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int]:
-    """The places of the names to show where there are too many, in order: named ones, extremes, then the first.
+    """Choose the names to show where there are too many: named ones, extremes, then the first; their places in order.
 
     A name that has more words of the question than others is one that the question may name.
 
@@ -301,7 +301,7 @@ class JoinedRows:
     ways: tuple[Path, ...] = ()
 
     def texts(self, labels: Mapping[Term, str]) -> dict[Term, str]:
-        """For each row, its values, after the predicates that lead to them."""
+        """Write the values of each row, after the predicates that lead to them."""
         cells: dict[Term, dict[PropertyPath, list[Path]]] = {}
         for way in self.ways:
             row = way.terms[self.at]
@@ -310,7 +310,7 @@ class JoinedRows:
         return {row: ", ".join(_cell(row, own, labels) for own in found.values()) for row, found in cells.items()}
 
     def query(self, walk: Walk, answers: Query) -> Query:
-        """The query of the whole table; without columns that of the answers alone."""
+        """Ask for the whole table; without columns for the answers alone."""
         if not self.columns:
             return answers
         return path_queries.table(walk.path, walk.start, self.columns, at=self.at, answers=answers)
@@ -335,7 +335,7 @@ class JoinedWalks:
 
 
 def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[JoinedWalks]:
-    """The walks that begin alike, each in one group at most.
+    """Group the walks that begin alike, each in one group at most.
 
     The terms from which they go on are the ends of the first of them where others go on from there, else the terms
     before its ends.
@@ -356,7 +356,7 @@ def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[Joine
 
 
 def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
-    """Whether a walk says something of the rows of another; one that goes on and back is about other things."""
+    """Tell whether a walk is about the rows of another; one that goes on and back is about other things."""
     is_same = walk.start == first.start and walk.constraints == first.constraints
     begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at - 1 :])
     return is_same and begun == first.path.steps[:at] and len(further.steps) > 1 and not further.goes_back
@@ -365,7 +365,7 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
 def joined_rows(
     groups: Sequence[JoinedWalks], shown: Mapping[Walk, Sequence[Path]], terms: TermLabels
 ) -> dict[Walk, JoinedRows]:
-    """What the others of each group say of the rows of the first; one query, or none without a group.
+    """Ask what the others of each group say of the rows of the first; one query, or none without a group.
 
     :param shown: the ways of a walk that are shown, and so its rows.
     """
@@ -405,6 +405,6 @@ def _is_circle(path: Path) -> bool:
 
 
 def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:
-    """The ways but those that another goes on from: their values stand on it."""
+    """Leave out the ways that another goes on from: their values stand on it."""
     begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
     return tuple(way for way in ways if way.hops not in begun)

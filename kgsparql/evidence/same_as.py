@@ -73,7 +73,7 @@ class _Statements:
 
 
 def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
-    """The terms that graphs say are the same as some, and of which they say something else too.
+    """Find the terms that graphs say are the same as some, and of which they say something else too.
 
     By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions; and by what the graphs declare to be
     identifiers, where things of two graphs have the same one, or one graph says that it makes an IRI of the other.
@@ -105,12 +105,12 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
 
 
 def _is_made_by_formatter(same: Same) -> bool:
-    """Whether the other term is an IRI made of an identifier: no graph need contain it."""
+    """Tell whether the other term is an IRI made of an identifier: no graph need contain it."""
     return same.formatter is not None and same.path.start == same.term
 
 
 def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Statements:
-    """What graphs say is the same as the terms that are known, and their identifiers: one query.
+    """Ask what graphs say is the same as the known terms, and for their identifiers: one query.
 
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
     """
@@ -217,7 +217,7 @@ def _text(solution: Solution, name: str) -> str:
 
 
 def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[EvidenceItem]:
-    """An item of evidence for each pair: the triples that say it."""
+    """Make an item of evidence for each pair: the triples that say it."""
     items = []
     for same in pairs:
         ways = {hop.triple: hop.direction for hop in same.path.hops}
@@ -244,7 +244,7 @@ def _item_text(same: Same, labels: Mapping[Term, str]) -> str:
 
 
 def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
-    """The markers, and those of the items that say why an equivalent is the same as what was asked about."""
+    """Add the markers of the items that say why an equivalent is the same as what was asked about."""
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
     cited = [c.triple for marker in markers if marker in evidence for c in evidence[marker].triples]
     terms = {term for triple in cited for term in (triple.subject, triple.object)}

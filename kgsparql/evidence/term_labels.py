@@ -52,11 +52,11 @@ class TermLabels:
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
     def unlimited(self) -> TermLabels:
-        """The same labels, with the graph asked however little of the budget is left."""
+        """Get the same labels, with the graph asked however little of the budget is left."""
         return replace(self, graph=self.graph.unlimited())
 
     def __call__(self, terms: Iterable[Term], *, in_grace: bool = False) -> dict[Term, str]:
-        """A label for each term.
+        """Find a label for each term.
 
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
@@ -82,13 +82,13 @@ class TermLabels:
         self.notes.labels.update(labels)
 
     def has_label(self, term: Term) -> bool:
-        """Whether the graph itself says what a term is called, as far as it was asked."""
+        """Tell whether the graph itself says what a term is called, as far as it was asked."""
         return term not in self._derived
 
     def majority_types(
         self, groups: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False, ask: bool = True
     ) -> list[list[str]]:
-        """What the terms at each place of some paths are, in words: the name of the class that most of them have.
+        """Say what the terms at each place of some paths are: the name of the class that most of them have.
 
         ``date``, ``number`` or ``text`` for literals.
 
@@ -101,7 +101,7 @@ class TermLabels:
         return [[majority_type(place, known, classes) for place in zip(*group, strict=True)] for group in groups]
 
     def shared_types(self, groups: Sequence[Sequence[Term]], *, in_grace: bool = False) -> list[list[str]]:
-        """For each group of terms, the names of all classes that at least half of them have."""
+        """Name, for each group of terms, all classes that at least half of them have."""
         known, classes = self._classes_of([term for group in groups for term in group], in_grace=in_grace)
         counts = [type_counts(group, known, classes) for group in groups]
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
@@ -109,7 +109,7 @@ class TermLabels:
     def _classes_of(
         self, terms: Iterable[Term], *, ask: bool = True, in_grace: bool
     ) -> tuple[Mapping[IRI, tuple[IRI, ...]], Mapping[Term, str]]:
-        """The classes of some terms, which are remembered, and their names."""
+        """Find the classes of some terms, which are remembered, and their names."""
         own = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
         missing = [term for term in own if term not in self._types]
         if missing and ask:
@@ -125,12 +125,12 @@ class TermLabels:
 
 
 def name_by_itself(term: Term, nameless: str) -> str:
-    """What a term is called without asking the graph; ``nameless`` for what is no IRI and no literal."""
+    """Name a term without asking the graph; ``nameless`` for what is no IRI and no literal."""
     return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else nameless
 
 
 def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
-    """The name of what most of these terms are; among equals the first in lexical order, nothing where none is known.
+    """Name what most of these terms are; among equals the first in lexical order, empty where none is known.
 
     >>> majority_type([Literal("a"), Literal("b"), Literal(3)], {}, {})
     'text'
@@ -142,7 +142,7 @@ def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]]
 def type_counts(
     terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]
 ) -> Counter[str]:
-    """How many of these terms have each class, by its name."""
+    """Count how many of these terms have each class, by its name."""
     counts: Counter[str] = Counter()
     for term in dict.fromkeys(terms):
         if isinstance(term, Literal):
@@ -162,7 +162,7 @@ def _literal_type(literal: Literal) -> str:
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
-    """The terms that share a label with others, together.
+    """Group the terms that share a label.
 
     >>> a, b, c = (IRI(f"http://e.org/{name}") for name in "abc")
     >>> namesake_groups([(a, "Curie"), (b, "curie"), (c, "Joliot")]) == [[a, b]]
@@ -176,7 +176,7 @@ def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
 
 
 def descriptions_of(groups: Sequence[Sequence[IRI]], terms: TermLabels) -> dict[Term, str]:
-    """A few words for each term, which differ within a group; one query.
+    """Find a few words for each term, which differ within a group; one query.
 
     Its description; else a class that the others are not of; else the end of its IRI.
 
@@ -202,7 +202,7 @@ def _group_descriptions(group: Sequence[IRI], known: Mapping[IRI, Description]) 
 
 
 def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms: TermLabels) -> Evidence:
-    """The evidence, in which paths from different things of the same name do not read alike."""
+    """Tell paths from different things of the same name apart in the texts of the evidence."""
     all_starts = {item.marker: {path.start for path in item.paths} for item in evidence}
     starts = {marker: own.pop() for marker, own in all_starts.items() if len(own) == 1 and own <= descriptions.keys()}
     labels = terms(starts.values())
@@ -235,7 +235,7 @@ def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool 
 
 
 def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool = True) -> list[Hop]:
-    """What statements on these paths join and some path does not say, each as a hop from a statement.
+    """Find what statements on these paths join and some path does not say, each as a hop from a statement.
 
     A statement that says there is no value has none.
     """

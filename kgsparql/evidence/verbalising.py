@@ -39,7 +39,7 @@ class Line:
 
 
 def path_text(path: Path, labels: Mapping[Term, str], beside: Mapping[Term, str] = _NOTHING) -> str:
-    """A path as one line; arrows show the direction of each triple, whichever way it was walked.
+    """Write a path as one line; arrows show the direction of each triple, whichever way it was walked.
 
     :param beside: what stands in brackets after the name of a term.
 
@@ -69,7 +69,7 @@ def line_text(
     more_are: str = "more",
     bar: str = " | ",
 ) -> str:
-    """A line of evidence: ends that are reached through the same terms stand together.
+    """Write a line of evidence: ends that are reached through the same terms stand together.
 
     :param shown: ways that are shown.
     :param times: in how many ways an end is reached, said where more than are shown.
@@ -107,14 +107,14 @@ def line_text(
 
 
 def _since(before: Path, path: Path) -> Path:
-    """The path from where it leads elsewhere than the one before it."""
+    """Cut a path to where it leads elsewhere than the one before it."""
     pairs = zip(before.hops, path.hops, strict=False)
     shared = next((i for i, (one, other) in enumerate(pairs) if one != other), len(path.hops) - 1)
     return Path(path.hops[shared].end, path.hops[shared + 1 :]) if path.hops else path
 
 
 def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """A property path as a noun phrase, inside out: what a question about its ends would say.
+    """Write a property path as a noun phrase, inside out: what a question about its ends would say.
 
     :param kinds: what the terms along the path are, the start first: one more than there are steps.
 
@@ -134,7 +134,7 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, 
 
 
 def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """A property path as a chain from the start: the second of the three wordings a ranker reads.
+    """Write a property path as a chain from the start: the second of the three wordings a ranker reads.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> p = IRI("http://e.org/worked_at")
@@ -148,7 +148,7 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
 
 
 def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """A property path from its end back: the third wording.
+    """Write a property path from its end back: the third wording.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> p = IRI("http://e.org/worked_at")
@@ -166,12 +166,12 @@ def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term
 
 
 def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
-    """Every term of these lines, predicates too, once, in order."""
+    """List every term of these lines, predicates too, once, in order."""
     return dict.fromkeys(term for line in lines for way in line.ways for triple in way.triples for term in triple)
 
 
 def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: Iterable[Triple]) -> Mapping[Term, str]:
-    """The labels, with one for each statement of a Wikibase on these ways: what it joins that its way does not say.
+    """Name each statement of a Wikibase on these ways: by what it joins that its way does not say.
 
     That is its value where a way comes from whom it is about, and the other way round; both for one between qualifiers.
 
@@ -218,11 +218,11 @@ def _joined(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -
 
 
 def arrow(step: Step, labels: Mapping[Term, str]) -> str:
-    """A step as an arrow that points the way of the triple, whichever way it is walked."""
+    """Write a step as an arrow that points the way of the triple, whichever way it is walked."""
     name = name_of(step.predicate, labels)
     return f"—{name}→" if step.direction == "forward" else f"←{name}—"
 
 
 def name_of(term: Term, labels: Mapping[Term, str]) -> str:
-    """The label of a term, short enough for a line; what has none is written as it is."""
+    """Write the label of a term, short enough for a line; what has none is written as it is."""
     return printable(labels.get(term) or str(term), 120)

@@ -42,7 +42,7 @@ class Verification:
 
 
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
-    """The evidence with each triple marked as found, with its named graphs; items with a missing triple are dropped.
+    """Look each triple up again, with its named graphs; items with a missing triple are dropped.
 
     A triple with a blank node is looked up where blank nodes keep their names; elsewhere it stays, with ``verified``
     ``None``. So does a triple of which an endpoint that failed, or cut its results, did not say whether it is there.
@@ -132,7 +132,7 @@ def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
 
 
 def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
-    """A query for each graph that holds triples of an item, where none holds them all."""
+    """Make a query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
     own = [(name, [t for t in plain if _key(t) in part.held or _key(t) in part.likely]) for name, part in parts]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
@@ -161,7 +161,7 @@ def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
 
 
 def _sources(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> dict[Triple, tuple[Source, ...] | None]:
-    """The sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
+    """Find the sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     for triple in triples:
         key = _key(triple)

@@ -172,12 +172,12 @@ class Variables:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def __call__(self, letter: str) -> Variable:
-        """A new variable: a letter and the next number."""
+        """Make a new variable: a letter and the next number."""
         return Variable(f"{letter}{next(self._numbers)}")
 
 
 def select_query(name: str, select: Select) -> Query:
-    """The query of a SELECT.
+    """Write the query of a SELECT.
 
     :raises QueryBindingError: for a blank node, or a name that is no variable.
     :raises IriError: for an IRI that would not be safe as text.

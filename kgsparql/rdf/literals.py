@@ -32,7 +32,7 @@ _DIGITS = 18
 
 
 def value_text(value: Literal) -> str:
-    """The value of a literal for a person; what is no number and no date is as it was written.
+    """Write the value of a literal for a person; what is no number and no date stays as it is.
 
     >>> xsd = "http://www.w3.org/2001/XMLSchema#"
     >>> [value_text(Literal(text, datatype=IRI(xsd + "integer"))) for text in ("1209", "3005172", "+007")]
@@ -55,7 +55,7 @@ def value_text(value: Literal) -> str:
 
 
 def number_text(text: str) -> str:
-    """A number in plain digits, grouped from five before the point on; the same text if it is none, or very long.
+    """Write a number in plain digits, grouped from five on; what is no number, or very long, stays as it is.
 
     >>> number_text("3005172"), number_text("1850"), number_text("2.50"), number_text("many")
     ('3,005,172', '1850', '2.5', 'many')
@@ -81,7 +81,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def python_value(term: Term | None) -> PythonValue:
-    """A term as Python knows it: numbers, booleans and dates as such, an IRI and every other literal as text.
+    """Give a term as Python knows it: numbers, booleans and dates as such, everything else as text.
 
     A literal that is not of its datatype, or a date that Python does not have, is text as it is written.
 
@@ -104,7 +104,7 @@ def python_value(term: Term | None) -> PythonValue:
 
 
 def data_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """A ``DataFrame`` of these columns; whole numbers and booleans stay what they are where some have no value.
+    """Make a ``DataFrame`` of these columns; whole numbers and booleans stay what they are where some have no value.
 
     :raises OptionError: where pandas is not installed.
     """
@@ -117,7 +117,7 @@ def data_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
 
 
 def _dtype(values: Sequence[Any]) -> str | None:
-    """The dtype of a column; ``None`` where pandas finds it out: it would make 1867 of a column with gaps 1867.0."""
+    """Give the dtype of a column; ``None`` where pandas finds it out, but with gaps it would make 1867.0 of 1867."""
     kinds = {type(value) for value in values if value is not None}
     has_gaps = any(value is None for value in values)
     if kinds == {int} and has_gaps and all(value in _INT64 for value in values if value is not None):

@@ -26,7 +26,7 @@ def walk(
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
 ) -> Query:
-    """The distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
+    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
 
     A step that inverts the one before it does not return to the term just left.
 
@@ -60,7 +60,7 @@ def walk_triples(
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
 ) -> Query:
-    """Every path along a property path; the terms are ``?n0``, ``?n1`` …
+    """Ask for every path along a property path; the terms are ``?n0``, ``?n1`` …
 
     The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints.
 
@@ -89,7 +89,7 @@ def walk_triples(
 
 
 def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
-    """The solutions of a join in which these variables are blank nodes.
+    """Ask for the solutions of a join in which these variables are blank nodes.
 
     >>> at = IRI("http://e.org/at")
     >>> join = Join((TriplePattern("a", at, "b"), TriplePattern("b", at, "c")), (("a", "a"), ("c", "c")))
@@ -123,7 +123,7 @@ def answers(
     without_blank: bool = False,
     without_statements: bool = False,
 ) -> Query:
-    """The query that people are shown for a path: a property path where that is equivalent, else triple patterns.
+    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns.
 
     :param without_start: the start itself is not an answer.
     :param without_blank: blank nodes are no answers: they have no name outside their graph.
@@ -156,7 +156,7 @@ def answers(
 
 
 def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at: int, answers: Query) -> Query:
-    """The query of a table: each answer of a path with its row, and what other paths of the same beginning say of it.
+    """Ask for a table: each answer of a path with its row, and what other paths of the same beginning say of it.
 
     ``?row`` is the term that the beginning leads to (``?answer`` where that is the end of the path); ``?value2``,
     ``?value3`` … are what the columns lead to, where they lead anywhere.
@@ -216,14 +216,14 @@ def _step_pattern(near: str, step: Step, far: str) -> str:
 
 
 def _is_respelt(term: Term) -> bool:
-    """Whether an engine may write a literal differently: by its value, or with capitals in its language tag."""
+    """Tell whether an engine may write a literal differently: by its value, or with capitals in its language tag."""
     if not isinstance(term, Literal):
         return False
     return term.datatype.value not in _STRING_TYPES if term.language is None else "-" in term.language
 
 
 def _str_values(terms: Iterable[Term]) -> str:
-    """A list of the texts that ``STR`` may give for some terms."""
+    """List the texts that ``STR`` may give for some terms."""
     found: dict[str, None] = {}
     for term in terms:
         if not isinstance(term, IRI | Literal):

@@ -13,7 +13,7 @@ Directions: TypeAlias = OneOf["both", "forward", "inverse"]
 
 
 def directions(wanted: Directions) -> tuple[Direction, ...]:
-    """The directions of an option value.
+    """List the directions that an option value stands for.
 
     >>> directions("both")
     ('forward', 'inverse')
@@ -37,7 +37,7 @@ class Step:
         return Step(self.predicate, "inverse" if self.direction == "forward" else "forward")
 
     def inverts(self, other: Step) -> bool:
-        """Whether this step walks the other one's predicate back."""
+        """Tell whether this step walks the other one's predicate back."""
         return self.predicate == other.predicate and self.direction != other.direction
 
 
@@ -70,7 +70,7 @@ class Hop:
 
 
 def may_follow(previous: Hop, following: Hop) -> bool:
-    """Whether a walk may continue with ``following``: with every hop except straight back to the term just left.
+    """Tell whether a walk may continue with ``following``: with every hop except straight back to the term just left.
 
     The same predicate may be walked back: from Feynman to his university, and from there to *another* person.
 
@@ -124,7 +124,7 @@ class Path:
         return PropertyPath(tuple(hop.step for hop in self.hops))
 
     def then(self, other: Path) -> Path:
-        """The path continued by one that starts at its end."""
+        """Continue the path by one that starts at its end."""
         return Path(self.start, self.hops + other.hops)
 
 
@@ -155,7 +155,7 @@ class PropertyPath:
         return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
 
     def is_back(self, step: Step) -> bool:
-        """Whether a further step would invert the last one."""
+        """Tell whether a further step would invert the last one."""
         return bool(self.steps) and step.inverts(self.steps[-1])
 
 

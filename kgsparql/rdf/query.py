@@ -114,7 +114,7 @@ class Query:
         return _COMMENT.sub("", self.text).lstrip()
 
     def bind(self, **values: Iterable[Term]) -> Query:
-        """The query with terms in every ``VALUES ?name { UNDEF }`` and ``?name NOT IN ("")`` of these parameters.
+        """Put terms into every ``VALUES ?name { UNDEF }`` and ``?name NOT IN ("")`` of these parameters.
 
         :raises QueryBindingError: for a parameter the text lacks, or a blank node.
         :raises IriError: for an IRI that would not be safe as text.
@@ -126,7 +126,7 @@ class Query:
         return query
 
     def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
-        """The query with sorted rows of terms in every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters.
+        """Put sorted rows of terms into every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters.
 
         The order of the rows does not change the text, so that a kept reply to the same rows is found.
 
@@ -141,7 +141,7 @@ class Query:
         return self._with_rows(tuple(names), sorted(written), written)
 
     def _with_rows(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
-        """The query with rows in place of parameters, and so each of its arms.
+        """Put rows in place of parameters, also in each arm.
 
         :param data: the texts of the rows, in order.
         :param rows: the terms of each.
@@ -166,7 +166,7 @@ class Query:
         return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms, asked)
 
     def fix(self, **values: Term) -> Query:
-        """The query with one term in place of each parameter: for engines that need a constant there.
+        """Put one term in place of each parameter: for engines that need a constant there.
 
         :raises QueryBindingError: for a parameter the text lacks, or a blank node.
         :raises IriError: for an IRI that would not be safe as text.
@@ -198,7 +198,7 @@ class Query:
         return str(validated(term))
 
     def limit(self, solutions: int) -> Query:
-        """The query with another limit than the closing ``LIMIT 1000``.
+        """Replace the closing ``LIMIT 1000``.
 
         :raises QueryBindingError: if the text does not end with it.
 
@@ -213,7 +213,7 @@ class Query:
 
     @classmethod
     def union(cls, queries: Sequence[Query]) -> Query:
-        """One query with a sub-select for each given one, which keep their own VALUES and LIMIT.
+        """Join queries as sub-selects of one query, which keep their own VALUES and LIMIT.
 
         :raises QueryBindingError: for more than :data:`MAX_ARMS` queries.
         """
@@ -231,7 +231,7 @@ class Query:
 
 
 def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
-    r"""The PREFIX declarations of ``(prefix, namespace)`` pairs, a line each.
+    r"""Write the PREFIX declarations of ``(prefix, namespace)`` pairs, a line each.
 
     :raises IriError: for a namespace that is not a valid IRI.
     :raises QueryBindingError: for a prefix that is not one.
@@ -248,7 +248,7 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
 
 
 def _replaced_outside_terms(pattern: str, replacement: str, text: str) -> tuple[str, int]:
-    """The text with matches of a pattern replaced, except in terms and comments, and the number of matches."""
+    """Replace the matches of a pattern, except in terms and comments, and count them."""
     count = 0
 
     def replaced(found: re.Match[str]) -> str:
@@ -263,7 +263,7 @@ def _replaced_outside_terms(pattern: str, replacement: str, text: str) -> tuple[
 
 @cache
 def _query_file(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePattern, ...]]:
-    """The text of a query file, and the counts, join and triples that its head declares."""
+    """Read a query file: its text, and the counts, join and triples that its head declares."""
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
@@ -271,7 +271,7 @@ def _query_file(name: str) -> tuple[str, frozenset[str], Join | None, tuple[Trip
 
 
 def _values_head(names: Sequence[str]) -> str:
-    """The variables of a ``VALUES`` block.
+    """Write the variables of a ``VALUES`` block.
 
     >>> _values_head(["s"]), _values_head(["s", "p"])
     ('?s', '(?s ?p)')
@@ -280,7 +280,7 @@ def _values_head(names: Sequence[str]) -> str:
 
 
 def _parts_around_parameters(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A text taken apart at its parameters: every second piece stands for one, :data:`_VALUES` or :data:`_NOT_IN`.
+    """Take a text apart at its parameters: every second part stands for one, :data:`_VALUES` or :data:`_NOT_IN`.
 
     >>> _parts_around_parameters("ASK { VALUES ?s { UNDEF } ?s ?p ?o }", ("s",))
     ('ASK { ', 'VALUES', ' ?s ?p ?o }')
@@ -325,12 +325,12 @@ class TriplePattern:
 
     @classmethod
     def of(cls, near: str, step: Step, far: str) -> TriplePattern:
-        """The pattern of a step from one variable to another."""
+        """Make the pattern of a step from one variable to another."""
         return cls(near, step.predicate, far) if step.direction == "forward" else cls(far, step.predicate, near)
 
     @classmethod
     def parse(cls, text: str) -> TriplePattern:
-        """The pattern that a text writes in the comments at the head of a query.
+        """Read a pattern from the comments at the head of a query.
 
         >>> TriplePattern.parse("?a <http://e.org/p> ?b").predicate, TriplePattern.parse("?a ?p ?b").predicate
         (<NamedNode value=http://e.org/p>, 'p')
@@ -340,7 +340,7 @@ class TriplePattern:
 
     @classmethod
     def declared(cls, header: Mapping[str, str]) -> tuple[TriplePattern, ...]:
-        """The triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
+        """Read the triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
         return tuple(map(cls.parse, _header_list(header, "triples" if "triples" in header else "joins")))
 
 
@@ -391,12 +391,12 @@ class Join:
         )
 
     def bound(self, name: str, terms: Sequence[Term]) -> Join:
-        """The join with the terms of one variable."""
+        """Bind one variable to some terms."""
         return replace(self, values=MappingProxyType({**self.values, name: tuple(dict.fromkeys(terms))}))
 
     @classmethod
     def declared(cls, header: Mapping[str, str]) -> Join | None:
-        """The join that the comments at the head of a query declare; ``None`` without ``joins`` there.
+        """Read the join that the comments at the head of a query declare; ``None`` without ``joins`` there.
 
         >>> found = Join.declared({"joins": "[?a ?p ?b, ?b ?q ?c]", "variables": "[a, c]", "literals": "[c]"})
         >>> found.patterns[1].subject, sorted(found.names), sorted(found.literals)
@@ -418,7 +418,7 @@ class Join:
     def along(
         cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
     ) -> Join:
-        """The join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
+        """Make the join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
         nodes = [f"n{i}" for i in range(len(path.steps) + 1)]
         steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path.steps)]
         asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]

@@ -51,7 +51,7 @@ def iri(text: str) -> IRI:
 
 
 def as_iri(term: Term) -> IRI:
-    """A term that must be an IRI, such as the start of a walk.
+    """Return a term that must be an IRI, such as the start of a walk.
 
     :raises TypeError: for any other term.
     """
@@ -61,7 +61,7 @@ def as_iri(term: Term) -> IRI:
 
 
 def text_literal(text: str, language: str = "") -> Literal:
-    """A text literal, with a language tag unless that is empty.
+    """Make a text literal, with a language tag unless that is empty.
 
     :raises InputError: for an invalid language tag.
 
@@ -75,7 +75,7 @@ def text_literal(text: str, language: str = "") -> Literal:
 
 
 def parse_term(text: str) -> Term:
-    """The term of a text in N-Triples syntax, such as ``str(term)`` gives.
+    """Read a term in N-Triples syntax, such as ``str(term)`` gives.
 
     :raises InputError: if the text is not a term.
 
@@ -91,7 +91,7 @@ def parse_term(text: str) -> Term:
 
 
 def validated(term: Term) -> Term:
-    """The term, checked again before its text enters a query.
+    """Check a term again before its text enters a query.
 
     A lenient parser can make an IRI that holds ``>``; the constructor, called here, refuses it.
 
@@ -111,7 +111,7 @@ def validated(term: Term) -> Term:
 
 
 def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:
-    """A term of any class with its blank nodes renamed, also those inside triple terms."""
+    """Rename the blank nodes of a term of any class, also those inside triple terms."""
     if isinstance(term, BlankNode):
         return name(term)
     if isinstance(term, Triple):
@@ -120,7 +120,7 @@ def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:
 
 
 def whole_number(term: Term) -> int:
-    """The value of an integer literal, such as a count; 0 for a term that is not a literal.
+    """Read an integer literal, such as a count; 0 for a term that is not a literal.
 
     :raises ValueError: for any other literal.
 
@@ -132,7 +132,7 @@ def whole_number(term: Term) -> int:
 
 @lru_cache(maxsize=8192)
 def local_name(term: IRI) -> str:
-    """The last part of an IRI as words, for terms without a label.
+    """Make words of the last part of an IRI, for terms without a label.
 
     >>> local_name(IRI("http://dbpedia.org/ontology/birthPlace"))
     'birth place'
@@ -152,7 +152,7 @@ def local_name(term: IRI) -> str:
 
 
 def printable(text: str, limit: int = 300) -> str:
-    r"""The text on one line, without control and bidirectional characters, cut at ``limit``: safe to show.
+    r"""Make a text safe to show: one line, no control and bidirectional characters, cut at ``limit``.
 
     >>> printable("a\x1b[31mb\nc", 10)
     'a[31mb c'
@@ -162,7 +162,7 @@ def printable(text: str, limit: int = 300) -> str:
 
 
 def normalised(text: str) -> str:
-    r"""The key under which labels are compared: NFKC, case-folded, without accents, ``_`` and punctuation as spaces.
+    r"""Make the key under which labels are compared: NFKC, case-folded, no accents, ``_`` and punctuation as spaces.
 
     Soft hyphens, which are only seen at the end of a line, do not count.
 
@@ -179,7 +179,7 @@ def normalised(text: str) -> str:
 
 
 def spellings(term: IRI | Literal) -> tuple[str, ...]:
-    """The texts that ``STR`` may give for a term that an endpoint returned.
+    """List the texts that ``STR`` may give for a term that an endpoint returned.
 
     Floats may have their long form; Virtuoso also writes booleans as numbers, and years without zeros.
 
@@ -221,11 +221,11 @@ class PrefixMap:
 
     @classmethod
     def default(cls) -> PrefixMap:
-        """The prefixes of ``ontologies/prefixes.ttl``."""
+        """Read the prefixes of ``ontologies/prefixes.ttl``."""
         return cls(_shipped_prefixes())
 
     def merged(self, more: Mapping[str, str]) -> PrefixMap:
-        """A map with more prefixes, which replace those of the same name."""
+        """Add prefixes, which replace those of the same name."""
         return PrefixMap({**self._prefixes, **more})
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -238,7 +238,7 @@ class PrefixMap:
         return sorted(first.items(), key=lambda own: -len(own[0]))
 
     def expand(self, text: str) -> IRI:
-        """The IRI of a CURIE, or of an IRI as it stands.
+        """Make the IRI of a CURIE, or of an IRI as it stands.
 
         :raises PrefixError: if the prefix is not known.
         :raises IriError: if the result is not a valid IRI.
@@ -256,7 +256,7 @@ class PrefixMap:
         return iri(self._prefixes[prefix] + name)
 
     def compress(self, term: IRI) -> str:
-        """The CURIE of an IRI; without a prefix for it, the IRI in angle brackets."""
+        """Write the CURIE of an IRI; without a prefix for it, the IRI in angle brackets."""
         fits = ((p, term.value[len(n) :]) for n, p in self._longest_first if term.value.startswith(n))
         curie = ":".join(next(fits, ("<", "")))
         return curie if re.fullmatch(r"[\w.-]*:[\w.%-]*", curie) else f"<{term.value}>"

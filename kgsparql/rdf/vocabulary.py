@@ -89,7 +89,7 @@ _CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)
 def may_be_name(predicate: IRI) -> bool:
-    """Whether a predicate is a usual label predicate, or called like one, as ``queries/labels_by_name.rq`` has it.
+    """Tell whether a predicate is a usual label predicate, or is called like one, as in ``labels_by_name.rq``.
 
     >>> [may_be_name(IRI(f"http://e.org/{name}")) for name in ("title", "fullName", "x#Name")]
     [True, False, True]
@@ -138,7 +138,7 @@ STATEMENT = "/entity/statement/"
 
 
 def claim_part(predicate: IRI) -> tuple[str, str] | None:
-    """The part of a Wikibase statement that a predicate leads to, and the property; ``None`` for other predicates.
+    """Tell which part of a Wikibase statement a predicate leads to, and of which property; ``None`` for others.
 
     ``direct`` leads from an entity to a value, ``claim`` from an entity to a statement, which has a ``statement``
     (the value) and may have a ``qualifier``; ``other`` are references, normalised values and the like.
@@ -159,13 +159,13 @@ def claim_part(predicate: IRI) -> tuple[str, str] | None:
 
 
 def claim_kind(predicate: Term) -> str:
-    """The part of a Wikibase statement that a predicate leads to, as :func:`claim_part`; empty for other terms."""
+    """Tell which part of a Wikibase statement a predicate leads to; empty for other terms."""
     part = claim_part(predicate) if isinstance(predicate, IRI) else None
     return part[0] if part else ""
 
 
 def statement_value(claim: IRI) -> IRI:
-    """The predicate from a Wikibase statement to its value, for the predicate that leads to the statement.
+    """Make the predicate from a Wikibase statement to its value of the one that leads to the statement.
 
     >>> statement_value(IRI("http://www.wikidata.org/prop/P39")).value
     'http://www.wikidata.org/prop/statement/P39'
@@ -175,7 +175,7 @@ def statement_value(claim: IRI) -> IRI:
 
 
 def is_statement(term: Term) -> bool:
-    """Whether a term is a statement of a Wikibase.
+    """Tell whether a term is a statement of a Wikibase.
 
     >>> is_statement(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_statement(BlankNode("a"))
     (True, False)
@@ -184,7 +184,7 @@ def is_statement(term: Term) -> bool:
 
 
 def is_mediator(term: Term) -> bool:
-    """Whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement.
+    """Tell whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement.
 
     >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
     (True, False)

@@ -39,7 +39,7 @@ def best_lines(
     at_most: int,
     by_degree: bool,
 ) -> list[tuple[Line, float]]:
-    """The lines that fit the question best, with more edges first among equals; or just those with the most edges.
+    """Take the lines that fit the question best, with more edges first among equals; or those with the most edges.
 
     The score of the entity is added, so that lines of less similar entities rank lower. Half of the lines are direct
     facts of what the question names, if there are so many. Of longer lines with the same ends, one is kept.
@@ -71,7 +71,7 @@ def best_lines(
 def line_items(
     ranked: Sequence[tuple[Line, float]], groups: Sequence[NeighbourGroup], session: Session
 ) -> list[EvidenceItem]:
-    """Lines as evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``.
+    """Make lines evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``.
 
     Where a line of one step is whole, its several ends can be named as the answer with one marker.
 
@@ -117,7 +117,7 @@ def chunk_scores(
     node_freq_weight: float,
     node_sim_weight: float,
 ) -> list[float]:
-    """The score of each passage: the share of the entities that it mentions, and their mean similarity, weighted.
+    """Score each passage: the share of the entities that it mentions, and their mean similarity, weighted.
 
     Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
 
@@ -147,7 +147,7 @@ def passage_items(
     node_freq_weight: float,
     node_sim_weight: float,
 ) -> list[EvidenceItem]:
-    """The best passages: of documents, of texts in the graph, and cards of the entities that have neither.
+    """Take the best passages: of documents, of texts in the graph, and cards of the entities that have neither.
 
     Among equals, passages of documents come first, those most like the question before others. A long text of the graph
     is cut to the part that fits the question best.
@@ -201,7 +201,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
 
 
 def _best_part(text: str, session: Session) -> str:
-    """The part of a text that fits the question best, with marks where text is left out; a short text as it is."""
+    """Cut a text to the part that fits the question best, with marks where text is left out."""
     parts = list(passage_spans(text, tokens=PASSAGE_TOKENS))
     if len(parts) < 2:
         return text.strip()
@@ -211,7 +211,7 @@ def _best_part(text: str, session: Session) -> str:
 
 
 def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
-    """A card for each entity: its literals, then its links, as many as a passage holds."""
+    """Make a card for each entity: its literals, then its links, as many as a passage holds."""
     shown = _facts_of(terms, groups)
     labels = session.labels(_terms_of(shown), in_grace=True)
     for term, facts in shown.items():
@@ -236,7 +236,7 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
 
 
 def passage_terms(terms: Sequence[IRI], texts: Sequence[Text], groups: Sequence[NeighbourGroup]) -> list[Term]:
-    """Every term whose label the passages about some entities may need, so that one query fetches them all."""
+    """List every term whose label the passages about some entities may need, so that one query fetches them all."""
     covered = {text.entity for text in texts}
     shown = _facts_of([term for term in terms if term not in covered], groups)
     return [*terms, *(text.predicate for text in texts), *_terms_of(shown)]
@@ -256,7 +256,7 @@ def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
 
 
 def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
-    """The first hops of each predicate: those to literals first, then those from the entity, then those to it."""
+    """Take the first hops of each predicate: those to literals, then those from the entity, then those to it."""
     ends = ([hop for hop in group.hops if not is_mediator(hop.end)][:_CARD_ENDS] for group in groups)
     facts = [hops for hops in ends if hops]
     facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))

@@ -33,7 +33,7 @@ _BACK = 2.0  # taken off the score of a line that leads back along a predicate: 
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
-    """A line for each group of neighbours; blank nodes are replaced by what lies behind them."""
+    """Make a line of each group of neighbours; blank nodes are replaced by what lies behind them."""
     lines = []
     for group in groups:
         plain = [Path(group.entity, (hop,)) for hop in _hops(group)]
@@ -47,7 +47,7 @@ def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
 
 
 def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, limit: int) -> list[Line]:
-    """Lines of two steps that continue the one-step lines, never straight back.
+    """Continue lines of one step by another, never straight back.
 
     At most ``frontier`` ends are walked on from: one of each line in turn, so that late lines have their share.
     """
@@ -85,12 +85,12 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
 
 
 def _hops(group: NeighbourGroup) -> list[Hop]:
-    """The hops to the neighbours of a group, without those to mediators."""
+    """List the hops to the neighbours of a group, without those to mediators."""
     return [hop for hop in group.hops if not is_mediator(hop.end)]
 
 
 def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines, without each inverse line whose several ends are exactly those of a line by another forward predicate.
+    """Leave out each inverse line whose several ends are exactly those of a line by another forward predicate.
 
     Graphs that store the inverse of every triple say everything twice. A single common end may be chance.
     """
@@ -112,7 +112,7 @@ def _is_one_step(line: Line, direction: Direction) -> bool:
 
 
 def telling_lines(lines: Iterable[Line], session: Session) -> list[Line]:
-    """The lines that say something: none that only repeats a name or goes in a circle, and no two that read alike.
+    """Keep the lines that say something: none that only repeats a name or goes in a circle, no two that read alike.
 
     Two predicates of one name that lead to the same ends read alike.
     """
@@ -132,7 +132,7 @@ def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
 
 
 def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
-    """The lines as candidates, scored by how well their predicates and the kind of their ends fit the question.
+    """Score lines as candidates by how well their predicates and the kind of their ends fit the question.
 
     Those that lead back along a predicate of the same name come last, unless the question asks for others with the
     same. Of longer lines with the same ends, one may be chosen.
@@ -165,7 +165,7 @@ def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
 def lines_of(
     groups: Sequence[NeighbourGroup], named: Collection[Term], session: Session, *, max_hops: int
 ) -> list[Line]:
-    """The lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
+    """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
 
     :param named: the entities that longer lines begin at; those of other entities say little about the question.
     """
@@ -183,7 +183,7 @@ def lines_of(
 
 
 def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
-    """The lines that continue these by one step, from at most :data:`FRONTIER` of their ends, and never in a circle."""
+    """Continue lines by one step, from at most :data:`FRONTIER` of their ends, and never in a circle."""
     reached: dict[IRI, list[Path]] = {}
     for line in lines:
         for way in line.ways:
@@ -214,7 +214,7 @@ def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
 
 
 def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most: int = 0) -> EvidenceItem:
-    """A line as evidence: its text, its triples, and the query that finds them.
+    """Make a line evidence: its text, its triples, and the query that finds them.
 
     :param most: value of the option ``ends_per_line``; 0 where the method has no such option.
     """
@@ -232,7 +232,7 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
 
 
 def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
-    """The items in their order, but each direct fact before what continues it."""
+    """Put each direct fact before what continues it."""
     begun = [(item.paths[0].start, item.paths[0].hops[0].step) for item in items]
     direct = {begins: place for place, begins in enumerate(begun) if len(items[place].paths[0]) == 1}
     places = dict.fromkeys(place for i, begins in enumerate(begun) for place in (direct.get(begins, i), i))
@@ -242,14 +242,14 @@ def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
 def path_item(
     path: Path, query: Query, labels: Mapping[Term, str], session: Session, *, score: float = 0.0
 ) -> EvidenceItem:
-    """A single path as evidence, with the query that finds it."""
+    """Make a single path evidence, with the query that finds it."""
     named, beside = statement_labels([path], session.labels, labels)
     cited = (CitedTriple(hop.triple, hop.direction) for hop in path.hops)
     return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path, score=score)
 
 
 def _line_query(line: Line, *, is_whole: bool) -> Query:
-    """The query for everything on the path of a line; for a line that was cut, for the terms that are shown."""
+    """Ask for everything on the path of a line; for a line that was cut, for the terms that are shown."""
     start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
     if is_whole:
         return path_queries.walk_triples(line.path, [start], limit=limit)

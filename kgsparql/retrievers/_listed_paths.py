@@ -52,7 +52,7 @@ class Enumeration:
         return self.link.term
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
-        """The kind of the terms at each place of a path, the start first; empty where it is not known."""
+        """List the kind of the terms at each place of a path, the start first; empty where it is not known."""
         return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path.steps) + 1)]
 
     def add(self, found: Sequence[PredicatePath]) -> None:
@@ -66,14 +66,14 @@ class Enumeration:
                 self.ends[item.path] = item.ends[:SAMPLE]
 
     def walk(self, path: PropertyPath) -> Walk:
-        """A path from the start, with its constraint if it has one."""
+        """Walk a path from the start, with its constraint if it has one."""
         return Walk(self.start, path, (self.constraints[path],) if path in self.constraints else ())
 
 
 def enumerate_paths(
     link: LinkedEntity, session: Session, *, max_hops: int | None, first_steps: int, frontier: int
 ) -> Enumeration:
-    """The distinct paths from an entity, with the kinds of the terms they pass and, but for the longest, lead to.
+    """Enumerate the distinct paths from an entity, with the kinds of the terms along them.
 
     From a class, a step leads to its instances. When the budget ends, it returns the paths found until then.
 
@@ -163,7 +163,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
 
 
 def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
-    """The linked entities that other words of the question name, by term."""
+    """Find the linked entities that other words of the question name, by term."""
     others = (other for other in session.links if other.term != link.term)
     return {other.term: other for other in others if not other.mention.overlaps(link.mention)}
 
@@ -228,7 +228,7 @@ class LikelyPath:
 
 
 def with_direct_hops(found: Iterable[LikelyPath]) -> list[LikelyPath]:
-    """The paths in their order, the direct hop that a path begins with before it, where that is among them."""
+    """Put the direct hop that a path begins with before it, where that is among the paths."""
     paths = list(found)
     known = {(one.link.term, one.path): one for one in paths}
     ordered: dict[tuple[Term, PropertyPath], LikelyPath] = {}
@@ -241,7 +241,7 @@ def with_direct_hops(found: Iterable[LikelyPath]) -> list[LikelyPath]:
 
 
 def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
-    """The first paths, without those that lead to just the same several ends as one before them."""
+    """Take the first paths, without those that lead to just the same several ends as one before them."""
     kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
     for one in with_direct_hops(_of_one_name(found)):
@@ -255,7 +255,7 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
 
 
 def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
-    """The paths, those of one label, kind and description, which nobody can tell apart, in the place of the best."""
+    """Group the paths from nodes of one label, kind and description, which nobody can tell apart."""
     same: dict[tuple[object, ...], list[LikelyPath]] = {}
     for one in found:
         link, kinds = one.link, one.enumeration.kinds_along(one.path)
@@ -265,7 +265,7 @@ def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
 
 
 def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[tuple[LikelyPath, Choice]]:
-    """Each path from all nodes of its name that nobody can tell apart; what is left out of many is noted."""
+    """Follow each path from all nodes of its name that nobody can tell apart; what is left out is noted."""
     near = [(each, choice) for one, choice in chosen for each in (one, *one.others)]
     known = {one.link.term for one, _ in near}
     further = []
@@ -280,7 +280,7 @@ def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session
 
 
 def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Collection[str]) -> bool:
-    """Whether a predicate leads to identifiers, addresses or pictures, and the question does not ask for these.
+    """Tell whether a predicate leads to identifiers, addresses or pictures that the question does not ask for.
 
     :param name: of the predicate.
     :param ends: what it leads to, as far as it is known.
@@ -309,7 +309,7 @@ def _is_code(end: Term) -> bool:
 
 
 def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
-    """The paths as a numbered list: start, predicates, number of ends, and some of the ends."""
+    """List the paths for a reader, numbered: start, predicates, number of ends, and some of the ends."""
     ends_of = [
         list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
     ]
@@ -335,7 +335,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
 
 
 def _told_apart(one: LikelyPath, alike: Sequence[LikelyPath]) -> str:
-    """What tells a path from others that read the same: what it starts from, else what its predicates are called."""
+    """Say what tells a path from others that read the same: its start, else what its predicates are called."""
     if len({other.link.term for other in alike}) > 1:
         return printable(one.link.description or local_name(one.link.term), 60)
     pairs = zip(*(other.path.steps for other in alike), strict=True)

@@ -34,7 +34,7 @@ _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
 def names() -> list[str]:
-    """Every method there is: the files beside this one, and those that other packages registered.
+    """List every method there is: the files beside this one, and those that other packages registered.
 
     >>> "mindmap" in names()
     True
@@ -48,7 +48,7 @@ def _built_in() -> set[str]:
 
 
 def find(name: str) -> type[Retriever]:
-    """The class of a method; a built-in one is never another package's.
+    """Find the class of a method; a built-in one is never another package's.
 
     :raises OptionError: if there is no method of this name, or what another package registered is none.
     """
@@ -81,7 +81,7 @@ def _is_method(thing: Any) -> bool:
 
 
 def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Retriever:
-    """A method with its options; a method that is already made is returned as it is.
+    """Make a method with its options; a method that is already made is returned as it is.
 
     The options of ``auto`` are those of the method that looks things up, ``path_ranking``. Texts, as a command line has
     them, become values of the field's type; several values stand between commas.
@@ -104,7 +104,7 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
 
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
-    """A method of a class with its options, as :func:`load`."""
+    """Make a method of a class with its options, as :func:`load`."""
     known = {field.name: field for field in option_fields(method)}
     hints = get_type_hints(method)
     values: dict[str, Any] = {}
@@ -120,14 +120,14 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
 
 
 def option_fields(method: type[Retriever]) -> list[Field[Any]]:
-    """The fields that are options: the method's own, then those it inherits; fields without ``repr`` are none."""
+    """List the fields that are options: the method's own, then inherited ones; fields without ``repr`` are none."""
     options = [field for field in fields(cast("Any", method)) if field.init and field.repr]
     own = inspect.get_annotations(method)
     return sorted(options, key=lambda field: field.name not in own)
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:
-    """The types that a type allows: the members of a union, or just itself.
+    """List the types that a type allows: the members of a union, or just itself.
 
     >>> alternatives(int | None), alternatives(int)
     ((<class 'int'>, <class 'NoneType'>), (<class 'int'>,))
@@ -153,7 +153,7 @@ def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
 
 
 def _parsed(kind: Any, text: str) -> Any:
-    """A value of a type; ValueError, KeyError or TypeError if the text is none."""
+    """Read a value of a type; ValueError, KeyError or TypeError if the text is none."""
     if kind is bool:
         return _BOOLEANS[text.lower()]
     if get_origin(kind) is tuple:
@@ -207,12 +207,12 @@ class MethodDescription:
     options: tuple[Option, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As one JSON object."""
+        """Make one JSON object."""
         return asdict(self)
 
 
 def description_of(method: type[Retriever]) -> MethodDescription:
-    """The description of a method, from its class, its docstring and its fields.
+    """Describe a method by its class, its docstring and its fields.
 
     :raises OptionError: if it does not say what it costs, in formulas that can be read.
 

@@ -124,11 +124,11 @@ class FoundFacts:
         return tuple(unit for unit in self.units if self.is_mediated(unit))
 
     def is_mediated(self, unit: Unit) -> bool:
-        """Whether a unit is behind a mediator: its paths are one hop longer."""
+        """Tell whether a unit is behind a mediator: its paths are one hop longer."""
         return len(unit[0]) > len(self.walk.path.steps)
 
     def reached_terms(self) -> list[ReachedTerms]:
-        """The walks and the terms they lead to: one to the neighbours, and one for each predicate behind a mediator."""
+        """List the walks with what they lead to: one to the neighbours, one for each predicate behind a mediator."""
         found: dict[Walk, dict[Term, Path]] = {}
         for unit in self.units:
             for way in unit:
@@ -137,7 +137,7 @@ class FoundFacts:
         return [ReachedTerms(walk, ways) for walk, ways in found.items()]
 
     def meets(self, unit: Unit, constraint: Constraint) -> bool:
-        """Whether the mediator of a unit meets a condition."""
+        """Tell whether the mediator of a unit meets a condition."""
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
     def _walks(self, way: Path, unit: Unit) -> Iterator[Walk]:
@@ -150,7 +150,7 @@ class FoundFacts:
 
 
 def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCount]) -> list[Expansion]:
-    """The expansions that are possible: the predicates of each frontier in the order of its entities, each once.
+    """List the possible expansions: the predicates of each frontier in the order of its entities, each once.
 
     A predicate that only leads back to the terms before is left out. One that was followed before is not: the children
     of the parents of somebody's children are often just these children, and yet another question.
@@ -172,7 +172,7 @@ def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCoun
 
 
 def expansion_text(expansion: Expansion, labels: Mapping[Term, str], examples: Iterable[Term] = ()) -> str:
-    """An expansion as a line: the topic, the predicates followed so far, this one, and its number of neighbours.
+    """Write an expansion: the topic, the predicates followed so far, this one, and its number of neighbours.
 
     :param examples: some of these neighbours.
     """
@@ -184,7 +184,7 @@ def expansion_text(expansion: Expansion, labels: Mapping[Term, str], examples: I
 
 
 def examples_of(expansions: Sequence[Expansion], session: Session) -> list[list[Term]]:
-    """Some terms that each expansion leads to from its first entity."""
+    """Find some terms that each expansion leads to from its first entity."""
     first = [(expansion, next(iter(expansion.counts))) for expansion in expansions]
     return example_ends([(expansion.frontier.ways[entity], expansion.step) for expansion, entity in first], session)
 
@@ -192,7 +192,7 @@ def examples_of(expansions: Sequence[Expansion], session: Session) -> list[list[
 def fetch_neighbours(
     expansions: Sequence[tuple[Expansion, Sequence[IRI]]], known: KnownNeighbours, session: Session, *, limit: int
 ) -> KnownNeighbours:
-    """The neighbours of these entities that are not known yet: one query, one more each for blank nodes and hubs."""
+    """Fetch the neighbours that are not known yet: one query, one more each for blank nodes and hubs."""
     wanted = {
         (entity, expansion.step): expansion.counts[entity]
         for expansion, entities in expansions
@@ -210,7 +210,7 @@ def found_facts(
     known: KnownNeighbours,
     session: Session,
 ) -> Iterator[FoundFacts]:
-    """For each expansion that was chosen, the facts from these entities, one path to each term."""
+    """Find the facts of each chosen expansion from these entities, one path to each term."""
     for choice, (expansion, entities) in zip(choices, expansions, strict=True):
         plain: dict[Term, Unit] = {}
         mediated: list[Unit] = []
@@ -235,7 +235,7 @@ def _is_hub(count: PredicateCount) -> bool:
 
 
 def affordable_entities(expansion: Expansion, known: KnownNeighbours, *, expansions: int, limit: int) -> list[IRI]:
-    """The first entities of an expansion, as many as one query can ask about; at least one."""
+    """Take the first entities of an expansion, as many as one query can ask about; at least one."""
     left = _FACTS // expansions
     entities: list[IRI] = []
     for entity, count in expansion.counts.items():
@@ -282,7 +282,7 @@ def _plain_units(way: Path, step: Step, ends: Iterable[Term]) -> Iterator[Unit]:
 
 
 def _mediated_units(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
-    """The paths through each mediator as one unit; deeper mediators were reported as a cut before."""
+    """Make the paths through each mediator one unit; deeper mediators were reported as a cut before."""
     behind: dict[Term, list[Path]] = {}
     for path in paths:
         if not is_mediator(path.end) and (not way.hops or may_follow(way.hops[-1], path.hops[0])):
@@ -300,7 +300,7 @@ _OTHERS = 5  # items that are shown beside those that an answer rests on
 
 
 def likeliest(texts: Sequence[str], session: Session) -> list[int]:
-    """The places of the texts, those that fit the question best first; ties in the order given."""
+    """Order the places of texts, those that fit the question best first; ties in the order given."""
     question = session.masked_question
     order = list(range(len(texts)))
     if len(order) > _COMPARED:
@@ -314,7 +314,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 
 
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:
-    """The facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
+    """Choose the facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     ways = [way for one in found for unit in one.units for way in unit]
     labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
     texts = [[_text(unit, one, labels) for unit in one.units] for one in found]
@@ -338,7 +338,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
 
 
 def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
-    """The facts of one predicate as an item of evidence, each with the path to it from the topic."""
+    """Make the facts of one predicate an item of evidence, each with the path to it from the topic."""
     named = session.labels(terms_of(way for unit in one.units for way in unit), in_grace=True)
     labels, beside = statement_labels(one.ways, session.labels, named)
     parts = list(_texts(one, labels))
@@ -358,7 +358,7 @@ def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
 
 
 def candidates_of(shown: Iterable[tuple[EvidenceItem, FoundFacts]], session: Session) -> Iterator[AnswerTerm]:
-    """The ends of the walks of these items, in the order of the items, each once."""
+    """List the ends of the walks of these items, in the order of the items, each once."""
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
     for item, one in shown:
@@ -385,7 +385,7 @@ def _texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
 
 
 def _text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
-    """The text of a unit: its last term and the one before, or everything behind a mediator."""
+    """Write a unit: its last term and the one before, or everything behind a mediator."""
     if one.is_mediated(unit):
         return _mediated_text(unit, labels)
     before = [name_of(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
@@ -393,7 +393,7 @@ def _text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
 
 
 def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
-    """A mediator with everything behind it, after the triple that leads to it."""
+    """Write a mediator with everything behind it, after the triple that leads to it."""
     *before, joining, _ = unit[0].hops
     # A longer path from the topic to the mediator is repeated for each mediator, since it may differ.
     begun = path_text(Path(unit[0].start, tuple(before)) if lead or len(before) > 1 else Path(joining.start), labels)
@@ -418,7 +418,7 @@ def _left_out(one: FoundFacts, labels: Mapping[Term, str]) -> Cut:
 
 
 def _query(one: FoundFacts, walks: Iterable[ReachedTerms]) -> Query:
-    """The query for everything on the walks of an item; for an item that was cut, for just its ends."""
+    """Ask for everything on the walks of an item; for an item that was cut, for just its ends."""
     arms = []
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):
         walk = reached.walk
@@ -432,7 +432,7 @@ def _query(one: FoundFacts, walks: Iterable[ReachedTerms]) -> Query:
 
 
 def cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
-    """The walks that a draft rests on, followed to all their ends; if that finds more ends, without the draft."""
+    """Follow the walks that a draft rests on to all their ends; if that finds more, the draft is dropped."""
     seen = replace(seen, draft=draft, sufficient=True)
     cited = {marker for claim in draft.claims for marker in claim.markers}
     cited |= {marker for answer in draft.answers for marker in answer.markers}
@@ -459,7 +459,7 @@ def cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, 
 
 
 def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
-    """The walks of the cited facts with their scores; behind mediators, only those that lead to an answer."""
+    """Score the walks of the cited facts; behind mediators, only those that lead to an answer."""
     answers = {answer.term for answer in draft.answers}
     walks: dict[Walk, float] = {}
     for one in used:
@@ -472,7 +472,7 @@ def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
 def _complete_items(
     used: Iterable[tuple[EvidenceItem, FoundFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
 ) -> Iterator[EvidenceItem]:
-    """The items that a model has read, each with the query and the ends of its first walk that leads to an answer.
+    """Give each item that a model read the query and the ends of its first walk that leads to an answer.
 
     Each other walk through mediators becomes an item of its own, after all that were read, from marker ``first`` on.
     """

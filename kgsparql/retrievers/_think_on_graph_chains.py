@@ -103,7 +103,7 @@ class ChosenOffer:
 def offers(
     beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
 ) -> list[Offer]:
-    """The predicates that may continue the chains of a beam: one query for all, one more if the walk begins at a class.
+    """Find what may continue the chains of a beam: one query for all, one more if the walk begins at a class.
 
     A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
     predicates that they have not. Identifiers are offered only if the question asks for them.
@@ -140,7 +140,7 @@ def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
 
 
 def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]:
-    """The offers as numbered candidates: the chain as text, with the score of its whole property path."""
+    """Make numbered candidates of the offers: the chain as text, with the score of its whole property path."""
     named = session.labels(_offer_terms(offered))
     labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
     paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
@@ -157,7 +157,7 @@ def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
 
 
 def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
-    """The candidates, each with some of the neighbours that it leads to, for a model to read."""
+    """Show some of the neighbours that each candidate leads to, for a model to read."""
     own = [offered[candidate.number] for candidate in candidates]
     examples = example_ends([(offer.path, offer.step) for offer in own], session)
     labels = session.labels([term for ends in examples for term in ends])
@@ -171,7 +171,7 @@ def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], ses
 def expanded_offers(
     chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session, *, limit: int
 ) -> list[ChosenOffer]:
-    """The offers with the paths to their neighbours, without offers that lead to nothing.
+    """Find the paths to the neighbours of each offer; offers that lead to nothing are left out.
 
     One query for all neighbours, and one or two more where there are blank nodes. What it finds is added to ``groups``.
     """
@@ -194,7 +194,7 @@ def expanded_offers(
 
 
 def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
-    """A path continued to each neighbour, and by two hops through each blank node to the terms behind it."""
+    """Continue a path to each neighbour, and by two hops through each blank node to the terms behind it."""
     for hops in dict.fromkeys([*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]):
         is_end = not is_mediator(hops[-1].end)
         if is_end and (not path.hops or may_follow(path.hops[-1], hops[0])):
@@ -210,7 +210,7 @@ def thinned_offers(
     threshold: int,
     to: int,
 ) -> list[ChosenOffer]:
-    """The offers with fewer paths listed: of those that have many, and of all if the list would be too long.
+    """List fewer paths: of the offers that have many, and of all if the list would be too long.
 
     :param how: ``embedding`` keeps the paths most like the question by the session's ranker, ``random`` a sample.
     """
@@ -229,7 +229,7 @@ def thinned_offers(
 def _places_by_likeness(
     siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session
 ) -> list[list[int]]:
-    """For each group of paths their places, in the order of how much their ends are like the question.
+    """Order the places of each group of paths by how much their ends are like the question.
 
     Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
     """
@@ -252,7 +252,7 @@ def _places_by_likeness(
 
 
 def _rooms(sizes: Sequence[int]) -> list[int]:
-    """The number of each group that is compared by meaning: all, or an equal number of each of the largest groups.
+    """Share out what is compared by meaning: all of a group, or an equal number of each of the largest groups.
 
     >>> _rooms([30, 400]), _rooms([400, 30, 900])
     ([30, 400], [235, 30, 235])
@@ -270,7 +270,7 @@ def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
 
 
 def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
-    """A seeded sample of paths, in their order."""
+    """Draw a seeded sample of paths, in their order."""
     return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))
 
 
@@ -317,7 +317,7 @@ def beam_of(
     kept: int,
     unlisted: Iterable[Path] = (),
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-    """The chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
+    """Choose the chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
 
     Those that are continued are the best that do not end at a literal; they are kept, too.
 
@@ -338,7 +338,7 @@ def beam_of(
 
 
 def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
-    """The chains, the best first, where each further chain of a trail counts a quarter of the one before."""
+    """Order chains, where each further chain of a trail counts a quarter of the one before."""
     seen: Counter[Trail] = Counter()
     scores = []
     for chain in chains:
@@ -357,7 +357,7 @@ def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Ite
 
 
 def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
-    """The chains that were kept as evidence, the deepest first, without those that another chain continues."""
+    """Make the kept chains evidence, the deepest first, without those that another chain continues."""
     chains = [chain for kept in reversed(depths) for chain in kept]
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
@@ -376,7 +376,7 @@ def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> E
 
 
 def _candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
-    """The ends of the chains, then the terms between; their starts only if there is nothing else."""
+    """List the ends of the chains, then the terms between; their starts only if there is nothing else."""
     paths = [(item, item.path) for item in evidence if item.path is not None]
     starts = {path.start for _, path in paths}
     met: dict[Term, None] = dict.fromkeys(path.end for _, path in paths)
@@ -396,7 +396,7 @@ def _candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
 
 
 def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk]]:
-    """The walks that end at answers of the draft, and the walks of the other chains that it cites."""
+    """Find the walks that end at answers of the draft, and the walks of the other chains that it cites."""
     cited = dict.fromkeys(marker for claim in draft.claims for marker in claim.markers)
     answers = {answer.term for answer in draft.answers}
     leading: dict[Walk, None] = {}
@@ -415,7 +415,7 @@ def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk
 def ranked_trails(
     met: Mapping[Trail, Sequence[Path]], by_oracle: Collection[Trail], session: Session
 ) -> list[tuple[Walk, float]]:
-    """Every trail as a walk with its score, the best first: by the steps that an oracle chose, then by the words."""
+    """Score every trail as a walk, the best first: by the steps that an oracle chose, then by the words."""
     trails = list(met)
     kinds = session.labels.majority_types([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
     scored = candidates_by_start([(*trail, kind) for trail, kind in zip(trails, kinds, strict=True)], session)
@@ -426,7 +426,7 @@ def ranked_trails(
 
 
 def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
-    """The walks with all their ends as evidence, and these as candidates: of each walk those of kept chains first."""
+    """Follow walks to all their ends, which are the candidates: of each walk those of kept chains first."""
     items = expanded_items([walk for walk, _ in walks], session.labels)
     followed = zip(items, walks, strict=True)
     evidence = Evidence(replace(item, score=score) for item, (_, score) in followed if item is not None)

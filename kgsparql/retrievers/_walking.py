@@ -39,7 +39,7 @@ _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W
 
 
 def linked_classes(session: Session) -> frozenset[IRI]:
-    """The classes that the question names; none with forward steps only, which do not lead to instances."""
+    """Find the classes that the question names; none with forward steps only, which do not lead to instances."""
     if session.direction == "forward":
         return frozenset()
     return frozenset(link.term for link in session.links if link.kind == "class")
@@ -48,7 +48,7 @@ def linked_classes(session: Session) -> frozenset[IRI]:
 def predicate_counts(
     entities: Iterable[Term], session: Session, *, skip: Collection[IRI], classes: Collection[IRI] = ()
 ) -> list[PredicateCount]:
-    """The predicates at these entities: one query, and one more if some are classes, which lead to their instances.
+    """Count the predicates at entities: one query, and one more if some are classes, which lead to instances.
 
     :param classes: the classes among the entities at which the walk began.
     """
@@ -67,7 +67,7 @@ def predicate_counts(
 def candidates_by_start(
     paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]], session: Session, *, texts: Sequence[str] = ()
 ) -> list[Candidate]:
-    """Property paths from several starts as candidates, numbered from 0; those of each start are scored together.
+    """Score property paths from several starts as candidates, numbered from 0; those of each start are scored together.
 
     :param paths: each with its start and the kinds along it; ``texts`` as for :meth:`Session.path_candidates`.
     """
@@ -98,7 +98,7 @@ def candidates_by_start(
 
 
 def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[list[Term]]:
-    """Two terms that each step leads to from the end of its path, not straight back: what a model reads of it.
+    """Find two terms that each step leads to from the end of its path, not straight back: what a model reads of it.
 
     A query for all, one more each for blank nodes and hubs.
     """
@@ -121,12 +121,12 @@ def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[l
 
 
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
-    """The subject, predicate and object of every triple on these paths."""
+    """List the subject, predicate and object of every triple on these paths."""
     return (term for path in paths for triple in path.triples for term in triple)
 
 
 def is_opaque(term: Term, session: Session) -> bool:
-    """Whether a term has neither a label nor a readable IRI, such as ``Q7186-a1b2``; its label was fetched before.
+    """Tell whether a term has neither a label nor a readable IRI, such as ``Q7186-a1b2``; labels are known by now.
 
     ``IBM``, ``1984_Olympics`` and ``paper7`` are readable.
     """
@@ -140,7 +140,7 @@ class WalkingRetriever(Retriever):
     """A method that walks step by step, and asks a model on the way whether to go on."""
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
+        """Compose as :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
         draft = super().compose(retrieval, session)
         is_lacking = draft is not retrieval.draft and draft.sufficient is False and draft.grounding == "graph"
         if is_lacking and session.kept_a_call and not session.notes.partial:
@@ -179,7 +179,7 @@ def note_order(
 
 
 def run_in_parallel(session: Session, steps: Sequence[Callable[[Session], T]]) -> list[T]:
-    """The results of all steps, in their order; each step gets a branch of the session.
+    """Run all steps at once, each on a branch of the session; the results are in their order.
 
     Their events, notes and fallbacks come in the order of the steps, whichever ends first, so that the same replies
     give the same bytes. Where the budget may end in one of them, they run one after the other: who gets the last call
@@ -221,7 +221,7 @@ def run_in_parallel(session: Session, steps: Sequence[Callable[[Session], T]]) -
 
 
 def _is_scarce(session: Session, calls: int) -> bool:
-    """Whether a limit of the budget could end one of so many model calls, but not another.
+    """Tell whether a limit of the budget could end one of so many model calls, but not another.
 
     A call whose reply is empty is made twice.
     """

@@ -79,7 +79,7 @@ class WrittenPlan:
 
 
 def ask_for_plan(session: Session, terms: TermLists, *, remark: str = "") -> WrittenPlan | None:
-    """The plan that a model writes; ``None`` where its reply is of no use.
+    """Ask a model for a plan; ``None`` where its reply is of no use.
 
     :param remark: what is said of its reply before this one.
     """
@@ -98,7 +98,7 @@ def ask_for_plan(session: Session, terms: TermLists, *, remark: str = "") -> Wri
 
 
 def _read(text: str, terms: TermLists) -> WrittenPlan:
-    """The plan of a reply.
+    """Read the plan of a reply.
 
     :raises ModelReplyError: for a reply that has none where it should be.
     """
@@ -190,7 +190,7 @@ class PlanWriting:
         self.remark = f"You looked for {name}: {told}."
 
     def _run(self, written: WrittenPlan) -> tuple[Computed | None, str]:
-        """What a plan comes to; where it is none, cannot be run or comes to nothing, why, for the model."""
+        """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""
         if written.plan is None:
             return None, f"It is no plan: {written.fault}."
         session = self.asked.session

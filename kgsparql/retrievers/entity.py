@@ -82,7 +82,7 @@ class Entity(Retriever):
                 raise OptionError(f"entity: {name}={getattr(self, name)!r}", hint=f"one of: {', '.join(allowed)}")
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Lines of facts (P, N), then passages (T); candidates from both."""
+        """Find lines of facts (P, N), then passages (T); candidates are from both."""
         links = session.links
         matched = self._matched(links, session)
         groups: list[NeighbourGroup] = []
@@ -121,7 +121,7 @@ class Entity(Retriever):
         )
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """The answer of one call, in the mode of the option."""
+        """Write the answer by one call, in the mode of the option."""
         drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
         return drafts[self.mode](retrieval, session)
 
@@ -160,7 +160,7 @@ class Entity(Retriever):
     def _similar_neighbours(
         self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session
     ) -> dict[IRI, float]:
-        """The neighbours with the similarity of their entity, which decays with every hop; none without a decay."""
+        """Give neighbours the similarity of their entity, which decays with every hop; none without a decay."""
         found: dict[IRI, float] = {}
         if not self.decay:
             return found
@@ -187,7 +187,7 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
 def _present(
     matched: Mapping[Term, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
 ) -> dict[Term, LinkedEntity]:
-    """The entities that are in the graph; the index may have some that were deleted since."""
+    """Keep the entities that are in the graph; the index may have some that were deleted since."""
     known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
     silent = [term for term in matched if term not in known]
     if silent:
@@ -278,12 +278,12 @@ _LONGEST_REASONING = 4_000
 
 
 def text_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """An answer in words."""
+    """Write an answer in words."""
     return _draft_of_call(TEXT, object_schema(**ANSWER, used=TEXTS), written_answer, retrieval, session)
 
 
 def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """An answer in words with the reasoning below it, without markers that are not in the evidence."""
+    """Write an answer with the reasoning below it, without markers that are not in the evidence."""
     schema = object_schema(reasoning={"type": "string"}, **ANSWER, used=TEXTS)
     evidence = retrieval.evidence
     known = {item.marker: None for item in evidence}
@@ -308,7 +308,7 @@ def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
 
 
 def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """A bare number without its unit; if the reply holds no single number, the draft as it is, counted as a fallback.
+    """Write a bare number without its unit; a reply without a single number is a fallback.
 
     If the reply cites nothing, it cites the items that contain the number.
     """
@@ -352,7 +352,7 @@ def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
 
 
 def plain_number(value: float) -> str:
-    """A number as digits alone.
+    """Write a number as digits alone.
 
     >>> plain_number(1234.0), plain_number(-0.5), plain_number(3e9)
     ('1234', '-0.5', '3000000000')

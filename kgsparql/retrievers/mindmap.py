@@ -96,7 +96,7 @@ class MindMap(Retriever):
     verbalise: OneOf["template", "model"] = "template"
 
     def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
-        """The names in the question that a model finds; ``None`` if the entities are given or the linker finds them."""
+        """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""
         if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return None
         with session.within_budget():
@@ -104,7 +104,7 @@ class MindMap(Retriever):
         return None
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Paths between entities (P); then lines of neighbours (N) and, where no path joins any, of two hops (P)."""
+        """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
         links = session.links
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
@@ -131,7 +131,7 @@ class MindMap(Retriever):
         return retrieval_with_tree(evidence, tuple(_candidates(evidence, frozenset(entities), session)), session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """An answer with its steps of inference, and the tree of the evidence that these use."""
+        """Write an answer with its steps of inference, and the tree of the evidence that these use."""
         wanted = self.verbalise == "model" and session.can_spare_call("sentences")
         sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
         draft = draft_from_reply(answer_call(retrieval, sentences or {}, session), retrieval, session)
@@ -143,7 +143,7 @@ class MindMap(Retriever):
         return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
 
     def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
-        """The best lines of each entity: an equal share for each, so that the first does not take them all."""
+        """Take the best lines of each entity: an equal share for each, so that the first does not take them all."""
         items: list[EvidenceItem] = []
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
         for entity in entities[: self.neighbour_lines]:
@@ -175,7 +175,7 @@ class MindMap(Retriever):
         return path_item(path, query, labels, session, score=score)
 
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
-        """The lines that fit the question best; one of the two-hop lines with the same ends."""
+        """Take the lines that fit the question best; one of the two-hop lines with the same ends."""
         lines = telling_lines(lines, session)
         chosen = session.ranked.choose(session.masked_question, line_candidates(lines, session), purpose, at_most)
         best = [lines[choice.candidate.number] for choice in chosen]
@@ -186,7 +186,7 @@ class MindMap(Retriever):
         return [replace(item, score=choice.score) for item, choice in zip(items, chosen, strict=True)]
 
     def _completed(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
-        """The lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
+        """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
         lines = [i for i, item in enumerate(found) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
         completed = list(found)
@@ -279,7 +279,7 @@ def chains(
     limit: int,
     merge_inverses: bool,
 ) -> tuple[list[list[Segment]], list[Cut]]:
-    """Chains of segments; an entity that cannot be reached from the one before starts a new chain.
+    """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
 
     A path through an entity that is still to come replaces the other paths, and that entity is not a target again. When
     the budget is spent, it returns the chains found until then.
@@ -318,7 +318,7 @@ def chains(
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
-    """The paths, without those that are another path, with more forward steps, but for inverse predicates."""
+    """Leave out paths that are another path, with more forward steps, but for inverse predicates."""
     same: dict[tuple[Term, ...], list[Path]] = {}
     for path in paths:
         same.setdefault(path.terms, []).append(path)
@@ -334,7 +334,7 @@ def _without_inverses(paths: Sequence[Path]) -> Segment:
 
 
 def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
-    """Whether each hop equals that of the other path, or has the other direction and another predicate: its inverse."""
+    """Tell whether the hops of two paths are equal, or have the other direction and another predicate: its inverse."""
     return all(
         a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate)
         for a, b in zip(path.hops, other.hops, strict=True)
@@ -342,7 +342,7 @@ def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
-    """Whole paths through all segments, lazily, those of better-placed parts first.
+    """Join the segments to whole paths, lazily, those of better-placed parts first.
 
     A joined path that passes a term twice is left out, since no query finds it. If all do, the parts are returned as
     they are.
@@ -358,7 +358,7 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
 
 
 def _combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
-    """Every combination of one path of each segment, the better-placed first."""
+    """Combine one path of each segment in every way, the better-placed first."""
     queue = [(0, (0,) * len(segments))]
     seen = {queue[0][1]}
     while queue:
@@ -372,7 +372,7 @@ def _combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
 
 
 def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
-    """At most so many paths, one of each source in turn, so that every source has one before any has two."""
+    """Take at most so many paths, one of each source in turn, so that every source has one before any has two."""
     taken: list[Path] = []
     turns = zip_longest(*sources)
     while len(taken) < at_most and (turn := next(turns, None)) is not None:
@@ -381,7 +381,7 @@ def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
 
 
 def mentions_call(question: str) -> Call[list[tuple[str, bool]]]:
-    """The call for the names in a question, and whether each is a type."""
+    """Make the call for the names in a question, and whether each is a type."""
     mention = object_schema(mention=_TEXT, is_type={"type": "boolean"})
     return Call(
         purpose="mentions",
@@ -392,7 +392,7 @@ def mentions_call(question: str) -> Call[list[tuple[str, bool]]]:
 
 
 def sentences_call(retrieval: Retrieval) -> Call[dict[str, str]]:
-    """The call for a sentence for each item of evidence, by its marker; other markers in the reply are ignored."""
+    """Make the call for a sentence for each item of evidence; unknown markers in the reply are ignored."""
     lines = [f"{item.marker} {item.text}" for item in retrieval.evidence]
     sentence = object_schema(marker=_TEXT, sentence=_TEXT)
     return Call(
@@ -420,7 +420,7 @@ def _pairs(entries: object) -> list[tuple[object, object]]:
 
 
 def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[WrittenAnswer]:
-    """The call for the answer, with the facts that lead to it.
+    """Make the call for the answer, with the facts that lead to it.
 
     :param sentences: by marker; the model reads them instead of the texts of these items.
     """

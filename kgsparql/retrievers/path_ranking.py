@@ -96,7 +96,7 @@ class PathRanking(Weights, Retriever):
         _predicate_words(self.aliases)  # a file that cannot be read is an error before a graph is loaded
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
+        """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
         searched = find_links(session)
         found = self.likely_paths(session)
         chosen: list[tuple[LikelyPath, Choice]] = []
@@ -121,7 +121,7 @@ class PathRanking(Weights, Retriever):
         return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
 
     def _meanings(self, session: Session) -> list[LinkedEntity]:
-        """The entities that the mentions may mean: each link, and the candidates that scored nearly as high.
+        """List what the mentions may mean: each link, and the candidates that scored nearly as high.
 
         Of several, one that is in fewer triples is less likely meant.
         """
@@ -136,7 +136,7 @@ class PathRanking(Weights, Retriever):
         return list(meant.values())
 
     def likely_paths(self, session: Session, starts: Sequence[LinkedEntity] = ()) -> list[LikelyPath]:
-        """The likeliest paths from these entities, scored with their ends, the best first.
+        """Score the likeliest paths from these entities with their ends, the best first.
 
         :param starts: all that the mentions may mean without any.
         """
@@ -184,7 +184,7 @@ class PathRanking(Weights, Retriever):
     def _choices(
         self, found: Sequence[LikelyPath], session: Session, *, mends: bool
     ) -> list[tuple[LikelyPath, Choice]]:
-        """The best paths; a model chooses from the likeliest, and is asked once more where these are not enough.
+        """Choose the best paths; a model reads the likeliest, and is asked once more where these are not enough.
 
         The last call of a budget is kept for the answer.
 
@@ -210,7 +210,7 @@ class PathRanking(Weights, Retriever):
     def _second_choices(
         self, said: Chosen, likely: Sequence[LikelyPath], session: Session
     ) -> list[tuple[LikelyPath, Choice]]:
-        """What a model chooses from the paths of other entities, where it says that a link is wrong, or the next paths.
+        """Ask a model again: about the paths of other entities, where it says that a link is wrong, or the next paths.
 
         Where it chose nothing, the best of the first are listed again, but for those from a wrong link. Where there are
         no next paths, those of what else the names may mean are listed. A model that read on may still mend a link: the
@@ -259,7 +259,7 @@ def _path_of(item: EvidenceItem) -> PropertyPath:
 
 
 def _described(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
-    """The entities, those of one label with their descriptions; one query where there are such."""
+    """Describe the entities that share a label; one query where there are such."""
     alike = namesake_groups((one.term, one.label) for one in starts)
     with session.within_budget():
         known = descriptions(session.graph, (term for own in alike for term in own), languages=session.labels.languages)
@@ -268,13 +268,13 @@ def _described(starts: Sequence[LinkedEntity], session: Session) -> Sequence[Lin
 
 
 def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
-    """Whether a candidate's mention covers that of the link: `Dreams` does not cover `Bread, Love and Dreams`."""
+    """Tell whether a candidate's mention covers the link's: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
 
 
 def _predicate_words(aliases: str | None) -> Mapping[Term, str]:
-    """The other words for predicates in a file of ``IRI<tab>words`` lines, read again when it has changed.
+    """Read other words for predicates from a file of ``IRI<tab>words`` lines, again when it has changed.
 
     :raises InputError: for a file that cannot be read, or a line that is none.
     """
@@ -309,7 +309,7 @@ _OF_SCHEMA = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-s
 
 
 def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
-    """An item for each predicate that describes the thing asked for or says its kind; no kind alone for `who`.
+    """Find what describes the thing asked for or says its kind, an item a predicate; no kind alone for `who`.
 
     Who somebody is, their profession says first. Of descriptions in several languages, those of the first language of
     the reader that there is. Two queries.

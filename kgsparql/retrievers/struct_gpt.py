@@ -98,7 +98,7 @@ class StructGPT(WalkingRetriever):
         _ = self._classes  # a name that is no IRI is an error now, not at the first question
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
+        """Find paths (P) from the topics: first those that the answer rests on, with all their ends, then others."""
         was_asked = find_links(session)
         found: list[FoundFacts] = []
         draft: Draft | None = None
@@ -144,7 +144,7 @@ class StructGPT(WalkingRetriever):
         *,
         asks_again: bool,
     ) -> list[FoundFacts]:
-        """The facts of the predicates that were chosen; ``left`` takes what a model may go back to at the next step."""
+        """Find the facts of chosen predicates; ``left`` takes what a model may go back to at the next step."""
         expansions = [*self._expansions(frontiers, session), *left]
         chosen = self._choices(_candidates(expansions, session), expansions, session)
         if asks_again and not chosen and expansions:
@@ -183,7 +183,7 @@ class StructGPT(WalkingRetriever):
     def _choices(
         self, candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
     ) -> list[Choice]:
-        """The predicates that the session's chooser takes; a model reads the likeliest, each with what it leads to."""
+        """Choose predicates by the session's chooser; a model reads the likeliest, each with what it leads to."""
         most = self.predicates_per_step or (3 if is_read(session.choose) else 1)
         if not candidates:
             return []
@@ -196,7 +196,7 @@ class StructGPT(WalkingRetriever):
         return session.ranked.choose(session.question, candidates, "predicates", 1)
 
     def _second_choices(self, expansions: list[Expansion], session: Session) -> tuple[list[Expansion], list[Choice]]:
-        """Where a model chose nothing: its choice of the next predicates, or of those of what else names may mean."""
+        """Ask a model that chose nothing for the next predicates, or for those of what else names may mean."""
         candidates = _candidates(expansions, session)
         read = {candidate.number for candidate in _likeliest(candidates)}
         rest = [candidate for candidate in candidates if candidate.number not in read]
@@ -212,7 +212,7 @@ class StructGPT(WalkingRetriever):
         return expansions, chosen
 
     def _next_frontiers(self, step: Iterable[FoundFacts], session: Session) -> list[Frontier]:
-        """The frontiers of the next step: the likeliest entities that were reached; never a literal."""
+        """Make the frontiers of the next step: the likeliest entities that were reached; never a literal."""
         reached = [(one, own) for one in step for own in one.reached_terms()]
         ends = list(dict.fromkeys(end for _, own in reached for end in own.ways if isinstance(end, IRI)))
         if len(ends) > self.entities_per_step:
@@ -232,7 +232,7 @@ def _frontier(start: IRI) -> Frontier:
 
 
 def _likeliest(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that a model reads, the likeliest first."""
+    """Take the candidates that a model reads, the likeliest first."""
     return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
 
 
@@ -249,7 +249,7 @@ def _with_examples(
 
 
 def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
-    """The expansions as numbered candidates, each with its whole path from its topic."""
+    """Make numbered candidates of the expansions, each with its whole path from its topic."""
     topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
     labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path.steps)])
     walks = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
@@ -264,7 +264,7 @@ def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
 
 
 def _facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: int = 0) -> Retrieval:
-    """The facts as evidence, each predicate an item; candidates of the last ``latest`` of them come first."""
+    """Make the facts evidence, each predicate an item; candidates of the last ``latest`` of them come first."""
     evidence = Evidence(fact_item(one, session) for one in found)
     shown = list(zip(evidence, found, strict=True))
     before = len(shown) - latest
@@ -289,7 +289,7 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
 
 
 def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
-    """The best walks with their scores: the steps that an oracle chose, and the fit, with all kinds known now."""
+    """Score the best walks: the steps that an oracle chose, and the fit, with all kinds known now."""
     reached = {own.walk: (own, one) for one in reversed(found) for own in one.reached_terms()}
     along = _kinds([own.ways.values() for own, _ in reached.values()], session)
     paths = [(walk.start, walk.path, kinds) for walk, kinds in zip(reached, along, strict=True)]
@@ -317,7 +317,7 @@ _SCHEMA = object_schema(choices={"type": "array", "items": {"type": "integer"}})
 def with_mediated(
     near: KnownNeighbours, session: Session, *, classes: Collection[IRI], topics: Collection[IRI]
 ) -> KnownNeighbours:
-    """The neighbours, where mediators are replaced by the paths through them.
+    """Replace mediators among neighbours by the paths through them.
 
     Mediators are the instances of the given classes, and, in a graph that names its terms, those without a label and
     with an opaque IRI. At most two queries find them, and one fetches what lies behind.
@@ -339,7 +339,7 @@ def with_mediated(
 
 
 def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:
-    """The ends without a label and with an opaque IRI, such as ``Q7186-a1b2``; none if a topic is so, too."""
+    """Find ends without a label and with an opaque IRI, such as ``Q7186-a1b2``; none if a topic is so, too."""
     session.labels([*topics, *ends])
     if any(is_opaque(topic, session) for topic in topics):
         return []
@@ -347,7 +347,7 @@ def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) ->
 
 
 def _with_paths_through(key: tuple[IRI, Step], own: Neighbours, hops: Mapping[Term, Sequence[Hop]]) -> Neighbours:
-    """The neighbours of one entity, with paths through mediators; a mediator with nothing behind it stays an end."""
+    """Add paths through the mediators of one entity; a mediator with nothing behind it stays an end."""
     entity, step = key
     ends: list[Term] = []
     mediated = list(own.mediated)
@@ -365,7 +365,7 @@ def _with_paths_through(key: tuple[IRI, Step], own: Neighbours, hops: Mapping[Te
 
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:
-    """The facts behind the mediators that meet the conditions of the question, which a model picks from a list.
+    """Keep the facts behind mediators that meet the conditions of the question, which a model picks from a list.
 
     Kept are the mediators that meet all conditions, else those that meet any, else all.
     """
@@ -392,7 +392,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
 
 
 def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI | Literal]]:
-    """The predicates and values that some mediators have and others have not: only these can be conditions."""
+    """List what some mediators have and others have not: only these predicates and values can be conditions."""
     holders: dict[tuple[Step, IRI | Literal], int] = {}
     mediators = 0
     for unit in (unit for one in found for unit in one.mediated):

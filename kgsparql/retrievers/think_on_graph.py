@@ -104,7 +104,7 @@ class ThinkOnGraph(WalkingRetriever):
             iri(name)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Chains (P); those that the answer rests on are followed to all their ends."""
+        """Find chains (P); those that the answer rests on are followed to all their ends."""
         was_asked = find_links(session)
         walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links), asks_again=not was_asked)
         with session.within_budget():
@@ -132,7 +132,7 @@ class ThinkOnGraph(WalkingRetriever):
             walked.depths.append(kept)
 
     def _choices(self, offered: Sequence[Offer], walked: Walked, session: Session) -> list[list[Choice]]:
-        """The choices of predicates, one list for each call; none if the evidence so far is judged enough before."""
+        """Choose predicates, one list for each call; none if the evidence so far is judged enough before."""
 
         def choosing(own: Sequence[Candidate]) -> Callable[[Session], list[Choice]]:
             return lambda branch: self._choose(own, len({offered[c.number].place for c in own}) * self.width, branch)
@@ -158,7 +158,7 @@ class ThinkOnGraph(WalkingRetriever):
     def _second_choices(
         self, offered: list[Offer], walked: Walked, session: Session
     ) -> tuple[list[Offer], list[list[Choice]]]:
-        """Where a model chose nothing: at the first depth, its choices of the predicates that were not listed.
+        """Ask a model that chose nothing at the first depth for its choices of the predicates that were not listed.
 
         If there are none, of those of what else the names may mean. If it chooses nothing again, the walk ends.
         """
@@ -215,7 +215,7 @@ class ThinkOnGraph(WalkingRetriever):
     def _kept_and_onward(
         self, chosen: Sequence[ChosenOffer], walked: Walked, session: Session
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-        """The chains that are kept and those that are continued: thinned, scored, the best of them."""
+        """Choose the chains that are kept and those that are continued: thinned, scored, the best of them."""
         paths = [path for one in chosen for path in one.siblings]
         labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
         if self.score_entities:
@@ -239,7 +239,7 @@ class ThinkOnGraph(WalkingRetriever):
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
     def _retrieval(self, walked: Walked, session: Session) -> Retrieval:
-        """The chains, or, if more answers are wanted and found, the walks with all their ends."""
+        """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
         so_far = chains_retrieval(walked.depths, session)
         enough = True if walked.draft is not None else False if walked.by_model else None
         found = replace(so_far, sufficient=enough, draft=walked.draft)
@@ -260,7 +260,7 @@ class ThinkOnGraph(WalkingRetriever):
         return found
 
     def _walks(self, walked: Walked, so_far: Retrieval, session: Session) -> tuple[list[tuple[Walk, float]], int]:
-        """The walks to follow to all their ends, the best first, and how many of them lead to a draft's answers."""
+        """List the walks to follow to all their ends, the best first, and count those to a draft's answers."""
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
             walks = [*leading, *others]
@@ -315,7 +315,7 @@ class Walked:
 def candidate_lists(
     offered: Sequence[Offer], session: Session, *, shortlist: int | None, batch: bool
 ) -> list[list[Candidate]]:
-    """The offers as candidates, in one list or in one for each chain.
+    """List the offers as candidates, in one list or in one for each chain.
 
     :param shortlist: candidates of each chain: those that fit the question best; ``None`` for all.
     :param batch: make one list, which then has no more than a model reads: fewer of each of several chains.
@@ -333,7 +333,7 @@ def candidate_lists(
 
 
 def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """The choices of the session's chooser, none where a model chose nothing; of the ranker if it has no call left."""
+    """Choose by the session's chooser, or by the ranker if it has no call left; a model may choose nothing."""
     if session.chooser is None and not session.can_spare_call(purpose):
         return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
     with session.within_budget():
@@ -344,7 +344,7 @@ def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, s
 def chosen_offers(
     offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session
 ) -> list[ChosenOffer]:
-    """At most ``width`` predicates of each chain, with their shares.
+    """Keep at most ``width`` predicates of each chain, with their shares.
 
     The shares of each chain sum to 1 if a model gave the scores. A ranker scores whole paths, which can be compared
     across chains, so its shares sum to 1 over all chains.
@@ -367,7 +367,7 @@ def chosen_offers(
 def scored_chains(
     chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
 ) -> tuple[list[Chain], bool]:
-    """The chains to everything listed, and whether a model took some siblings and left others.
+    """Score the chains to everything listed, and tell whether a model took some siblings and left others.
 
     The score is a model's own, which read all in one list; else the share of the predicate times that among siblings.
     Nobody is asked if all fit into the beam, nor about terms that have no name.
@@ -393,7 +393,7 @@ def scored_chains(
 
 
 def _weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
-    """The weight of each choice; from the ranker's scores if a model gave none."""
+    """Weigh each choice; by the ranker's scores if a model gave none."""
     weights = _shares(choices)
     if not choices or choices[0].chosen_by != "model" or any(weights):
         return weights
@@ -411,7 +411,7 @@ def _chains(
     *,
     shared: bool = True,
 ) -> list[Chain]:
-    """A chain for each path; a path whose end has no name, and so no value, gets an equal share among its siblings.
+    """Make a chain of each path; one whose end has no name, and so no value, gets an equal share among siblings.
 
     :param shared: the values are weights among siblings; else they are scores already.
     """
@@ -431,12 +431,12 @@ def _chains(
 
 
 def evenly_scored_chains(chosen: Sequence[ChosenOffer]) -> list[Chain]:
-    """The chains to everything listed, with equal scores for siblings."""
+    """Make chains to everything listed, with equal scores for siblings."""
     return [Chain(path, one.share / len(one.listed), by_oracle=one.by_oracle) for one in chosen for path in one.listed]
 
 
 def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:
-    """The chains, with a bonus for those whose end is also reached from another entity of the question."""
+    """Add a bonus to chains whose end is also reached from another entity of the question."""
     topics: dict[Term, set[Term]] = {}
     for chain in chains:
         topics.setdefault(chain.end, set()).add(chain.path.start)
@@ -444,7 +444,7 @@ def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:
 
 
 def _shares(choices: Sequence[Choice]) -> list[float]:
-    """The weight of each choice beside the others of its call, not normalised: the scores of a model as they are.
+    """Weigh each choice beside the others of its call, not normalised: the scores of a model as they are.
 
     Those of a ranker, and for an oracle, which gives none, too, are sharpened, so that a small difference counts.
     """
@@ -456,7 +456,7 @@ def _shares(choices: Sequence[Choice]) -> list[float]:
 
 
 def _normalised(values: Sequence[float]) -> list[float]:
-    """The values as parts of 1; equal parts if all values are 0.
+    """Make values parts of 1; equal parts if all values are 0.
 
     >>> _normalised([1, 3]), _normalised([0, 0])
     ([0.25, 0.75], [0.5, 0.5])
