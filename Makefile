@@ -35,6 +35,7 @@ test: lint
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python .ci/size.py
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
