@@ -96,7 +96,7 @@ def _main(
 
     def load() -> None:
         if ctx.invoked_subcommand != "cache":  # which shows what is there
-            sweep({target for target, _ in leftovers(cache_directory())})
+            sweep(set(leftovers(cache_directory())))
         for note in load_settings().notes:
             say(note)
 

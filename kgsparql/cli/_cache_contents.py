@@ -24,7 +24,6 @@ _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
     "adjacency": "adjacencies of graphs, for paths",
-    "counts": "what was counted over whole graphs",
     "models": "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",
     "runs": "answers of the page, by their addresses",
@@ -33,6 +32,7 @@ _FOLDERS = {
 _EXCHANGES = {
     "model": "replies of language models",
     "query": "replies of public endpoints",
+    "counts": "what was counted over whole graphs",
     "abilities": "which JSON modes each model server takes",
     "exchanges": "exchanges",
 }

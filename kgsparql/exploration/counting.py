@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
+from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, QueryError, StoreError
 from kgsparql.exploration.batched_select import batched_select, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint_info import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
-from kgsparql.graphs.kept_counts import counted
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.resources import cache_directory
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 COUNTED = 200_000
 """Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound."""
+
+COUNTS = "counts"
+"""The kind of exchange that counts over whole graphs are kept as."""
+_KEPT_S = 0.2
+"""A count that took less is not kept."""
+_MAX_KEPT_BYTES = 20_000_000
 
 _COUNT_S = 20.0
 """Seconds for each count at a public endpoint."""
@@ -65,6 +74,54 @@ def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
     """
     kind = "_distinct" if graph.may_repeat_triples else ""
     return _predicate_counts(counted(graph, Query.load(f"index_predicates{kind}")))
+
+
+def counted(
+    graph: KnowledgeGraph,
+    query: Query,
+    select: Callable[[Query], Solutions] | None = None,
+    *,
+    note: Callable[[str], None] = lambda _: None,
+) -> Solutions:
+    """Select what a query finds that reads a whole graph; of a file or store, as it was counted before.
+
+    Ten million triples take 7 s. Of two processes at once both count, and one of the two equal results stays.
+
+    :param select: runs the query, if not the graph itself: within the time of a question, say.
+    :param note: takes a line if what took long to count cannot be kept.
+    """
+    run = select or graph.select
+    if not graph.is_as_loaded:
+        return run(query)
+    request = {"graph": graph.fingerprint, "query": query.text}
+    with ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+        if (kept := _kept_count(cache, request)) is not None:
+            return kept
+        began = time.perf_counter()
+        found = run(query)
+        if found.complete and time.perf_counter() - began >= _KEPT_S:
+            rows = [{name: str(term) for name, term in solution.items()} for solution in found]
+            try:
+                cache.put(COUNTS, request, {"variables": found.variables, "rows": rows})
+                cache.prune(COUNTS, at_most_s=math.inf, most_bytes=_MAX_KEPT_BYTES)
+            except StoreError as error:
+                note(
+                    f"{graph.name}: counted anew each time, since nothing can be kept in {cache_directory()}: "
+                    f"{error.message} (KGSPARQL_CACHE_DIR names another place)"
+                )
+    return found
+
+
+def _kept_count(cache: ResponseCache, request: Mapping[str, str]) -> Solutions | None:
+    """The solutions that were kept; ``None`` where there are none, or they are damaged: then it is counted again."""
+    try:
+        kept = cache.lookup(COUNTS, request)
+        if kept is None:
+            return None
+        rows = tuple({name: parse_term(term) for name, term in row.items()} for row in kept["rows"])
+        return Solutions(tuple(kept["variables"]), rows)
+    except (StoreError, InputError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def _predicate_counts(solutions: Solutions) -> dict[IRI, int]:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql.exploration.counting import graph_info
+from kgsparql.exploration.counting import counted, graph_info
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.kept_counts import counted
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, whole_number
 

@@ -25,8 +25,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, whole_number
 from kgsparql.rdf.vocabulary import CLASS_KINDS, RDF_TYPE
 from kgsparql.storage.array_file import ArrayWriter
-from kgsparql.storage.atomic_replace import partial_path, remove_leftovers
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import partial_path, remove_leftovers, writer_lock
 from kgsparql.storage.sorted_names import front_coded
 
 FEWEST_TRIPLES = 100_000

@@ -18,8 +18,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, sta
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.rdf.terms import IRI, iri
-from kgsparql.storage.atomic_replace import is_store, partial_path, remove_leftovers
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import is_store, partial_path, remove_leftovers, writer_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def load_store(
     files = list({file.iri: file for source in given for file in rdf_files(source)}.values())
     if not files:
         raise InputError("nothing to load", hint="name an RDF file")
-    with writer_lock(target) as lock, ExitStack() as spools:
+    with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
         _refuse_foreign_directory(target)
         jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
@@ -76,7 +75,7 @@ def load_store(
         plan = _plan(jobs, manifest, options, target)
         if not plan.jobs:
             return LoadReport(target, (), plan.unchanged, manifest)
-        loaded = fill(target, plan.jobs, options, progress=progress, lock=lock, manifest=manifest, drop=plan.drop)
+        loaded = fill(target, plan.jobs, options, progress=progress, manifest=manifest, drop=plan.drop)
         return LoadReport(target, loaded, plan.unchanged, read_manifest(target))
 
 

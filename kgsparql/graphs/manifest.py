@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
-from kgsparql.storage.atomic_replace import replace_text
-from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
+from kgsparql.storage.files import damaged, is_as_written, replace_text, sealed_json, seals
 
 MANIFEST = "kgsparql.json"
 _VERSION = 1
@@ -46,8 +45,7 @@ class StoredSource:
 class Manifest:
     """The sources of a store, in the order they were loaded.
 
-    :param tables: the seals of its tables and of their list, which the engine replaces and never changes; empty if an
-        earlier version made it.
+    :param tables: the seals of its tables and of their list, which the engine replaces and never changes.
 
     >>> Manifest((StoredSource("a.ttl", "00"),)).fingerprint == Manifest((StoredSource("b.ttl", "00"),)).fingerprint
     True
@@ -71,8 +69,8 @@ class Manifest:
         """Write the manifest into the directory of a store."""
         tables = seals(directory, sorted([*directory.glob("*.sst"), *directory.glob("MANIFEST-*")]))
         sources = [asdict(source) for source in self.sources]
-        data = with_digest({"version": _VERSION, "sources": sources, "tables": tables})
-        replace_text(directory / MANIFEST, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        data = sealed_json({"version": _VERSION, "sources": sources, "tables": tables})
+        replace_text(directory / MANIFEST, data)
 
 
 def stored_source(entry: Mapping[str, Any]) -> StoredSource:
@@ -94,7 +92,7 @@ def read_manifest(directory: Path) -> Manifest:
             )
         if not is_as_written(data):
             raise ValueError("it is not what was written")  # noqa: TRY301 - as of one that is no JSON
-        return Manifest(tuple(stored_source(entry) for entry in data["sources"]), data.get("tables", {}))
+        return Manifest(tuple(stored_source(entry) for entry in data["sources"]), data["tables"])
     except FileNotFoundError:
         return Manifest()
     except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:

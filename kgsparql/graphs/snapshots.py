@@ -23,9 +23,7 @@ from typing import Any, Literal
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.storage.atomic_replace import partial_path, put_in_place, replace_text
-from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.integrity import is_as_written, with_digest
+from kgsparql.storage.files import is_as_written, partial_path, put_in_place, replace_text, with_digest, writer_lock
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE
 

@@ -16,7 +16,7 @@ from kgsparql.graphs.child_process import read_frame, start_child, stop_child, w
 from kgsparql.graphs.files import Progress, ReadOptions
 from kgsparql.graphs.manifest import Manifest, StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
-from kgsparql.storage.atomic_replace import is_store, partial_path, replace_store
+from kgsparql.storage.files import is_store, partial_path, replace_directory
 
 _CHILD = "kgsparql.graphs.store_filling_process"
 
@@ -37,13 +37,11 @@ def fill(
     options: ReadOptions,
     *,
     progress: Progress | None,
-    lock: int,
     manifest: Manifest,
     drop: frozenset[str] = frozenset(),
 ) -> tuple[StoredSource, ...]:
     """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
 
-    :param lock: the descriptor of the writer's lock, which the child shares: nobody else starts before it is dead.
     :param manifest: of the store that is there, if there is one; its quads are copied first, without the named graphs
         ``drop``.
     :raises KgsparqlError: the error that the child reported.
@@ -58,10 +56,11 @@ def fill(
         "options": {name: getattr(options, name) for name in ("format", "base", "encoding", "skip_bad", "context")},
     }
     try:
-        loaded = _run(request, progress, lock)
+        partial.mkdir()
+        loaded = _run(request, progress)
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
         Manifest((*kept, *loaded)).write(partial)
-        replace_store(partial, target)
+        replace_directory(partial, target)
     except OSError as error:
         if is_disk_full(error):
             raise disk_full(target) from error
@@ -71,9 +70,9 @@ def fill(
     return loaded
 
 
-def _run(request: dict[str, Any], progress: Progress | None, lock: int) -> tuple[StoredSource, ...]:
+def _run(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
     with tempfile.TemporaryFile() as complaints:
-        child = start_child(_CHILD, complaints, descriptors=(lock,))
+        child = start_child(_CHILD, complaints)
         try:
             loaded = _loaded_sources(child, request, progress)
         finally:

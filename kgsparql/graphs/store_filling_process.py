@@ -32,6 +32,8 @@ def main() -> None:
     if first is None:
         return
     frames_from_parent(sys.stdin.buffer)
+    if not Path(first[0]["directory"]).is_dir():
+        return  # the parent was killed, and the next load has removed what it left
     try:
         write_frame(replies, {"done": [asdict(source) for source in _filled(first[0], replies)]})
     except KgsparqlError as error:
@@ -90,7 +92,7 @@ def _refuse_foreign_writer(directory: Path) -> None:
 
 def _link_store(old: Path, new: Path) -> None:
     """Copy a store; its table files never change, so they are linked where the file system can."""
-    new.mkdir()
+    new.mkdir(exist_ok=True)
     for entry in old.iterdir():
         target = new / entry.name
         if entry.suffix == ".sst":

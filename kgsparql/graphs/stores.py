@@ -26,10 +26,17 @@ from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, restore_store
-from kgsparql.storage.disk_usage import remove
-from kgsparql.storage.file_lock import is_abandoned, writer_lock
-from kgsparql.storage.leftovers import keep_newest, sweep
+from kgsparql.storage.files import (
+    is_abandoned,
+    is_store,
+    keep_newest,
+    previous_states,
+    remove,
+    remove_leftovers,
+    restore_previous,
+    sweep,
+    writer_lock,
+)
 
 _CACHE_WAIT_S = 600.0
 _IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
@@ -60,12 +67,12 @@ def has_store(path: Path) -> bool:
             return True
         if (path / MANIFEST).is_file():
             raise corrupt_store(path, "files of it are missing")
-        if not path.name or path.exists() or not previous_stores(path.absolute()):
+        if not path.name or path.exists() or not previous_states(path.absolute()):
             return False
     except OSError:
         return False  # an impossible name: reading it will raise the error
     with writer_lock(path.absolute()):
-        restore_store(path.absolute())
+        restore_previous(path.absolute())
     return is_store(path)
 
 
@@ -200,10 +207,10 @@ def graph_in_cache(
             notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
         named = zip(files, graphs, strict=True)
         jobs = [Job(file.name, str(file.path), os.path.realpath(str(file.path)), graph) for file, graph in named]
-        with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
+        with writer_lock(target, wait_s=_CACHE_WAIT_S):
             remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited
-                _remove_older(target, fill(target, jobs, options, progress=progress, lock=lock, manifest=Manifest()))
+                _remove_older(target, fill(target, jobs, options, progress=progress, manifest=Manifest()))
     return opened()
 
 

@@ -32,7 +32,7 @@ from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
-from kgsparql.storage.location import Location, ObjectPrefix, location
+from kgsparql.storage.lance_tables import Location, ObjectPrefix, location
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
 from kgsparql.exploration import descriptions
+from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.graphs.kept_counts import counted
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kgsparql.storage.atomic_replace import replace_text
-from kgsparql.storage.integrity import checked_text, read_checked_text
+from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FOLDER = "runs"
 """Below the cache directory."""
@@ -35,7 +33,7 @@ class KeptRuns:
     def put(self, name: str, run: Mapping[str, Any]) -> None:
         """Keep a run."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_text(self._file(name), checked_text(json.dumps(run, ensure_ascii=False)), mode=0o600)
+        replace_text(self._file(name), sealed_json(run, indent=None), mode=0o600)
 
     def get(self, name: str) -> dict[str, Any] | None:
         """A run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
@@ -45,10 +43,9 @@ class KeptRuns:
         try:
             if file.stat().st_size > _MOST_BYTES:
                 return None
-            found = json.loads(read_checked_text(file))
+            return read_sealed_json(file)
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) else None
 
     def sweep(self) -> None:
         """Remove the oldest runs beyond those that are kept."""

@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kgsparql.storage.atomic_replace import partial_path, put_in_place
-from kgsparql.storage.integrity import digest_of
+from kgsparql.storage.files import digest_of, partial_path, put_in_place
 
 if TYPE_CHECKING:
     import numpy.typing as npt

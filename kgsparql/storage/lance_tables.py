@@ -4,21 +4,74 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from kgsparql.errors import DiskFullError, StoreError
+from kgsparql.errors import DiskFullError, OptionError, StoreError
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.atomic_replace import put_in_place
-from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.integrity import damaged, is_as_written, seals, with_digest
-from kgsparql.storage.location import Location, ObjectPrefix
+from kgsparql.storage.files import damaged, is_as_written, replace_text, sealed_json, seals, writer_lock
+
+_URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://[^/]+(?:/[^/?#]+)*/?")
+_SCHEMES = ("s3", "gs", "az")
+"""Those of the storages that LanceDB reads and writes; who may do so, and where, is in variables such as AWS_…."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPrefix:
+    """The first part of the names of some objects, such as ``s3://bucket/prefix``; without a slash at its end.
+
+    >>> index = ObjectPrefix("s3://bucket/prefix") / "labels" / "1f"
+    >>> str(index), index.name, str(index.parent)
+    ('s3://bucket/prefix/labels/1f', '1f', 's3://bucket/prefix/labels')
+    """
+
+    uri: str
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __truediv__(self, name: str) -> ObjectPrefix:
+        return ObjectPrefix(f"{self.uri}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The part after the last slash."""
+        return self.uri.rpartition("/")[2]
+
+    @property
+    def parent(self) -> ObjectPrefix:
+        """The prefix before the last slash."""
+        return ObjectPrefix(self.uri.rpartition("/")[0])
+
+
+Location: TypeAlias = Path | ObjectPrefix
+
+
+def location(text: str) -> Location:
+    """Read the location that a person names: a URI of object storage, else a directory.
+
+    :raises OptionError: for a URI that is not one of object storage.
+
+    >>> location("s3://bucket/prefix/")
+    ObjectPrefix(uri='s3://bucket/prefix')
+    """
+    if "://" not in text:
+        return Path(text).absolute()
+    found = _URI.fullmatch(text)
+    if found is None or found["scheme"] not in _SCHEMES:
+        raise OptionError(f"{text!r} is no place for an index", hint="a directory, or s3://bucket/prefix")
+    return ObjectPrefix(text.rstrip("/"))
+
 
 MANIFEST = "kgsparql-index.json"
 """The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
@@ -80,12 +133,10 @@ class Tables:
     def __init__(self, directory: Location) -> None:
         self.directory = directory
 
-    def manifest(self, *, thoroughly: bool = False) -> dict[str, Any] | None:
+    def manifest(self) -> dict[str, Any] | None:
         """What the last complete writer published; ``None`` if there was none, or a file of it is damaged.
 
-        :param thoroughly: read all its files.
-
-        :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``), or the object storage fails.
+        :raises StoreError: if it was written by another kgsparql (``E_VERSION``), or the object storage fails.
         """
         try:
             data = json.loads(self._manifest_text())
@@ -100,9 +151,7 @@ class Tables:
                 f"{self.directory}: an index of another version of kgsparql ({data.get('version')})",
                 hint="delete that directory; it is made again", code="E_VERSION",
             )  # fmt: skip
-        if not isinstance(self.directory, ObjectPrefix) and damaged(
-            self.directory, data.get("files", {}), thoroughly=thoroughly
-        ):
+        if not isinstance(self.directory, ObjectPrefix) and damaged(self.directory, data["files"]):
             return None
         return data
 
@@ -115,19 +164,12 @@ class Tables:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        files = self._seals(manifest)
-        whole = with_digest({**manifest, "version": _VERSION, "files": files})
-        data = json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True)
+        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals(manifest)})
         if isinstance(self.directory, ObjectPrefix):
-            Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [data]})
+            Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [text]})
             return
-        partial = self.directory / f"{MANIFEST}.partial"
-        with errors_translated(self.directory), partial.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.write(data + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
         with errors_translated(self.directory):
-            put_in_place(partial, self.directory / MANIFEST)
+            replace_text(self.directory / MANIFEST, text, sync=True)
 
     def _seals(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Those of the files of the tables that a manifest names; LanceDB does not find damage in all of them."""

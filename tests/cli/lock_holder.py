@@ -13,7 +13,7 @@ __all__ = ["lock_held"]
 _HOLD = """
 import sys
 from pathlib import Path
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)

@@ -19,7 +19,7 @@ from kgsparql.cli import app
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.evaluation.runs.directory import whole_lines
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.deep import deep

@@ -22,9 +22,8 @@ import pytest
 from kgsparql.errors import OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.open import build_label_index
-from kgsparql.storage.integrity import with_digest
-from kgsparql.storage.lance_tables import Tables
-from kgsparql.storage.location import ObjectPrefix, location
+from kgsparql.storage.files import with_digest
+from kgsparql.storage.lance_tables import ObjectPrefix, Tables, location
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.endpoints.ports import free_port

@@ -16,9 +16,8 @@ from kgsparql.errors import StoreError
 from kgsparql.evaluation.datasets import load
 from kgsparql.graphs import load_store, open_store
 from kgsparql.graphs.files import FORMATS
-from kgsparql.storage import atomic_replace
-from kgsparql.storage.atomic_replace import replace_store, replace_text
-from kgsparql.storage.disk_usage import remove
+from kgsparql.storage import files
+from kgsparql.storage.files import remove, replace_directory, replace_text
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES, ROOT
 
@@ -40,8 +39,8 @@ class HeldError(PermissionError):
 @pytest.fixture
 def refuse(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A function that has the next renames with a part of a name in them refused, as while a scanner reads the file."""
-    monkeypatch.setattr(atomic_replace, "_HELD_S", 0.2)
-    monkeypatch.setattr(atomic_replace, "_exchange_names", lambda *_: False)
+    monkeypatch.setattr(files, "_HELD_S", 0.2)
+    monkeypatch.setattr(files, "_exchange_names", lambda *_: False)
     real = os.replace
 
     def begin(part: str, *, times: int = 1_000_000) -> None:
@@ -78,7 +77,7 @@ def test_a_store_that_is_open_elsewhere_is_neither_replaced_nor_lost_nor_removed
     for held in (f"{tmp_path / 'S'} ", str(tmp_path / "new")):
         refuse(held)
         with pytest.raises(StoreError, match="cannot be put in place"):
-            replace_store(tmp_path / "new", tmp_path / "S")
+            replace_directory(tmp_path / "new", tmp_path / "S")
     refuse("S")
     with pytest.raises(StoreError, match="cannot be removed") as caught:
         remove(tmp_path / "S", tmp_path / "S")

@@ -20,7 +20,7 @@ from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, reme
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
-from kgsparql.storage.integrity import checked_text
+from kgsparql.storage.files import checked_text
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -28,7 +28,7 @@ from tests.endpoints import faults
 from tests.endpoints.faults import NOTHING, FaultServer, reply, results
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
-from tests.kept import read_checked, write_checked
+from tests.kept import read_sealed_json, rewrite
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
@@ -251,15 +251,15 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
 def test_what_was_found_out_lasts_for_a_week(elsewhere: FaultServer, cache: Path) -> None:
     first = found_out(EndpointGraph(URL))
     (kept,) = cache.iterdir()
-    assert read_checked(kept)["url"] == URL
+    assert read_sealed_json(kept)["url"] == URL
     graph = EndpointGraph(URL.replace("//", "//me:secret@"))
     assert found_out(graph) == first
     assert graph.profile.name == "Virtuoso"
     assert len(elsewhere.probes) == 1
     assert "secret" not in kept.read_text()
-    told = read_checked(kept)
+    told = read_sealed_json(kept)
     for at, probes in ((timedelta(days=6), 1), (timedelta(days=8), 2), (timedelta(days=-1), 3)):
-        write_checked(kept, {**told, "at": (datetime.now(UTC) - at).isoformat()})
+        rewrite(kept, {**told, "at": (datetime.now(UTC) - at).isoformat()})
         found_out(EndpointGraph(URL))
         assert len(elsewhere.probes) == probes
 
@@ -273,7 +273,7 @@ def test_a_file_that_cannot_be_read_is_found_out_again(elsewhere: FaultServer, c
         kept.write_text(written)
         assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
         assert len(elsewhere.probes) == probes
-        assert read_checked(kept)["engine"] == "Virtuoso"
+        assert read_sealed_json(kept)["engine"] == "Virtuoso"
 
 
 def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhere: FaultServer) -> None:
@@ -294,7 +294,7 @@ def test_what_is_kept_has_the_types_that_it_should_have(change: dict[str, object
     remember(address, found)
     assert recalled(address) == found
     (kept,) = (cache_directory() / FOLDER).iterdir()
-    write_checked(kept, {**read_checked(kept), **change})
+    rewrite(kept, {**read_sealed_json(kept), **change})
     assert recalled(address) is None
 
 

@@ -36,7 +36,7 @@ from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.array_file import ArrayWriter, read_arrays
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from kgsparql.storage.sorted_names import SortedNames, front_coded
 from tests.conftest import FIXTURES
 from tests.deep import examples

@@ -27,7 +27,7 @@ from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.rendering.answer_json import answer_to_json
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, reader

@@ -30,10 +30,12 @@ import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.graphs import adjacency_building, kept_counts, load_store, open_graph, open_store
+from kgsparql.exploration import counting
+from kgsparql.exploration.counting import counted
+from kgsparql.graphs import adjacency_building, load_store, open_graph, open_store
 from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
-from kgsparql.graphs.kept_counts import counted
+from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.protocol import probing
 from kgsparql.graphs.protocol.probing import ProbeResult
@@ -195,9 +197,15 @@ def _count(directory: Path) -> None:
 
 def _counts(directory: Path) -> object:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    (file,) = (directory / kept_counts.FOLDER).iterdir()
-    found = kept_counts._kept(file)
-    return ANEW if found is None else list(map(str, found))
+    anew = False
+
+    def again(query: Query) -> Solutions:
+        nonlocal anew
+        anew = True
+        return _nobel().select(query)
+
+    found = list(map(str, counted(_nobel(), Query.load("info_classes"), again)))
+    return ANEW if anew else found
 
 
 def _profile(directory: Path) -> None:
@@ -246,7 +254,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(kept_counts, "_KEPT_S", 0.0)
+    monkeypatch.setattr(counting, "_KEPT_S", 0.0)
     monkeypatch.setattr(adjacency_building, "FEWEST_TRIPLES", 0)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -440,7 +448,7 @@ def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path)
             file.write_bytes(data.replace(b"\n", b"\r\n"))
             changed.add(name)
         assert kind.read(place) == expected, name
-    assert changed >= {"store", "label index", "snapshot", "run", "page run", "counts", "endpoint"}
+    assert changed >= {"store", "label index", "snapshot", "run", "page run", "endpoint"}
 
 
 def test_a_line_of_a_run_is_still_checked_where_its_line_ends_were_changed(tmp_path: Path) -> None:

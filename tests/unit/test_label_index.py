@@ -30,7 +30,7 @@ from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
 from kgsparql.models.embedding_cache import CachedEmbedder
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.deep import DEEP, deep
 from tests.unit.hashed_embedder import HashedEmbedder

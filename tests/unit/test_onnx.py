@@ -13,7 +13,7 @@ from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, fi
 from kgsparql.models.embedders.onnx import has_onnx
 from kgsparql.models.embedders.onnx_export import FOLDER
 from kgsparql.models.embedders.onnx_model import _MOST_CELLS, _MOST_PADDING, _batches
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 
 pytestmark = pytest.mark.skipif(
     not has_sentence_transformers() or not has_onnx() or find_model(DEFAULT_MODEL) is None,

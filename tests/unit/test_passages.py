@@ -25,7 +25,7 @@ from kgsparql.linking.documents import (
 from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
 from kgsparql.rdf.terms import IRI, normalised
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from tests.conftest import FIXTURES
 
 DBR = "http://dbpedia.org/resource/"

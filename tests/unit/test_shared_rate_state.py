@@ -16,7 +16,7 @@ from kgsparql.graphs.protocol.client import RateLimitedClient
 from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.request import Reply
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, RateState, SharedRateState
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status, within
 
 SERVER = "sparql.example.org"

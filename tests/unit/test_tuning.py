@@ -37,7 +37,7 @@ from kgsparql.evaluation.tuning import (
 )
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers._presets import Preset
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 from tests.conftest import FIXTURES
 
 CONFIG = {

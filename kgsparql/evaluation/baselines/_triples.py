@@ -28,8 +28,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple, normalised, printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import put_in_place
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import put_in_place, writer_lock
 from kgsparql.storage.lance_tables import errors_translated
 
 RECIPE = "triples-1"

@@ -28,8 +28,7 @@ from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.atomic_replace import put_in_place
-from kgsparql.storage.integrity import is_as_written, with_digest
+from kgsparql.storage.files import is_as_written, put_in_place, with_digest
 
 FORMAT = 1
 

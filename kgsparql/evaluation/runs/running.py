@@ -40,7 +40,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.knowledge_base import open as open_knowledge
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rendering.answer_json import event_json
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 
 UNREACHABLE = 3
 """Questions in a row that an endpoint or a model server did not answer, after which the run stops."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
 import time
@@ -24,8 +23,7 @@ from kgsparql.http.address import Address, host_of, is_loopback
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import replace_text
-from kgsparql.storage.integrity import checked_text, read_checked_text
+from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
@@ -140,7 +138,7 @@ class Probe:
 def recalled(address: Address) -> ProbeResult | None:
     """The result that is kept of an endpoint; ``None`` for none, or for one that is too old or cannot be read."""
     try:
-        kept = json.loads(read_checked_text(_file(address)))
+        kept = read_sealed_json(_file(address))
         age = datetime.now(UTC) - datetime.fromisoformat(kept.pop("at"))
         if kept.pop("url") != address.url or not timedelta(0) <= age < KEPT_FOR:
             return None
@@ -153,7 +151,7 @@ def remember(address: Address, found: ProbeResult) -> None:
     """Keep the result of a probe; an OSError if it cannot be written."""
     target = _file(address)
     target.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(target, checked_text(json.dumps({"url": address.url, **asdict(found)}, indent=1)))
+    replace_text(target, sealed_json({"url": address.url, **asdict(found)}))
 
 
 def _file(address: Address) -> Path:

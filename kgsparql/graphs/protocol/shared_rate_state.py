@@ -15,8 +15,7 @@ from typing import Any
 from kgsparql.errors import StoreError, StoreLockedError
 from kgsparql.http.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import replace_text
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import replace_text, writer_lock
 
 FOLDER = "manners"
 """In the cache directory: a small file for each server, and the locks of the processes that ask it now."""

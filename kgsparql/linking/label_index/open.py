@@ -30,8 +30,7 @@ from kgsparql.linking.label_index.rows import RECIPE, Progress, Rows, recipe
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.lance_tables import Tables, lancedb
-from kgsparql.storage.location import Location
+from kgsparql.storage.lance_tables import Location, Tables, lancedb
 
 if TYPE_CHECKING:
     from kgsparql.linking.label_index.kept import KeptLabels

@@ -12,8 +12,9 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.exploration.batched_select import select_about
+from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
-from kgsparql.graphs.kept_counts import counted
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.label_index.rows import Kind, LabelRow, Progress, Read, Role, RowMaker, clean_text, names_of_one

@@ -16,7 +16,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
-from kgsparql.storage.location import Location
+from kgsparql.storage.lance_tables import Location
 
 _MAX_TYPE_WORDS = 2  # in longer labels of types some words may be names, as in `MP of the Sejm ID`
 _SMALL_LETTERS = 0.02  # capitals mark names in a graph in which a larger share of labels begins with a small letter

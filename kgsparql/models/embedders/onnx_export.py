@@ -7,7 +7,6 @@ vectors had been compared with those of the model.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -23,9 +22,16 @@ from kgsparql.models.embedders.local_models import LocalModel
 from kgsparql.models.embedders.onnx_model import GRAPH_FILE, INPUTS, OUTPUT, WEIGHTS_FILE, OnnxModel, write_optimised
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import partial_path, put_in_place, replace_text
-from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.integrity import checked_text, damaged, read_checked_text, seals
+from kgsparql.storage.files import (
+    damaged,
+    partial_path,
+    put_in_place,
+    read_sealed_json,
+    replace_text,
+    sealed_json,
+    seals,
+    writer_lock,
+)
 
 FOLDER = "models"
 """Of the cache directory."""
@@ -72,21 +78,18 @@ def _key(model: LocalModel, directory: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def is_whole(export: Path, *, thoroughly: bool = False) -> bool:
-    """Whether an export is there and is what was compared: 90 MB are read in 0.2 s, if their time is another or asked.
-
-    :param thoroughly: read it in any case.
-    """
+def is_whole(export: Path) -> bool:
+    """Tell whether an export is there and is what was compared; 90 MB are read in 0.2 s if their time is another."""
     try:
-        sealed = json.loads(read_checked_text(export / _CHECKED))
-        return len(sealed) == 2 and not damaged(export, sealed, thoroughly=thoroughly)
+        sealed = read_sealed_json(export / _CHECKED)["files"]
+        return len(sealed) == 2 and not damaged(export, sealed)
     except (OSError, ValueError, TypeError, AttributeError):
         return False
 
 
 def _write_checked(export: Path) -> None:
     sealed = seals(export, [export / GRAPH_FILE, export / WEIGHTS_FILE])
-    replace_text(export / _CHECKED, checked_text(json.dumps(sealed)))
+    replace_text(export / _CHECKED, sealed_json({"files": sealed}))
 
 
 def _export(directory: Path, export: Path) -> None:

@@ -1,0 +1,401 @@
+"""Files and directories that are whole or not there: replaced in one step, sealed, locked by a writer, removed."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from kgsparql.errors import StoreError, StoreLockedError
+
+_DIGEST = "sha256"
+_MAX_REREAD_BYTES = 2**28
+"""Bytes that are read again where files are younger or older than when they were sealed, as those of a copy are."""
+_HELD_ERRORS = {5, 32}
+"""What Windows says of a file that a program has open: access denied, sharing violation."""
+_HELD_S = 1.0
+_KEY = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
+_ABANDONED_S = 3_600
+"""A small file is written without a lock, in milliseconds: one that is half-made for so long is nobody's."""
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+
+
+# Replacing
+
+
+def partial_path(target: Path) -> Path:
+    """Name the path at which the next state of a store or file is made: beside it, so that a rename is enough."""
+    return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
+
+
+def put_in_place(partial: Path, target: Path) -> None:
+    """Rename a file or directory; a file there is replaced.
+
+    Windows refuses it while a program has one of the two open: a search index or a virus scanner, for a moment.
+
+    :raises OSError: if it stays refused; both are as they were.
+    """
+    until = time.monotonic() + _HELD_S
+    while True:
+        try:
+            partial.replace(target)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _HELD_ERRORS or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False) -> None:
+    """Write a file in one step: who reads it sees the old text or the new one, whole.
+
+    :param mode: who may read it; ``0o600`` is its owner.
+    :param sync: wait until it is on the disk.
+    """
+    partial = partial_path(file)
+    try:
+        partial.touch(mode)
+        partial.write_bytes(text.encode("utf-8", "replace"))
+        if sync:
+            with partial.open("rb+") as stream:
+                os.fsync(stream.fileno())
+        put_in_place(partial, file)
+    finally:
+        with suppress(PermissionError):  # of Windows, where it is open: it is a leftover then
+            partial.unlink(missing_ok=True)
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a directory is a store of Oxigraph."""
+    return (path / "CURRENT").is_file() and any(path.glob("MANIFEST-*"))
+
+
+def replace_directory(partial: Path, target: Path) -> None:
+    """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two.
+
+    :raises StoreError: if the directory cannot be renamed.
+    """
+    try:
+        if not target.is_dir() or not any(target.iterdir()):
+            with suppress(FileNotFoundError):
+                target.rmdir()
+            put_in_place(partial, target)
+        elif not _exchange_names(partial, target):
+            previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
+            put_in_place(target, previous)
+            put_in_place(partial, target)
+            shutil.rmtree(previous, ignore_errors=True)
+    except OSError as error:
+        with suppress(OSError):
+            restore_previous(target)
+        raise StoreError(
+            f"{target}: what was made anew cannot be put in place: {error.strerror}",
+            hint="close the programs that use it", path=str(target),
+        ) from error  # fmt: skip
+
+
+def _exchange_names(one: Path, other: Path) -> bool:
+    """Exchange two names atomically; ``False`` where the system or the file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    names = os.fsencode(one), os.fsencode(other)
+    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+
+
+def previous_states(target: Path) -> list[Path]:
+    """List earlier states of a store, left where a load was killed between two renames."""
+    return _entries_beside(target, "previous")
+
+
+def restore_previous(target: Path) -> None:
+    """Restore a store whose load was killed between two renames. The caller holds the writer's lock."""
+    previous = previous_states(target)
+    if previous and not target.exists():
+        put_in_place(previous[0], target)
+
+
+# Seals: a digest finds damage. It is no defence against who may write the files: they could write another digest.
+
+
+def digest_of(data: bytes | Path) -> str:
+    """Hash some bytes, or those of a file; in hexadecimal."""
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    with data.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def with_digest(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to a JSON object the digest of all else that is in it."""
+    plain = {name: value for name, value in data.items() if name != _DIGEST}
+    return {**plain, _DIGEST: digest_of(json.dumps(plain, sort_keys=True).encode())}
+
+
+def is_as_written(data: Mapping[str, Any]) -> bool:
+    """Tell whether a JSON object has the digest of what is in it."""
+    return bool(with_digest(data)[_DIGEST] == data.get(_DIGEST))
+
+
+def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
+    """Write a JSON object with its digest as text."""
+    whole = with_digest(data)
+    text = json.dumps(whole, ensure_ascii=False, indent=indent)
+    is_text = not any("\ud800" <= character <= "\udfff" for character in text)  # else a file name that is no UTF-8
+    return f"{text if is_text else json.dumps(whole, indent=indent)}\n"
+
+
+def read_sealed_json(file: Path) -> dict[str, Any]:
+    """Read a JSON object that has its digest in it.
+
+    :raises ValueError: if it is not what was written.
+    :raises OSError: if it cannot be read.
+    """
+    data = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(data, dict) or not is_as_written(data):
+        raise ValueError("damaged: it is not what was written")
+    del data[_DIGEST]
+    return data
+
+
+def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
+    """Take size, time and digest of files that stay as they are, by their paths in a directory."""
+    found = {}
+    for file in files:
+        stat = file.stat()
+        found[file.relative_to(directory).as_posix()] = [stat.st_size, stat.st_mtime_ns, digest_of(file)]
+    return found
+
+
+def damaged(directory: Path, sealed: Mapping[str, Any], *, thoroughly: bool = False) -> list[str]:
+    """List the files that are gone or not as they were; the digest of one is looked at if its time is another.
+
+    :param thoroughly: look at every digest.
+    """
+    found, left = [], _MAX_REREAD_BYTES
+    for name, (size, time_ns, digest) in sealed.items():
+        try:
+            stat = (directory / name).stat()
+            is_whole = stat.st_size == size
+            if is_whole and (thoroughly or (stat.st_mtime_ns != time_ns and (left := left - size) >= 0)):
+                is_whole = digest_of(directory / name) == digest
+        except OSError:
+            is_whole = False
+        if not is_whole:
+            found.append(name)
+    return found
+
+
+# Locks
+
+
+def lock_path(directory: Path) -> Path:
+    """Name the lock file of a directory; it is beside it, because loading replaces the directory."""
+    resolved = directory.resolve()  # the same lock for every path to the directory
+    return resolved.with_name(resolved.name + ".lock")
+
+
+@contextmanager
+def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a directory: a file beside it that names its owner.
+
+    The operating system drops the lock when its process ends, so that no lock file has to be deleted by hand.
+
+    :param wait_s: how long to wait for another process that holds it.
+    :raises StoreLockedError: if another process holds it longer; ``detail["pid"]`` is that process.
+    :raises StoreError: if no lock can be made there.
+    """
+    import filelock  # takes 70 ms
+
+    path = lock_path(directory)
+    lock = filelock.FileLock(path, timeout=wait_s, thread_local=False, fallback_to_soft=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except filelock.Timeout as error:
+        pid = _owner(path)
+        raise StoreLockedError(
+            f"{directory}: process {pid or 'unknown'} is writing here",
+            hint="wait for it to end, or stop it", path=str(directory), pid=int(pid) if pid else None,
+        ) from error  # fmt: skip
+    except OSError as error:
+        hint = "choose a directory you may write to, on a file system with locks"
+        raise StoreError(f"{path}: cannot lock: {error.strerror or error}", hint=hint) from error
+    is_removed = False
+    try:
+        with suppress(OSError):  # a full disk: the lock is held all the same
+            path.write_text(f"{os.getpid()}\n", encoding="ascii")
+        yield
+    finally:
+        with suppress(OSError):  # while it is held: a process that waits for the old file will notice
+            path.unlink()
+            is_removed = True
+        lock.release()
+        if not is_removed:  # Windows removes no open file: here it is nobody's
+            with suppress(OSError):
+                path.unlink()
+
+
+def _owner(path: Path) -> str:
+    """The process that a lock file names; empty for a file of another program that is called so, or for none."""
+    with suppress(OSError):  # Windows reads no locked file
+        text = path.read_bytes()[:33].decode("ascii", "replace").strip()
+        return text if text.isdigit() else ""
+    return ""
+
+
+def is_abandoned(directory: Path) -> bool:
+    """Tell whether the writer of a directory was killed: it left its lock file, which nobody holds."""
+    try:
+        path = lock_path(directory)
+        if not path.exists() or not _owner(path):
+            return False
+        import filelock
+
+        with filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False):
+            return True
+    except (OSError, RuntimeError, ValueError):  # it is held; or a circle of links, or no path at all
+        return False
+
+
+# What a killed writer leaves
+
+
+def remove_leftovers(target: Path) -> None:
+    """Restore what was there before; then remove what else a killed writer left beside a store, or in an index."""
+    restore_previous(target)
+    of_lance = target.glob("*.lance/**/.tmp*")  # where it was making an index of a column
+    for leftover in [*previous_states(target), *_entries_beside(target, "partial"), *of_lance]:
+        if leftover.is_file():
+            with suppress(PermissionError):  # of Windows, where it is open: the next command removes it
+                leftover.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _entries_beside(target: Path, kind: str) -> list[Path]:
+    """Entries beside a store that are named after it. No glob, because the name may hold any character."""
+    if not target.parent.is_dir():
+        return []
+    return sorted(entry for entry in target.parent.iterdir() if entry.name.startswith(f"{target.name}.{kind}-"))
+
+
+def leftovers(cache: Path) -> Iterator[Path]:
+    """Find what killed writers left in the folders of a cache: the store, index or file that each was writing."""
+    for entry in sorted(cache.glob("*/*.*")):
+        match = None if entry.parent.is_symlink() else _KEY.fullmatch(entry.name)
+        if match:
+            target = entry.with_name(match[1])
+            is_old = not lock_path(target).exists() and time.time() - entry.lstat().st_mtime > _ABANDONED_S
+            if is_old or is_abandoned(target):
+                yield target
+
+
+def sweep(targets: Iterable[Path]) -> None:
+    """Remove what killed writers left beside these, and nothing that somebody is writing."""
+    for target in targets:
+        with suppress(StoreError), writer_lock(target):
+            remove_leftovers(target)
+
+
+def keep_newest(manifests: Iterable[Path]) -> None:
+    """Remove the stores or indexes of these manifests, all but the newest: their files have changed since."""
+    with suppress(OSError):  # one that another process removes
+        for file in sorted(manifests, key=lambda file: file.stat().st_mtime_ns, reverse=True)[1:]:
+            with suppress(StoreError), writer_lock(file.parent):
+                remove(file.parent, file.parent)
+
+
+# Size, age and removal
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes for people.
+
+    >>> size_text(999), size_text(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    amount, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 999.5 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+
+
+def link_trouble(path: Path) -> str:
+    """Say that a symbolic link is not followed; empty for anything else."""
+    return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
+
+
+def size_of(path: Path) -> int:
+    """Count the bytes of a file, or of all files in a directory; 0 for what another process has just removed."""
+    files = [path] if path.is_symlink() or not path.is_dir() else []
+    for place, _, names in os.walk(path) if not files else ():
+        files += [Path(place, name) for name in names]
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+def modified_at(path: Path) -> str:
+    """Say when a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
+    try:
+        seconds = path.lstat().st_mtime
+    except OSError:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _database_files(file: Path) -> list[Path]:
+    """Name an SQLite file, and the files that SQLite keeps beside it."""
+    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
+
+
+def bytes_of(file: Path) -> int:
+    """Count the bytes of an SQLite file and of the files that SQLite keeps beside it."""
+    return sum(map(size_of, _database_files(file)))
+
+
+def remove_database(file: Path) -> None:
+    """Remove an SQLite file and the files that SQLite keeps beside it; a StoreError if one cannot be removed."""
+    for one in _database_files(file):
+        remove(one, file)
+
+
+def remove(entry: Path, target: Path) -> None:
+    """Remove a store or index ``target``, or an entry beside it; the caller holds its lock.
+
+    The directory is renamed first, so that nobody opens half of it. After a kill it has the name of a stopped writer's
+    leftovers, and is removed with these.
+
+    :raises StoreError: if it cannot be removed.
+    """
+    try:
+        if entry.is_symlink() or not entry.is_dir():
+            entry.unlink(missing_ok=True)
+            return
+        doomed = partial_path(target) if entry == target else entry
+        if doomed != entry:
+            put_in_place(entry, doomed)
+        shutil.rmtree(doomed)
+    except OSError as error:
+        hint = "may this user write there? is it open in another program?"
+        raise StoreError(f"{entry}: cannot be removed: {error.strerror}", hint=hint, path=str(entry)) from error
