@@ -20,7 +20,7 @@ from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, reme
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import checked_text
+from kgsparql.storage.files import sealed_json
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -269,7 +269,7 @@ def test_a_file_that_cannot_be_read_is_found_out_again(elsewhere: FaultServer, c
     found_out(EndpointGraph(URL))
     (kept,) = cache.iterdir()
     text = spoiled.replace("%s", URL)
-    for probes, written in enumerate((text, checked_text(text)), 2):
+    for probes, written in enumerate((text, sealed_json({"url": text})), 2):
         kept.write_text(written)
         assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
         assert len(elsewhere.probes) == probes

@@ -40,7 +40,6 @@ from kgsparql.storage.files import writer_lock
 from kgsparql.storage.sorted_names import SortedNames, front_coded
 from tests.conftest import FIXTURES
 from tests.deep import examples
-from tests.kept import in_other_byte_order
 
 E = "http://example.org/"
 CHAIN = "".join(f"<{E}n{i}> <{E}p> <{E}n{i + 1}> ; <{E}q> <{E}n{i + 1}> .\n" for i in range(9))
@@ -361,7 +360,7 @@ def test_the_command_index_builds_it_and_says_so(tmp_path: Path) -> None:
     assert open_store(directory).adjacency_view() is not None
 
 
-def test_an_answer_is_the_same_with_it_and_without(tmp_path: Path) -> None:
+def test_an_answer_is_the_same_with_it_and_without() -> None:
     """But for the queries that it took."""
 
     def answered() -> dict[str, Any]:
@@ -371,10 +370,7 @@ def test_an_answer_is_the_same_with_it_and_without(tmp_path: Path) -> None:
 
     slow = answered()
     assert kgsparql.open(FIXTURES / "nobel.ttl", embedder="none").index_paths() > 0
-    queries = slow.pop("usage")["queries"]
-    for _ in ("as it was made", "as a machine of the other byte order makes it"):
-        fast = answered()
-        assert fast.pop("usage")["queries"] < queries
-        assert fast == slow
-        in_other_byte_order(kept_file(open_graph(FIXTURES / "nobel.ttl")))
+    fast = answered()
+    assert fast.pop("usage")["queries"] < slow.pop("usage")["queries"]
+    assert fast == slow
     assert slow["evidence"]
