@@ -40,7 +40,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import wrapped
 from kgsparql.retrievers._presets import Figures, Preset, Tuned
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import writer_lock
 
 SEARCHES = ("grid", "random")
 
