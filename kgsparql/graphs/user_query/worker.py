@@ -35,7 +35,6 @@ from kgsparql.graphs.manifest import check_tables, read_manifest
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.rdf.terms import PrefixMap, printable
-from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
