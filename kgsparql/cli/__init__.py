@@ -92,7 +92,7 @@ def _main(
     from kgsparql.cli._common import say, with_errors_as_lines
     from kgsparql.cli._settings import load_settings
     from kgsparql.resources import cache_directory
-    from kgsparql.storage.leftovers import leftovers, sweep
+    from kgsparql.storage.files import leftovers, sweep
 
     def load() -> None:
         if ctx.invoked_subcommand != "cache":  # which shows what is there

@@ -16,8 +16,7 @@ from kgsparql.graphs.protocol.shared_rate_state import is_to_be_left_alone
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.disk_usage import bytes_of, link_trouble, modified_at, remove, remove_database, size_of
-from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.files import bytes_of, link_trouble, modified_at, remove, remove_database, size_of, writer_lock
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 _FOLDERS = {

@@ -44,9 +44,8 @@ from kgsparql.rdf.terms import printable
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.redaction import redacted
 from kgsparql.resources import cache_directory
-from kgsparql.storage.disk_usage import size_text
-from kgsparql.storage.file_lock import lock_path, writer_lock
-from kgsparql.storage.location import location
+from kgsparql.storage.files import lock_path, size_text, writer_lock
+from kgsparql.storage.lance_tables import location
 
 State = Literal["ok", "absent", "fail"]
 """``absent``: something optional that is not there, or was not looked at."""

@@ -144,7 +144,7 @@ def _refuse_input_as_output(options: Mapping[str, Any]) -> None:
 
 def _is_same_or_holds(place: Path, output: Path) -> bool:
     """Tell whether a file is the output, by whatever name, or a directory or store would hold it."""
-    from kgsparql.storage.atomic_replace import is_store
+    from kgsparql.storage.files import is_store
 
     try:
         if place.is_dir():
@@ -353,7 +353,7 @@ def _forget_stdout() -> None:
 @contextmanager
 def _opened(output: Path) -> Iterator[BinaryIO]:
     """Open what is written to. A file that is there stays as it was until the new one is whole; a pipe is written."""
-    from kgsparql.storage.atomic_replace import partial_path, put_in_place
+    from kgsparql.storage.files import partial_path, put_in_place
 
     target = output.resolve()
     is_special = output.absolute().parts[1:2] in {("dev",), ("proc",)} or (target.exists() and not target.is_file())

@@ -270,7 +270,7 @@ def _example_questions(graph: GraphOptions, languages: tuple[str, ...]) -> tuple
 
 def _is_opened_soon(source: str) -> bool:
     """Tell whether a source takes no time to open; one that is not there is told when it is opened."""
-    from kgsparql.storage.atomic_replace import is_store
+    from kgsparql.storage.files import is_store
 
     path = Path(source)
     if source == "-" or is_store(path):

@@ -181,7 +181,7 @@ def _cleared_line(one: Cleared) -> str:
 
 
 def _size_text(size: int) -> str:
-    from kgsparql.storage.disk_usage import size_text
+    from kgsparql.storage.files import size_text
 
     return size_text(size)
 

@@ -26,8 +26,7 @@ from kgsparql.linking.documents import (
 from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of, table_tag
-from kgsparql.storage.location import Location
+from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, one_of, table_tag
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""

@@ -16,7 +16,6 @@ from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
-from kgsparql.storage.files import writer_lock
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held

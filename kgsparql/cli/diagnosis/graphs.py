@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgsparql.cli.diagnosis.checks import Check, attempted, failed
+
 from kgsparql.errors import (
     GRAPH_FAILED,
     IndexStaleError,

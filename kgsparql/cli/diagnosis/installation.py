@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.cli.diagnosis.checks import Check, attempted
+
+from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 from kgsparql.storage.files import size_text
 

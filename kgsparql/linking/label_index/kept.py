@@ -24,8 +24,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
-from kgsparql.storage.lance_tables import Tables
-from kgsparql.storage.location import Location
+from kgsparql.storage.lance_tables import Location, Tables
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 KEPT = "labels.sqlite"

@@ -22,10 +22,8 @@ from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows, recipe
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary, signatures
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
-from kgsparql.storage.atomic_replace import remove_leftovers
-from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of, table_tag
-from kgsparql.storage.leftovers import keep_newest
-from kgsparql.storage.location import Location
+from kgsparql.storage.files import keep_newest, remove_leftovers
+from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, one_of, table_tag
 
 EMBED_AT_ONCE = 2_000
 """Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""

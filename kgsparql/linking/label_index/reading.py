@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
-from kgsparql.exploration.batched_select import select_about
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
