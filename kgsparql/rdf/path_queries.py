@@ -91,6 +91,7 @@ def walk_triples(
 def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
     """Ask for the solutions of a join in which these variables are blank nodes.
 
+    >>> from kgsparql.rdf.query import TriplePattern
     >>> at = IRI("http://e.org/at")
     >>> join = Join((TriplePattern("a", at, "b"), TriplePattern("b", at, "c")), (("a", "a"), ("c", "c")))
     >>> print(through_blank_nodes(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
