@@ -24,20 +24,20 @@ def evidence_frame(evidence: Evidence, labels: Mapping[Term, str]) -> pd.DataFra
 
     :param labels: of the terms; of one that has none here, the local name.
     """
-    rows = [row for item in evidence for row in _rows(item, labels)]
+    rows = [row for item in evidence for row in _item_rows(item, labels)]
     return data_frame({name: [row.get(name) for row in rows] for name in _COLUMNS})
 
 
-def _rows(item: EvidenceItem, labels: Mapping[Term, str]) -> list[dict[str, Any]]:
+def _item_rows(item: EvidenceItem, labels: Mapping[Term, str]) -> list[dict[str, Any]]:
     about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.sourced_text}
-    return [{**about, **_stated(cited, labels)} for cited in item.triples] or [about]
+    return [{**about, **_triple_columns(cited, labels)} for cited in item.triples] or [about]
 
 
-def _stated(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
+def _triple_columns(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
     source = cited.sources[0] if cited.sources else None
     terms = zip(("subject", "predicate", "object"), cited.triple, strict=True)
     return {
-        **{key: value for name, term in terms for key, value in _named(name, term, labels).items()},
+        **{key: value for name, term in terms for key, value in _term_columns(name, term, labels).items()},
         "direction": cited.direction,
         "graph": None if source is None else source.graph,
         "named_graph": None if source is None else source.named_graph,
@@ -45,6 +45,6 @@ def _stated(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _named(name: str, term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
+def _term_columns(name: str, term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
     own = local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)
     return {name: python_value(term), f"{name}_label": labels.get(term) or own}

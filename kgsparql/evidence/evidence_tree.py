@@ -46,7 +46,7 @@ class DecisionTree:
         Ann
         └─ —born in→ Bonn  [N1]
         """
-        return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
+        return "\n".join(line for root in self.roots for line in (root.label, *_branch_lines(root, "")))
 
     def mermaid(self) -> str:
         """Draw a Mermaid flow chart, in which every arrow points the way of its triple.
@@ -142,13 +142,13 @@ def _paths_through(item: EvidenceItem) -> Iterator[Path]:
             yield Path(hop.start, (hop,))
 
 
-def _branches(node: Node, indent: str) -> Iterator[str]:
+def _branch_lines(node: Node, indent: str) -> Iterator[str]:
     for i, child in enumerate(node.children):
         last = i == len(node.children) - 1 and not node.hidden
         marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
         arrow = f"—{child.step}→" if child.direction == "forward" else f"←{child.step}—"
         yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
-        yield from _branches(child, indent + ("   " if last else "│  "))
+        yield from _branch_lines(child, indent + ("   " if last else "│  "))
     if node.hidden:
         yield f"{indent}└─ … {node.hidden:,} more"
 

@@ -83,32 +83,32 @@ def expanded_items(
     named = [[end for end in own.items if not is_mediator(end)] for own in found]
     ends = [keep([e for e in own if e != walk.start] or own) for own, walk in zip(named, walks, strict=True)]
     labels = terms(end for own in ends if len(own) <= LABELLED for end in own)
-    ordered = [_ordered(own, labels) for own in ends]
-    asked = [_first(own, labels, question, shown) for own in ordered]
-    ways = _ways(walks, ordered, asked, terms)
+    ordered = [_in_natural_order(own, labels) for own in ends]
+    asked = [_first_ends(own, labels, question, shown) for own in ordered]
+    ways = _ways_to_ends(walks, ordered, asked, terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
     groups = joined_walks(walks, columns)
     leads = [walk in {group.first for group in groups} for walk in walks]
     kept = [
-        _rows(_unique(via), some, max(SHOWN, len(some)), fill=is_lead)
+        _rows_to_show(_ways_of_paths(via), some, max(SHOWN, len(some)), fill=is_lead)
         for via, some, is_lead in zip(ways, asked, leads, strict=True)
     ]
     labels |= terms((t for own in kept for way in own for triple in way.path.triples for t in triple), in_grace=True)
     told = [
-        _rows(own, _first(some, labels, question, _TOLD), _TOLD, fill=is_lead)
+        _rows_to_show(own, _first_ends(some, labels, question, _TOLD), _TOLD, fill=is_lead)
         for own, some, is_lead in zip(kept, asked, leads, strict=True)
     ]
     reached = [
-        _reached(walk, via, own, met=met, kept=some, told=of_text)
+        _reached_by(walk, via, own, met=met, kept=some, told=of_text)
         for walk, via, own, met, some, of_text in zip(walks, ways, ordered, found, kept, told, strict=True)
     ]
     found_ends = [one for one in reached if one is not None]
     read_statements([way.path for one in found_ends for way in one.ways], terms)
     tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in found_ends}, terms)
-    return [None if one is None else _item(one, tables.get(one.walk, ALONE), terms) for one in reached]
+    return [None if one is None else _walk_item(one, tables.get(one.walk, ALONE), terms) for one in reached]
 
 
-def _ways(
+def _ways_to_ends(
     walks: Sequence[Walk], ends: Sequence[Sequence[Term]], asked: Sequence[Sequence[Term]], terms: TermLabels
 ) -> list[Found[Way]]:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
@@ -123,7 +123,7 @@ def _ways(
     return [known.get(i, own) for i, own in enumerate(found)]
 
 
-def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
+def _in_natural_order(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
     """Put ends in natural order of their labels; very many that are no literals stay in the order of their text.
 
     Labels cost a query for each thousand.
@@ -135,17 +135,17 @@ def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]
     return by_value if len(by_value) == len(ends) else ends
 
 
-def _first(ends: Sequence[Term], labels: Mapping[Term, str], question: str, at_most: int) -> list[Term]:
+def _first_ends(ends: Sequence[Term], labels: Mapping[Term, str], question: str, at_most: int) -> list[Term]:
     names = [labels.get(end) or (end.value if isinstance(end, Literal) else "") for end in ends]
     return [ends[i] for i in first_to_show(names, question, at_most)]
 
 
-def _reached(
+def _reached_by(
     walk: Walk, ways: Found[Way], ends: Sequence[Term], *, met: Found[Term], kept: Sequence[Way], told: Sequence[Way]
 ) -> _Reached | None:
     if not ends or not kept:
         return None
-    known = _unique(ways)
+    known = _ways_of_paths(ways)
     all_ways = not ways.cuts and {way.path.end for way in known}.issuperset(ends)
     places = zip(*(way.path.terms[1:-1] for way in known), strict=True) if all_ways else ()
     return _Reached(
@@ -160,12 +160,12 @@ def _reached(
     )
 
 
-def _unique(ways: Found[Way]) -> list[Way]:
+def _ways_of_paths(ways: Found[Way]) -> list[Way]:
     """Keep one way of each path: what satisfies a constraint may do so in several ways."""
     return list({way.path: way for way in reversed(ways.items)}.values())[::-1]
 
 
-def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
+def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
     """Keep a way to each of these ends, and all ways to them if they go through few other terms.
 
     :param fill: ways through as many other terms as there is room for, even if not through all.
@@ -182,7 +182,7 @@ def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
-def _item(one: _Reached, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
+def _walk_item(one: _Reached, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
     walk, ways = one.walk, tuple(way.path for way in one.ways)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
@@ -241,13 +241,13 @@ def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:
         between = text[at : found.start()].casefold()
         if between and not (at == 0 and sign < 0 and found.start() == 1):
             key.append((1, 0.0, between))
-        key.append((0, (sign if not key else 1.0) * _value(found[0]), ""))
+        key.append((0, (sign if not key else 1.0) * _number_value(found[0]), ""))
         at = found.end()
     rest = text[at:].casefold()
     return (*key, (1, 0.0, rest)) if rest else tuple(key)
 
 
-def _value(number: str) -> float:
+def _number_value(number: str) -> float:
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", number):
         return float(number.replace(",", ""))
     return float(number.replace(",", "."))
@@ -307,7 +307,7 @@ class JoinedRows:
             row = way.terms[self.at]
             cell = Path(row, way.hops[self.at :])
             cells.setdefault(row, {}).setdefault(cell.property_path, []).append(cell)
-        return {row: ", ".join(_cell(row, own, labels) for own in found.values()) for row, found in cells.items()}
+        return {row: ", ".join(_cell_text(row, own, labels) for own in found.values()) for row, found in cells.items()}
 
     def query(self, walk: Walk, answers: Query) -> Query:
         """Ask for the whole table; without columns for the answers alone."""
@@ -319,7 +319,7 @@ class JoinedRows:
 ALONE = JoinedRows()
 
 
-def _cell(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
+def _cell_text(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
     line = Line(ways[0].property_path, tuple(ways), len({way.end for way in ways}))
     text = line_text(line, labels, shown=_CELL, bar="; ")
     return text[len(name_of(row, labels)) + 1 :]
@@ -396,7 +396,9 @@ def joined_rows(
             Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in others for way in reached[walk]
         )
         if ways:
-            tables[group.first] = JoinedRows(at, tuple(dict.fromkeys(walk.path for walk in others)), _longest(ways))
+            tables[group.first] = JoinedRows(
+                at, tuple(dict.fromkeys(walk.path for walk in others)), _longest_ways(ways)
+            )
     return tables
 
 
@@ -404,7 +406,7 @@ def _is_circle(path: Path) -> bool:
     return len(set(path.terms)) < len(path.terms)
 
 
-def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:
+def _longest_ways(ways: Mapping[Path, None]) -> tuple[Path, ...]:
     """Leave out the ways that another goes on from: their values stand on it."""
     begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
     return tuple(way for way in ways if way.hops not in begun)

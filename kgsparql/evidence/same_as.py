@@ -128,8 +128,10 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: 
     def query_of(terms: Sequence[IRI], bound: int) -> Query:
         pairs = [(term, predicate) for term in terms for predicate in (*_PREDICATES, *named)]
         said = [(term, predicate) for term in terms for predicate in _PREDICATES]
-        arms = [_group("forward", pairs[at : at + graph.chunk_size]) for at in range(0, len(pairs), graph.chunk_size)]
-        arms.append(_group("inverse", said))
+        arms = [
+            _group_query("forward", pairs[at : at + graph.chunk_size]) for at in range(0, len(pairs), graph.chunk_size)
+        ]
+        arms.append(_group_query("inverse", said))
         arms += [Query.load("plain_values").bind(entity=terms)] if is_read else []
         return union_of([arm.limit(bound + 1) for arm in arms])
 
@@ -151,7 +153,7 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: 
     return about
 
 
-def _group(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
+def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
     return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
@@ -172,7 +174,7 @@ def _pairs_by_identifier(
     if len(wanted) > MAX_IDENTIFIERS:
         about.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
         wanted = wanted[:MAX_IDENTIFIERS]
-    holders = _holders(graph, wanted)
+    holders = _holders_of(graph, wanted)
     for identifier in (one for one in wanted if one in holders):
         theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
         for term in (term for term in known if identifier in about.held.get(term, {})):
@@ -183,7 +185,7 @@ def _pairs_by_identifier(
             yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
 
 
-def _holders(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
+def _holders_of(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
     """Who has each identifier, those left out that several things of one graph have."""
     query, size = Query.load("identified"), graph.chunk_size
 
@@ -192,16 +194,16 @@ def _holders(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identi
         return union_of([query.bind_rows(("predicate", "object"), part) for part in parts])
 
     asked = batched_select(
-        graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_text(s, "entities")),
+        graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_literal_value(s, "entities")),
         chunk_size=MAX_IDENTIFIERS,
     )  # fmt: skip
-    shared = {*asked.over, *(_identifier_of(s) for s in asked.solutions if _text(s, "entities") != "1")}
+    shared = {*asked.over, *(_identifier_of(s) for s in asked.solutions if _literal_value(s, "entities") != "1")}
     holders: dict[Identifier, set[IRI]] = {}
     for solution in asked.solutions:
         identifier = _identifier_of(solution)
         if identifier not in shared:
             try:
-                holders.setdefault(identifier, set()).add(iri(_text(solution, "iri")))
+                holders.setdefault(identifier, set()).add(iri(_literal_value(solution, "iri")))
             except IriError:
                 continue  # a server may hold what is none; no triple with it could be cited
     return holders
@@ -211,7 +213,7 @@ def _identifier_of(solution: Solution) -> Identifier:
     return solution["predicate"], solution["object"]  # type: ignore[return-value]
 
 
-def _text(solution: Solution, name: str) -> str:
+def _literal_value(solution: Solution, name: str) -> str:
     term = solution.get(name)
     return term.value if isinstance(term, Literal) else ""
 

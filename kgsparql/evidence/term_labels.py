@@ -67,7 +67,7 @@ class TermLabels:
         if missing:
             found: Mapping[Term, Label] | None = None
             with self.notes.looking_up(in_grace=in_grace):
-                found = labels(self._graph(in_grace=in_grace), missing, languages=self.languages)
+                found = labels(self._graph_asked(in_grace=in_grace), missing, languages=self.languages)
             if found is None:
                 if self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
@@ -115,12 +115,12 @@ class TermLabels:
         if missing and ask:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             with self.notes.looking_up(in_grace=in_grace):
-                found = types(self._graph(in_grace=in_grace), missing)
+                found = types(self._graph_asked(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
         known = {term: self._types.get(term, ()) for term in own}
         return known, self(dict.fromkeys(c for classes in known.values() for c in classes), in_grace=in_grace)
 
-    def _graph(self, *, in_grace: bool) -> MeteredGraph:
+    def _graph_asked(self, *, in_grace: bool) -> MeteredGraph:
         return self.graph.unlimited() if in_grace else self.graph
 
 

@@ -97,7 +97,7 @@ def line_text(
     parts = []
     before: Path | None = None
     for lead, ends in groups.items():
-        begun = path_text(lead if before is None else _since(before, lead), labels, beside)
+        begun = path_text(lead if before is None else _part_since(before, lead), labels, beside)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
         before = lead
     more = line.count - len(told)
@@ -106,7 +106,7 @@ def line_text(
     return bar.join(parts) + (f"; … {more:,} {more_are}" if more > 0 else "")
 
 
-def _since(before: Path, path: Path) -> Path:
+def _part_since(before: Path, path: Path) -> Path:
     """Cut a path to where it leads elsewhere than the one before it."""
     pairs = zip(before.hops, path.hops, strict=False)
     shared = next((i for i, (one, other) in enumerate(pairs) if one != other), len(path.hops) - 1)
@@ -203,11 +203,11 @@ def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: I
             if node in sides and node not in named:
                 untold = [triple for triple in dict.fromkeys(sides[node]) if triple not in way.triples]
                 if untold:
-                    named[node] = _joined(node, untold, labels)
+                    named[node] = _joined_terms_text(node, untold, labels)
     return {**labels, **named} if named else labels
 
 
-def _joined(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -> str:
+def _joined_terms_text(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -> str:
     about = next((t for t in triples if t.object == node), None)
     says = next((t for t in triples if t.subject == node), None)
     if about is not None and says is not None:

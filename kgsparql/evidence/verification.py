@@ -53,19 +53,19 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     triples = evidence.triples
     parts = [(part.name, _lookup_in(triples, part.unfiltered())) for part in graph.members]
     lookups = _merged_lookups([part for _, part in parts])
-    sources = _sources(triples, graph, lookups)
+    sources = _sources_of_triples(triples, graph, lookups)
     kept: list[EvidenceItem] = []
     lost: list[str] = []
     for item in evidence:
         cited = tuple(
-            replace(c, sources=found or lookups.likely.get(_key(c.triple), ()), verified=True if found else None)
+            replace(c, sources=found or lookups.likely.get(_triple_key(c.triple), ()), verified=True if found else None)
             for c in item.triples
             if (found := sources[c.triple]) is None or found
         )
         if len(cited) < len(item.triples):
             lost.append(item.marker)
         else:
-            kept.append(replace(item, triples=cited, queries=_queries(item, parts)))
+            kept.append(replace(item, triples=cited, queries=_source_queries(item, parts)))
     return Verification(
         evidence=Evidence(kept),
         found=sum(1 for found in sources.values() if found),
@@ -97,12 +97,12 @@ class _Lookup:
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
-    found = _Lookup(graph.source(None), open_=set(map(_key, plain)))
+    found = _Lookup(graph.source(None), open_=set(map(_triple_key, plain)))
     try:
         _find_triples(plain, graph, found)
-        for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
+        for batch in _batches_of([triple for triple in plain if _triple_key(triple) in found.held]):
             for solution in graph.select(lookup(batch, named_graphs=True)):
-                found.named.setdefault(_key_found(solution), []).append(graph.source(_text(solution["graph"])))
+                found.named.setdefault(_key_found(solution), []).append(graph.source(_term_text(solution["graph"])))
     except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
         found.failure = error
     except BudgetExceededError as error:
@@ -131,10 +131,13 @@ def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
     return whole
 
 
-def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
+def _source_queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
     """Make a query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
-    own = [(name, [t for t in plain if _key(t) in part.held or _key(t) in part.likely]) for name, part in parts]
+    own = [
+        (name, [t for t in plain if _triple_key(t) in part.held or _triple_key(t) in part.likely])
+        for name, part in parts
+    ]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()
     return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
@@ -143,15 +146,15 @@ def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[
 def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> None:
     """Add the triples that are there to ``found``; where a result was cut, the rest is asked for in halves."""
     halving = Halving()
-    todo = deque(_batches(triples))
+    todo = deque(_batches_of(triples))
     while todo:
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
         is_enough = halving.should_give_up(solutions)
         found.held.update(map(_key_found, solutions))
-        missing = [triple for triple in batch if _key(triple) not in found.held]
+        missing = [triple for triple in batch if _triple_key(triple) not in found.held]
         if solutions.complete or not missing:
-            found.open_.difference_update(map(_key, batch))
+            found.open_.difference_update(map(_triple_key, batch))
             continue
         found.open_.difference_update(found.held)
         if len(batch) > 1 and solutions.cut and not is_enough:
@@ -160,11 +163,13 @@ def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
             todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
 
 
-def _sources(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> dict[Triple, tuple[Source, ...] | None]:
+def _sources_of_triples(
+    triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
+) -> dict[Triple, tuple[Source, ...] | None]:
     """Find the sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     for triple in triples:
-        key = _key(triple)
+        key = _triple_key(triple)
         if any(isinstance(term, BlankNode | Triple) for term in key):
             sources[triple] = graph.sources_of(triple)
         elif key in found.held:
@@ -174,7 +179,7 @@ def _sources(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> 
     return sources
 
 
-def _key(triple: Triple) -> _Key:
+def _triple_key(triple: Triple) -> _Key:
     return triple.subject, triple.predicate, triple.object
 
 
@@ -182,9 +187,9 @@ def _key_found(solution: Solution) -> _Key:
     return solution["subject"], solution["predicate"], solution["object"]
 
 
-def _text(term: Term) -> str:
+def _term_text(term: Term) -> str:
     return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
 
 
-def _batches(triples: Sequence[Triple]) -> list[Sequence[Triple]]:
+def _batches_of(triples: Sequence[Triple]) -> list[Sequence[Triple]]:
     return [triples[at : at + BATCH] for at in range(0, len(triples), BATCH)]

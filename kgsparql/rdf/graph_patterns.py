@@ -194,60 +194,60 @@ def select_query(name: str, select: Select) -> Query:
         for part in select.group
         if isinstance(part, Values) and all(isinstance(term, IRI) for term in part.terms)
     }
-    return Query(name, _select(select, ""), asked=asked)
+    return Query(name, _select_text(select, ""), asked=asked)
 
 
-def _select(select: Select, indent: str) -> str:
-    head = " ".join(str(v) if e is None else f"({_expression(e)} AS {v})" for v, e in select.head)
+def _select_text(select: Select, indent: str) -> str:
+    head = " ".join(str(v) if e is None else f"({_expression_text(e)} AS {v})" for v, e in select.head)
     lines = [f"{indent}SELECT {'DISTINCT ' if select.distinct else ''}{head} WHERE {{"]
-    lines += [f"{_group(select.group, indent + '  ')}{indent}}}"]
+    lines += [f"{_group_text(select.group, indent + '  ')}{indent}}}"]
     if select.group_by:
         lines.append(f"{indent}GROUP BY {' '.join(map(str, select.group_by))}")
     if select.having is not None:
-        lines.append(f"{indent}HAVING({_expression(select.having)})")
+        lines.append(f"{indent}HAVING({_expression_text(select.having)})")
     if select.order:
-        by = " ".join(f"{'DESC' if largest else 'ASC'}({_expression(e)})" for e, largest in select.order)
+        by = " ".join(f"{'DESC' if largest else 'ASC'}({_expression_text(e)})" for e, largest in select.order)
         lines.append(f"{indent}ORDER BY {by}")
     if select.limit is not None:
         lines.append(f"{indent}LIMIT {int(select.limit)}")
     return "\n".join(lines)
 
 
-def _group(group: Group, indent: str) -> str:
-    return "".join(_pattern(pattern, indent) for pattern in group)
+def _group_text(group: Group, indent: str) -> str:
+    return "".join(_pattern_text(pattern, indent) for pattern in group)
 
 
-def _pattern(pattern: Pattern, indent: str) -> str:
+def _pattern_text(pattern: Pattern, indent: str) -> str:
     inner = indent + "  "
     match pattern:
         case Along():
-            path = "/".join(map(_step, pattern.path.steps))
-            return f"{indent}{_node(pattern.start)} {path} {_node(pattern.end)} .\n"
+            path = "/".join(map(_step_text, pattern.path.steps))
+            return f"{indent}{_node_text(pattern.start)} {path} {_node_text(pattern.end)} .\n"
         case Fact(subject, predicate, far):
-            return f"{indent}{_node(subject)} {_node(predicate)} {_node(far)} .\n"
+            return f"{indent}{_node_text(subject)} {_node_text(predicate)} {_node_text(far)} .\n"
         case OneOfPredicates():
             path, then = ("|".join(str(validated(p)) for p in some) for some in (pattern.predicates, pattern.then))
             steps = [f"({path})"] * bool(path) + [f"({then})*"] * bool(then)
-            return f"{indent}{_node(pattern.start)} {'/'.join(steps)} {_node(pattern.end)} .\n"
+            return f"{indent}{_node_text(pattern.start)} {'/'.join(steps)} {_node_text(pattern.end)} .\n"
         case Values():
-            return f"{indent}VALUES {pattern.variable} {{ {' '.join(map(_node, pattern.terms))} }}\n"
+            return f"{indent}VALUES {pattern.variable} {{ {' '.join(map(_node_text, pattern.terms))} }}\n"
         case Filter():
-            return f"{indent}FILTER({_expression(pattern.condition)})\n"
+            return f"{indent}FILTER({_expression_text(pattern.condition)})\n"
         case NotExists() | Without() | Optional():
             word = {NotExists: "FILTER NOT EXISTS", Without: "MINUS", Optional: "OPTIONAL"}[type(pattern)]
-            return f"{indent}{word} {{\n{_group(pattern.group, inner)}{indent}}}\n"
+            return f"{indent}{word} {{\n{_group_text(pattern.group, inner)}{indent}}}\n"
         case Union():
-            arms = [f"{{\n{_group(group, inner)}{indent}}}" for group in pattern.groups]
+            arms = [f"{{\n{_group_text(group, inner)}{indent}}}" for group in pattern.groups]
             return f"{indent}{' UNION '.join(arms)}\n"
         case Select():
-            return f"{indent}{{\n{_select(pattern, inner)}\n{indent}}}\n"
+            return f"{indent}{{\n{_select_text(pattern, inner)}\n{indent}}}\n"
 
 
-def _step(step: Step) -> str:
+def _step_text(step: Step) -> str:
     return f"{'^' if step.direction == 'inverse' else ''}{validated(step.predicate)}"
 
 
-def _node(node: Node) -> str:
+def _node_text(node: Node) -> str:
     if isinstance(node, Variable):
         return str(node)
     if not isinstance(node, IRI | Literal):
@@ -255,19 +255,19 @@ def _node(node: Node) -> str:
     return str(validated(node))
 
 
-def _expression(expression: Expression) -> str:
+def _expression_text(expression: Expression) -> str:
     match expression:
         case Apply("!", (one,)):
-            return f"!({_expression(one)})"
+            return f"!({_expression_text(one)})"
         case Apply("decimal" | "integer" as name, (one,)):
-            return f"<{_XSD}{name}>({_expression(one)})"
+            return f"<{_XSD}{name}>({_expression_text(one)})"
         case Apply(name, arguments) if name[0].isalpha():
-            return f"{name}({', '.join(map(_expression, arguments))})"
+            return f"{name}({', '.join(map(_expression_text, arguments))})"
         case Apply(name, arguments):
-            return f"({f' {name} '.join(map(_expression, arguments))})"
+            return f"({f' {name} '.join(map(_expression_text, arguments))})"
         case Aggregate("COUNT", of):
-            return f"COUNT(DISTINCT {_expression(of)})"
+            return f"COUNT(DISTINCT {_expression_text(of)})"
         case Aggregate(name, of):
-            return f"{name}({_expression(of)})"
+            return f"{name}({_expression_text(of)})"
         case _:
-            return _node(expression)
+            return _node_text(expression)

@@ -112,11 +112,11 @@ def data_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise OptionError("a DataFrame needs pandas", hint="pip install pandas") from error
-    made = {name: pd.Series(list(values), dtype=_dtype(values)) for name, values in columns.items()}
+    made = {name: pd.Series(list(values), dtype=_column_dtype(values)) for name, values in columns.items()}
     return pd.DataFrame(made)
 
 
-def _dtype(values: Sequence[Any]) -> str | None:
+def _column_dtype(values: Sequence[Any]) -> str | None:
     """Give the dtype of a column; ``None`` where pandas finds it out, but with gaps it would make 1867.0 of 1867."""
     kinds = {type(value) for value in values if value is not None}
     has_gaps = any(value is None for value in values)
@@ -127,22 +127,22 @@ def _dtype(values: Sequence[Any]) -> str | None:
     return "object" if len(kinds) > 1 or not kinds <= {str, int, float, bool} else None
 
 
-def _whole(text: str) -> int:
+def _whole_number(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
         raise ValueError(text)
     return int(text)
 
 
-def _fraction(text: str) -> float:
+def _fraction_number(text: str) -> float:
     if "_" in text:
         raise ValueError(text)
     return float(text)
 
 
 _READERS: dict[str, Callable[[str], PythonValue]] = {
-    **dict.fromkeys(NUMBERS - _FRACTIONS, _whole),
-    **dict.fromkeys(_FRACTIONS, _fraction),
-    f"{_XSD}gYear": lambda text: _whole(_ZONE.sub("", text)),
+    **dict.fromkeys(NUMBERS - _FRACTIONS, _whole_number),
+    **dict.fromkeys(_FRACTIONS, _fraction_number),
+    f"{_XSD}gYear": lambda text: _whole_number(_ZONE.sub("", text)),
     f"{_XSD}boolean": {"true": True, "1": True, "false": False, "0": False}.__getitem__,
     f"{_XSD}date": lambda text: date.fromisoformat(_ZONE.sub("", text)),
     f"{_XSD}dateTime": datetime.fromisoformat,

@@ -42,11 +42,11 @@ def walk(
     }
     LIMIT 9
     """
-    nodes = _nodes(path)
+    nodes = _node_variables(path)
     head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_walk_number(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     join = Join.along(path, constraints=constraints, number=number, ends_only=True)
-    query = Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join, triples=join.shown, asked=_asked(number))
+    query = Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join, triples=join.shown, asked=_asked_number(number))
     return query.bind(n0=starts).limit(limit)
 
 
@@ -74,7 +74,7 @@ def walk_triples(
     given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
     if ends is not None:
         given[len(path.steps)] = list(ends)
-    nodes = _nodes(path)
+    nodes = _node_variables(path)
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
     blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
     head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _walk_number(number)
@@ -84,7 +84,7 @@ def walk_triples(
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
     text = f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000"
-    query = Query("walk_triples", text, join=join, triples=join.shown, asked=_asked(number))
+    query = Query("walk_triples", text, join=join, triples=join.shown, asked=_asked_number(number))
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 
@@ -147,7 +147,7 @@ def answers(
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
         kept_out += "".join(f" {text}" for text in left_out)
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
-    nodes = [first, *_nodes(path)[1:-1], "?answer"]
+    nodes = [first, *_node_variables(path)[1:-1], "?answer"]
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
     if without_start and kept_out not in body:
@@ -177,7 +177,7 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
       }
     }
     """
-    nodes = [str(validated(start)), *_nodes(path)[1:-1], "?answer"]
+    nodes = [str(validated(start)), *_node_variables(path)[1:-1], "?answer"]
     nodes[at] = nodes[at] if at == len(path.steps) else "?row"
     body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
     head = dict.fromkeys([nodes[at], "?answer"])
@@ -189,7 +189,7 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
     return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
 
 
-def _nodes(path: PropertyPath) -> list[str]:
+def _node_variables(path: PropertyPath) -> list[str]:
     return [f"?n{i}" for i in range(len(path.steps) + 1)]
 
 
@@ -197,7 +197,7 @@ def _walk_number(number: int | None) -> str:
     return "" if number is None else f" ({int(number)} AS ?walk)"
 
 
-def _asked(number: int | None) -> dict[tuple[str, ...], list[tuple[Literal]]]:
+def _asked_number(number: int | None) -> dict[tuple[str, ...], list[tuple[Literal]]]:
     return {} if number is None else {("walk",): [(Literal(number),)]}
 
 

@@ -154,7 +154,7 @@ def passage_items(
     """
     chunks = [*_of_documents(similarity, session), *_of_texts(similarity, texts, session)]
     covered = {term for chunk in chunks for term in chunk.entities}
-    chunks += _cards([term for term in similarity if term not in covered], groups, session)
+    chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
     scores = chunk_scores(
         [chunk.entities for chunk in chunks], similarity,
         node_freq_weight=node_freq_weight, node_sim_weight=node_sim_weight,
@@ -210,7 +210,7 @@ def _best_part(text: str, session: Session) -> str:
     return f"{'… ' if start > parts[0][0] else ''}{text[start:end]}{' …' if end < parts[-1][1] else ''}"
 
 
-def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
+def _entity_cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
     """Make a card for each entity: its literals, then its links, as many as a passage holds."""
     shown = _facts_of(terms, groups)
     labels = session.labels(_terms_of(shown), in_grace=True)
@@ -247,7 +247,7 @@ def _facts_of(terms: Sequence[IRI], groups: Sequence[NeighbourGroup]) -> dict[IR
     for group in groups:
         if group.entity in own:
             own[group.entity].append(group)
-    return {term: _facts(some) for term, some in own.items()}
+    return {term: _facts_on_card(some) for term, some in own.items()}
 
 
 def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
@@ -255,7 +255,7 @@ def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
     return [*facts, *(term for hop in hops for term in (hop.step.predicate, hop.end))]
 
 
-def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
+def _facts_on_card(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
     """Take the first hops of each predicate: those to literals, then those from the entity, then those to it."""
     ends = ([hop for hop in group.hops if not is_mediator(hop.end)][:_CARD_ENDS] for group in groups)
     facts = [hops for hops in ends if hops]

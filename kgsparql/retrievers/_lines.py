@@ -36,7 +36,7 @@ def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
     """Make a line of each group of neighbours; blank nodes are replaced by what lies behind them."""
     lines = []
     for group in groups:
-        plain = [Path(group.entity, (hop,)) for hop in _hops(group)]
+        plain = [Path(group.entity, (hop,)) for hop in _named_hops(group)]
         whole = group.exact and group.count == len(group.neighbours)
         if plain:
             blank = len(group.neighbours) - len(plain)
@@ -67,7 +67,7 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     return _by_property_path(
         (first.then(second), group.count == len(group.neighbours) and (first.start, first.hops[0].step) not in partial)
         for group in found.items
-        for second in (Path(group.entity, (hop,)) for hop in _hops(group))
+        for second in (Path(group.entity, (hop,)) for hop in _named_hops(group))
         for first in reached[group.entity]
         if may_follow(first.hops[-1], second.hops[0]) and second.end != first.start
     )
@@ -84,7 +84,7 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     ]
 
 
-def _hops(group: NeighbourGroup) -> list[Hop]:
+def _named_hops(group: NeighbourGroup) -> list[Hop]:
     """List the hops to the neighbours of a group, without those to mediators."""
     return [hop for hop in group.hops if not is_mediator(hop.end)]
 
@@ -204,7 +204,7 @@ def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
             key = way.start, PropertyPath((*way.property_path.steps, group.step))
             if not is_whole or (way.start, way.property_path) in partial:
                 cut.add(key)
-            for hop in _hops(group):
+            for hop in _named_hops(group):
                 if hop.end in way.terms:
                     if may_follow(way.hops[-1], hop):
                         cut.add(key)  # a circle, which the query of the path would walk

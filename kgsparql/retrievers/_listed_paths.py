@@ -91,9 +91,9 @@ def enumerate_paths(
             return paths
         if len(paths[0].steps) > 1:
             return paths if max_hops is not None else ()
-        likely = _likeliest(paths, first_steps, session)
+        likely = _likeliest_paths(paths, first_steps, session)
         if len(likely) < len(paths):
-            name = _name(start, session)
+            name = _term_name(start, session)
             message = (
                 f"paths from {name}: only {first_steps:,} of {len(paths):,} first steps were walked on from "
                 "(-O first_steps=N takes more)"
@@ -109,7 +109,7 @@ def enumerate_paths(
         )  # fmt: skip
         enumeration.add(found.items)
         if found.cuts:
-            name = _name(start, session)
+            name = _term_name(start, session)
             message = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
             session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, message)])
         _add_kinds(enumeration, session)
@@ -175,14 +175,14 @@ def _add_kinds(enumeration: Enumeration, session: Session) -> None:
         enumeration.kinds[path] = kinds[0] if kinds else ""
 
 
-def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
+def _likeliest_paths(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
     labels = session.labels(path.steps[0].predicate for path in paths)
     texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
     scores = session.ranker.rank(session.masked_question, texts)
     return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:at_most])]
 
 
-def _name(term: IRI, session: Session) -> str:
+def _term_name(term: IRI, session: Session) -> str:
     return session.labels([term], in_grace=True)[term]
 
 

@@ -146,18 +146,18 @@ def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
         return None
     kind = next(kind for kind in kinds if kind is not type(None))
     try:
-        return _parsed(kind, text)
+        return _parsed_value(kind, text)
     except (ValueError, KeyError, TypeError) as error:
         wanted = _TYPE_WORDS.get(kind) or getattr(kind, "__name__", kind)
         raise OptionError(f"{setting} is not {wanted}", hint=f"default: {field.default}") from error
 
 
-def _parsed(kind: Any, text: str) -> Any:
+def _parsed_value(kind: Any, text: str) -> Any:
     """Read a value of a type; ValueError, KeyError or TypeError if the text is none."""
     if kind is bool:
         return _BOOLEANS[text.lower()]
     if get_origin(kind) is tuple:
-        return tuple(_parsed(get_args(kind)[0], part.strip()) for part in text.split(",") if part.strip())
+        return tuple(_parsed_value(get_args(kind)[0], part.strip()) for part in text.split(",") if part.strip())
     value = kind(text)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{text} is not finite")
@@ -231,15 +231,17 @@ def description_of(method: type[Retriever]) -> MethodDescription:
         summary=method.summary,
         source=method.source,
         about=_one_line(docs[0].partition("\n\n")[0], end="."),
-        cost=_bounds(method, {field.name: _default(field) for field in options}),
+        cost=_cost_bounds(method, {field.name: _default_of(field) for field in options}),
         options=tuple(
-            Option(field.name, _type_text(hints[field.name]), _default_text(_default(field)), about.get(field.name, ""))
+            Option(
+                field.name, _type_text(hints[field.name]), _default_text(_default_of(field)), about.get(field.name, "")
+            )
             for field in options
         ),
     )
 
 
-def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
+def _cost_bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
     try:
         values = method.cost.bounds(options)
         given = method.cost.open_names(options)
@@ -255,7 +257,7 @@ def _one_line(text: str, *, end: str = "") -> str:
     return " ".join(text.replace("``", "").split()).removesuffix(".") + end
 
 
-def _default(field: Field[Any]) -> Any:
+def _default_of(field: Field[Any]) -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 

@@ -132,7 +132,7 @@ class FoundFacts:
         found: dict[Walk, dict[Term, Path]] = {}
         for unit in self.units:
             for way in unit:
-                for walk in self._walks(way, unit):
+                for walk in self._walks_along(way, unit):
                     found.setdefault(walk, {}).setdefault(way.end, way)
         return [ReachedTerms(walk, ways) for walk, ways in found.items()]
 
@@ -140,7 +140,7 @@ class FoundFacts:
         """Tell whether the mediator of a unit meets a condition."""
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
-    def _walks(self, way: Path, unit: Unit) -> Iterator[Walk]:
+    def _walks_along(self, way: Path, unit: Unit) -> Iterator[Walk]:
         if not self.is_mediated(unit):
             yield self.walk
             return
@@ -317,8 +317,8 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     """Choose the facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     ways = [way for one in found for unit in one.units for way in unit]
     labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
-    texts = [[_text(unit, one, labels) for unit in one.units] for one in found]
-    sizes = [[_tokens(text) for text in own] for own in texts]
+    texts = [[_unit_text(unit, one, labels) for unit in one.units] for one in found]
+    sizes = [[_text_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
         return [replace(one, shown=one.units) for one in found]
@@ -341,7 +341,7 @@ def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     """Make the facts of one predicate an item of evidence, each with the path to it from the topic."""
     named = session.labels(terms_of(way for unit in one.units for way in unit), in_grace=True)
     labels, beside = statement_labels(one.ways, session.labels, named)
-    parts = list(_texts(one, labels))
+    parts = list(_shown_texts(one, labels))
     walks = one.reached_terms()
     alone = walks[0] if len(walks) == 1 and not one.mediated else None
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
@@ -349,7 +349,7 @@ def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
         kind="path",
         text=" | ".join(parts),
         triples=(*cited, *beside),
-        query=_query(one, walks),
+        query=_facts_query(one, walks),
         score=one.score + one.oracle_steps,
         cuts=one.cuts,
         ways=one.ways,
@@ -370,7 +370,7 @@ def candidates_of(shown: Iterable[tuple[EvidenceItem, FoundFacts]], session: Ses
         yield AnswerTerm(end, labels[end], scores[end], tuple(own))
 
 
-def _texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
+def _shown_texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
     plain = [unit[0] for unit in one.shown if not one.is_mediated(unit)]
     mediated = [unit for unit in one.shown if one.is_mediated(unit)]
     missing = len(one.units) - len(one.shown)
@@ -384,7 +384,7 @@ def _texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
         yield f"… {missing:,} more"
 
 
-def _text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
+def _unit_text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
     """Write a unit: its last term and the one before, or everything behind a mediator."""
     if one.is_mediated(unit):
         return _mediated_text(unit, labels)
@@ -407,7 +407,7 @@ def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False
     return f"{begun} {arrow(joining.step, labels)} {name}[{properties}]"
 
 
-def _tokens(text: str) -> int:
+def _text_tokens(text: str) -> int:
     return estimated_tokens([Message("user", text)]) - estimated_tokens([Message("user", "")]) + 1
 
 
@@ -417,7 +417,7 @@ def _left_out(one: FoundFacts, labels: Mapping[Term, str]) -> Cut:
     return Cut("facts shown", len(one.shown), len(one.units), where)
 
 
-def _query(one: FoundFacts, walks: Iterable[ReachedTerms]) -> Query:
+def _facts_query(one: FoundFacts, walks: Iterable[ReachedTerms]) -> Query:
     """Ask for everything on the walks of an item; for an item that was cut, for just its ends."""
     arms = []
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):

@@ -235,7 +235,7 @@ def _places_by_likeness(
     """
     texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
     sizes = [len(own) for own in texts]
-    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _rooms(sizes)
+    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _shares_compared(sizes)
     if sum(rooms) < sum(sizes):
         session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
     kept = [
@@ -251,10 +251,10 @@ def _places_by_likeness(
     return ordered
 
 
-def _rooms(sizes: Sequence[int]) -> list[int]:
+def _shares_compared(sizes: Sequence[int]) -> list[int]:
     """Share out what is compared by meaning: all of a group, or an equal number of each of the largest groups.
 
-    >>> _rooms([30, 400]), _rooms([400, 30, 900])
+    >>> _shares_compared([30, 400]), _shares_compared([400, 30, 900])
     ([30, 400], [235, 30, 235])
     """
     rooms = [0] * len(sizes)
@@ -364,7 +364,7 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
     read_statements([chain.path for chain in whole], session.labels)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
-    return retrieval_with_tree(evidence, _candidates(evidence, session), session)
+    return retrieval_with_tree(evidence, _chain_candidates(evidence, session), session)
 
 
 def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
@@ -375,7 +375,7 @@ def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> E
     return path_item(path, query, labels, session, score=chain.score)
 
 
-def _candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
+def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """List the ends of the chains, then the terms between; their starts only if there is nothing else."""
     paths = [(item, item.path) for item in evidence if item.path is not None]
     starts = {path.start for _, path in paths}

@@ -92,19 +92,19 @@ def ask_for_plan(session: Session, terms: TermLists, *, remark: str = "") -> Wri
             purpose=_PURPOSE,
             messages=(Message("system", RULES), Message("user", "\n".join(asked))),
             schema=_SCHEMA,
-            read=lambda text: _read(text, terms),
+            read=lambda text: _plan_in_reply(text, terms),
         )
     )
 
 
-def _read(text: str, terms: TermLists) -> WrittenPlan:
+def _plan_in_reply(text: str, terms: TermLists) -> WrittenPlan:
     """Read the plan of a reply.
 
     :raises ModelReplyError: for a reply that has none where it should be.
     """
     value = json_value(text)
     reply = by_lower_name(value) if isinstance(value, dict) else {}
-    line, left_out, search = (_text(reply.get(name)) for name in ("plan", "left_out", "search"))
+    line, left_out, search = (_reply_text(reply.get(name)) for name in ("plan", "left_out", "search"))
     if "plan" not in reply:
         raise ModelReplyError(f"no plan in the reply: {printable(text, 80)}")
     if not line:
@@ -117,7 +117,7 @@ def _read(text: str, terms: TermLists) -> WrittenPlan:
     return WrittenPlan(plan, line, left_out)
 
 
-def _text(value: object) -> str:
+def _reply_text(value: object) -> str:
     return printable(value, 4_000).strip() if isinstance(value, str) else ""
 
 
@@ -175,7 +175,7 @@ class PlanWriting:
             else:
                 self._look_up(written.search)
             return self.refused
-        computed, self.fault = self._run(written)
+        computed, self.fault = self._run_plan(written)
         if computed is not None:
             self.best = RunPlan(computed, written.left_out)
         is_same = written.plan is not None and written.plan == self.before
@@ -189,7 +189,7 @@ class PlanWriting:
         told = "what was found is among the entities" if self.found else "nothing in the graph is called so"
         self.remark = f"You looked for {name}: {told}."
 
-    def _run(self, written: WrittenPlan) -> tuple[Computed | None, str]:
+    def _run_plan(self, written: WrittenPlan) -> tuple[Computed | None, str]:
         """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""
         if written.plan is None:
             return None, f"It is no plan: {written.fault}."

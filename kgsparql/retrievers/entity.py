@@ -84,17 +84,17 @@ class Entity(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
         links = session.links
-        matched = self._matched(links, session)
+        matched = self._matched_entities(links, session)
         groups: list[NeighbourGroup] = []
         about: list[Text] = []
         items: list[EvidenceItem] = []
         lines: list[Line] = []
         with session.within_budget():
-            groups = _neighbours(list(matched.values()), session)
+            groups = _neighbours_of(list(matched.values()), session)
             found = texts(session.graph, matched, languages=session.labels.languages)
             about = list(found.items)
             session.note_cuts(found.cuts)
-            matched = _present(matched, groups, about, session)
+            matched = _entities_present(matched, groups, about, session)
         if matched:
             with session.within_budget():
                 named: Collection[Term] = [link.term for link in links if link.term in matched] or list(matched)
@@ -110,13 +110,13 @@ class Entity(Retriever):
                 )
                 items += direct_first(line_items(best, groups, session))
             with session.within_budget():
-                items += self._passages(matched, about, groups, lines, session)
+                items += self._passages_about(matched, about, groups, lines, session)
         evidence = Evidence(items)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         drawn = [item for item in evidence if item.kind != "passage"]
         return Retrieval(
             evidence=evidence,
-            candidates=tuple(_candidates(evidence, links, session)),
+            candidates=tuple(_answer_candidates(evidence, links, session)),
             tree=decision_tree(drawn, evidence_labels(Evidence(drawn), session)),
         )
 
@@ -125,7 +125,7 @@ class Entity(Retriever):
         drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
         return drafts[self.mode](retrieval, session)
 
-    def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
+    def _matched_entities(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
         matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
             near = session.linker.similar(
@@ -136,7 +136,7 @@ class Entity(Retriever):
                     matched.setdefault(entity.term, entity)
         return matched
 
-    def _passages(
+    def _passages_about(
         self,
         matched: Mapping[Term, LinkedEntity],
         about: Sequence[Text],
@@ -176,7 +176,7 @@ class Entity(Retriever):
         return {term: found[term] for term in best[:_NEIGHBOURS]}
 
 
-def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
+def _neighbours_of(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
     entities = [entity.term for entity in matched]
     near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
     classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
@@ -184,7 +184,7 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
     return [*near.items, *members.items]
 
 
-def _present(
+def _entities_present(
     matched: Mapping[Term, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
 ) -> dict[Term, LinkedEntity]:
     """Keep the entities that are in the graph; the index may have some that were deleted since."""
@@ -196,7 +196,7 @@ def _present(
     return {term: link for term, link in matched.items() if term in known}
 
 
-def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
+def _answer_candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
     """Terms of lines, by the best line of each, then of passages; those the question names only if alone."""
     linked = {link.term for link in links}
     scores: dict[Term, float] = {}

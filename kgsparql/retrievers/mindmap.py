@@ -125,10 +125,10 @@ class MindMap(Retriever):
         found = [*paths, *direct_first(sorted(lines, key=lambda item: -item.score))]
         if session.complete:
             with session.within_budget():
-                found = self._completed(found, session)
+                found = self._completed_items(found, session)
         evidence = Evidence(found)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return retrieval_with_tree(evidence, tuple(_candidates(evidence, frozenset(entities), session)), session)
+        return retrieval_with_tree(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)), session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write an answer with its steps of inference, and the tree of the evidence that these use."""
@@ -185,7 +185,7 @@ class MindMap(Retriever):
         items = [line_item(line, labels, session, most=self.ends_per_line) for line in shown]
         return [replace(item, score=choice.score) for item, choice in zip(items, chosen, strict=True)]
 
-    def _completed(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
+    def _completed_items(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
         """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
         lines = [i for i, item in enumerate(found) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
@@ -199,7 +199,7 @@ class MindMap(Retriever):
         return completed
 
 
-def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
+def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
     """Terms of the evidence that the question did not name, by the best item of each and by their kind.
 
     By the best item, not by the sum of all: a sum puts first the terms on every path, such as the university between
@@ -348,7 +348,7 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
     they are.
     """
     joined = False
-    for parts in islice(_combinations(segments), _JOINED):
+    for parts in islice(_path_combinations(segments), _JOINED):
         terms = [parts[0].start, *chain.from_iterable(part.terms[1:] for part in parts)]
         if len(set(terms)) == len(terms):
             joined = True
@@ -357,7 +357,7 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
         yield from (path for turn in zip_longest(*segments) for path in turn if path is not None)
 
 
-def _combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
+def _path_combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
     """Combine one path of each segment in every way, the better-placed first."""
     queue = [(0, (0,) * len(segments))]
     seen = {queue[0][1]}
@@ -399,14 +399,14 @@ def sentences_call(retrieval: Retrieval) -> Call[dict[str, str]]:
         purpose="sentences",
         messages=(Message("system", SENTENCES), Message("user", fenced("facts", lines, limit=2_000))),
         schema=object_schema(sentences={"type": "array", "items": sentence}),
-        read=lambda text: _sentences(text, retrieval.evidence),
+        read=lambda text: _sentences_by_marker(text, retrieval.evidence),
     )
 
 
-def _sentences(text: str, evidence: Evidence) -> dict[str, str]:
+def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:
     value = json_value(text)
     entries = value.get("sentences", value) if isinstance(value, dict) else value
-    pairs = entries.items() if isinstance(entries, dict) else _pairs(entries)
+    pairs = entries.items() if isinstance(entries, dict) else _marked_sentences(entries)
     found = {str(marker).strip(" []").upper(): sentence for marker, sentence in pairs if isinstance(sentence, str)}
     known = {marker: printable(sentence, 1_000) for marker, sentence in found.items() if marker in evidence}
     if not known:
@@ -414,7 +414,7 @@ def _sentences(text: str, evidence: Evidence) -> dict[str, str]:
     return known
 
 
-def _pairs(entries: object) -> list[tuple[object, object]]:
+def _marked_sentences(entries: object) -> list[tuple[object, object]]:
     listed = entries if isinstance(entries, list) else []
     return [(entry.get("marker"), entry.get("sentence")) for entry in listed if isinstance(entry, dict)]
 

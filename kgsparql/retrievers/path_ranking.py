@@ -102,7 +102,7 @@ class PathRanking(Weights, Retriever):
         chosen: list[tuple[LikelyPath, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
-            chosen = self._choices(found, session, mends=not searched)
+            chosen = self._chosen_paths(found, session, mends=not searched)
             if all(choice.chosen_by == "ranker" for _, choice in chosen):
                 worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
                 note_order(worded, session, words=_predicate_words(self.aliases))
@@ -120,7 +120,7 @@ class PathRanking(Weights, Retriever):
                 evidence = Evidence(self._items_of(best[:1], unlimited))
         return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
 
-    def _meanings(self, session: Session) -> list[LinkedEntity]:
+    def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
         """List what the mentions may mean: each link, and the candidates that scored nearly as high.
 
         Of several, one that is in fewer triples is less likely meant.
@@ -142,7 +142,7 @@ class PathRanking(Weights, Retriever):
         """
         enumerations = [
             enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
-            for link in _described(starts or self._meanings(session), session)
+            for link in _with_descriptions(starts or self._likely_meanings(session), session)
         ]
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
@@ -181,7 +181,7 @@ class PathRanking(Weights, Retriever):
             )
         ]
 
-    def _choices(
+    def _chosen_paths(
         self, found: Sequence[LikelyPath], session: Session, *, mends: bool
     ) -> list[tuple[LikelyPath, Choice]]:
         """Choose the best paths; a model reads the likeliest, and is asked once more where these are not enough.
@@ -258,7 +258,7 @@ def _path_of(item: EvidenceItem) -> PropertyPath:
     return item.ways[0].property_path
 
 
-def _described(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
+def _with_descriptions(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
     """Describe the entities that share a label; one query where there are such."""
     alike = namesake_groups((one.term, one.label) for one in starts)
     with session.within_budget():

@@ -95,21 +95,21 @@ class StructGPT(WalkingRetriever):
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        _ = self._classes  # a name that is no IRI is an error now, not at the first question
+        _ = self._mediator_classes  # a name that is no IRI is an error now, not at the first question
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P) from the topics: first those that the answer rests on, with all their ends, then others."""
         was_asked = find_links(session)
         found: list[FoundFacts] = []
         draft: Draft | None = None
-        frontiers = [_frontier(link.term) for link in session.links]
+        frontiers = [_frontier_at(link.term) for link in session.links]
         known: KnownNeighbours = {}
         left: list[Expansion] = []
         for number in range(1, self.max_steps + 1):
             step: list[FoundFacts] = []
             try:
                 with session.within_budget():
-                    step = self._step(frontiers, left, known, session, asks_again=number == 1 and not was_asked)
+                    step = self._step_facts(frontiers, left, known, session, asks_again=number == 1 and not was_asked)
                     found += shown_facts(step, session, tokens=self.fact_tokens)
                 if session.notes.partial or not step or number == self.max_steps:
                     break
@@ -135,7 +135,7 @@ class StructGPT(WalkingRetriever):
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _ends_retrieval(found, session)
 
-    def _step(
+    def _step_facts(
         self,
         frontiers: Sequence[Frontier],
         left: list[Expansion],
@@ -145,8 +145,8 @@ class StructGPT(WalkingRetriever):
         asks_again: bool,
     ) -> list[FoundFacts]:
         """Find the facts of chosen predicates; ``left`` takes what a model may go back to at the next step."""
-        expansions = [*self._expansions(frontiers, session), *left]
-        chosen = self._choices(_candidates(expansions, session), expansions, session)
+        expansions = [*self._possible_expansions(frontiers, session), *left]
+        chosen = self._chosen_predicates(_expansion_candidates(expansions, session), expansions, session)
         if asks_again and not chosen and expansions:
             expansions, chosen = self._second_choices(expansions, session)
         limit = self.neighbours_per_predicate
@@ -160,27 +160,27 @@ class StructGPT(WalkingRetriever):
         ]
         near = fetch_neighbours(asked, known, session, limit=limit)
         topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in taken))
-        known |= with_mediated(near, session, classes=self._classes, topics=topics)
+        known |= with_mediated(near, session, classes=self._mediator_classes, topics=topics)
         found = [one for one in found_facts(chosen, asked, known, session) if one.units]
         session.note_cuts(cut for one in found for cut in one.cuts)
         with session.within_budget():
             return constrained_facts(found, session)
         return found
 
-    def _expansions(self, frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
+    def _possible_expansions(self, frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
         entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
         begins = all(not frontier.walk.path.steps for frontier in frontiers)
         classes = linked_classes(session) if begins else ()
         return expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
 
     @property
-    def _classes(self) -> frozenset[IRI]:
+    def _mediator_classes(self) -> frozenset[IRI]:
         try:
             return frozenset(iri(name) for name in self.mediator_classes)
         except IriError as error:
             raise OptionError(f"struct_gpt: mediator_classes: {error.message}", hint="write IRIs in full") from error
 
-    def _choices(
+    def _chosen_predicates(
         self, candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
     ) -> list[Choice]:
         """Choose predicates by the session's chooser; a model reads the likeliest, each with what it leads to."""
@@ -190,21 +190,21 @@ class StructGPT(WalkingRetriever):
         if session.chooser is None and not session.can_spare_call("predicates"):
             return session.ranked.choose(session.question, candidates, "predicates", self.predicates_per_step or 1)
         if is_read(session.choose):
-            candidates = _with_examples(_likeliest(candidates), expansions, session)
+            candidates = _with_examples(_likeliest_candidates(candidates), expansions, session)
         with session.within_budget():
             return session.choose.choose(session.question, candidates, "predicates", most)
         return session.ranked.choose(session.question, candidates, "predicates", 1)
 
     def _second_choices(self, expansions: list[Expansion], session: Session) -> tuple[list[Expansion], list[Choice]]:
         """Ask a model that chose nothing for the next predicates, or for those of what else names may mean."""
-        candidates = _candidates(expansions, session)
-        read = {candidate.number for candidate in _likeliest(candidates)}
+        candidates = _expansion_candidates(expansions, session)
+        read = {candidate.number for candidate in _likeliest_candidates(candidates)}
         rest = [candidate for candidate in candidates if candidate.number not in read]
         others = () if rest else alternatives(session)
         if others:
-            expansions = self._expansions([_frontier(other.term) for other in others], session)
-            rest = _candidates(expansions, session)
-        chosen = self._choices(rest, expansions, session)
+            expansions = self._possible_expansions([_frontier_at(other.term) for other in others], session)
+            rest = _expansion_candidates(expansions, session)
+        chosen = self._chosen_predicates(rest, expansions, session)
         starts = {expansions[choice.candidate.number].frontier.walk.start for choice in chosen}
         mend_links(session, [other for other in others if other.term in starts])
         if not chosen:
@@ -227,11 +227,11 @@ class StructGPT(WalkingRetriever):
         return [frontier for frontier in frontiers if frontier.ways]
 
 
-def _frontier(start: IRI) -> Frontier:
+def _frontier_at(start: IRI) -> Frontier:
     return Frontier(Walk(start, PropertyPath(())), {start: Path(start)})
 
 
-def _likeliest(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _likeliest_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Take the candidates that a model reads, the likeliest first."""
     return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
 
@@ -248,18 +248,20 @@ def _with_examples(
     return [replace(candidate, text=text) for candidate, text in zip(candidates, texts, strict=True)]
 
 
-def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
+def _expansion_candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
     """Make numbered candidates of the expansions, each with its whole path from its topic."""
     topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
     labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path.steps)])
     walks = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
-    along = dict(zip(walks, _kinds([frontier.ways.values() for frontier in walks.values()], session), strict=True))
+    along = dict(
+        zip(walks, _kinds_along([frontier.ways.values() for frontier in walks.values()], session), strict=True)
+    )
     started = [(expansion.frontier.walk, expansion.path) for expansion in expansions]
     paths = [(walk.start, path, [*along[walk], ""]) for walk, path in started]  # the kind of the ends is not known yet
     return candidates_by_start(paths, session, texts=[expansion_text(expansion, labels) for expansion in expansions])
 
 
-def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
+def _kinds_along(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
     return session.labels.majority_types([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
@@ -291,7 +293,7 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
 def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
     """Score the best walks: the steps that an oracle chose, and the fit, with all kinds known now."""
     reached = {own.walk: (own, one) for one in reversed(found) for own in one.reached_terms()}
-    along = _kinds([own.ways.values() for own, _ in reached.values()], session)
+    along = _kinds_along([own.ways.values() for own, _ in reached.values()], session)
     paths = [(walk.start, walk.path, kinds) for walk, kinds in zip(reached, along, strict=True)]
     scores = {
         walk: (candidate.score or 0.0) + one.oracle_steps
@@ -325,7 +327,7 @@ def with_mediated(
     ends = list(dict.fromkeys(end for own in near.values() for end in own.ends if isinstance(end, IRI)))
     types_of = types(session.graph, ends) if classes and ends else {}
     instances = [end for end in ends if frozenset(classes).intersection(types_of.get(end, ()))]
-    mediators = list(dict.fromkeys([*instances, *_nameless(ends, session, topics)]))
+    mediators = list(dict.fromkeys([*instances, *_nameless_ends(ends, session, topics)]))
     if not mediators:
         return near
     if len(mediators) > _MEDIATORS:
@@ -338,7 +340,7 @@ def with_mediated(
     return {key: _with_paths_through(key, own, hops) for key, own in near.items()}
 
 
-def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:
+def _nameless_ends(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:
     """Find ends without a label and with an opaque IRI, such as ``Q7186-a1b2``; none if a topic is so, too."""
     session.labels([*topics, *ends])
     if any(is_opaque(topic, session) for topic in topics):
@@ -379,7 +381,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     if not session.can_spare_call("constraints"):
         return list(found)
-    reply = session.ask_model(_call(session.question, texts, [labels[value] for _, value in pairs]))
+    reply = session.ask_model(_constraints_call(session.question, texts, [labels[value] for _, value in pairs]))
     if reply is None:
         return list(found)
     if reply.dropped:
@@ -388,7 +390,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
     for number in reply.numbers:
         step, value = pairs[number - 1]
         wanted.setdefault(step, []).append(value)
-    return [_matching(one, wanted) if one.mediated else one for one in found]
+    return [_matching_facts(one, wanted) if one.mediated else one for one in found]
 
 
 def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI | Literal]]:
@@ -404,7 +406,7 @@ def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI 
     return [pair for pair, count in holders.items() if count < mediators]
 
 
-def _call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Numbers]:
+def _constraints_call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Numbers]:
     listed = fenced("values", (f"{n}. {text}" for n, text in enumerate(texts, 1)))
     return Call(
         purpose="constraints",
@@ -414,7 +416,7 @@ def _call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Nu
     )
 
 
-def _matching(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:
+def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:
     own = [Constraint(len(one.walk.path.steps), step, tuple(values)) for step, values in wanted.items()]
     met = [(unit, [c for c in own if one.meets(unit, c)]) for unit in one.mediated]
     if not own or not any(some for _, some in met):

@@ -109,16 +109,16 @@ class ThinkOnGraph(WalkingRetriever):
         walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links), asks_again=not was_asked)
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
-                self._advance(walked, session)
+                self._walk_one_depth(walked, session)
         if not (walked.by_model or walked.by_oracle):
             note_order(((path, [""] * (len(path.steps) + 1)) for _, path in walked.met), session)
-        return self._retrieval(walked, session)
+        return self._retrieved(walked, session)
 
-    def _advance(self, walked: Walked, session: Session) -> None:
+    def _walk_one_depth(self, walked: Walked, session: Session) -> None:
         """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
-        offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
+        offered = offers(walked.beam, session, skip=self._skipped_predicates, walked=walked.led_to)
         walked.stopped = not offered
-        choices = self._choices(offered, walked, session) if offered else []
+        choices = self._chosen_predicates(offered, walked, session) if offered else []
         if offered and not walked.stopped and not any(choices):
             offered, choices = self._second_choices(offered, walked, session)
         if walked.stopped:
@@ -131,11 +131,13 @@ class ThinkOnGraph(WalkingRetriever):
         if kept:
             walked.depths.append(kept)
 
-    def _choices(self, offered: Sequence[Offer], walked: Walked, session: Session) -> list[list[Choice]]:
+    def _chosen_predicates(self, offered: Sequence[Offer], walked: Walked, session: Session) -> list[list[Choice]]:
         """Choose predicates, one list for each call; none if the evidence so far is judged enough before."""
 
         def choosing(own: Sequence[Candidate]) -> Callable[[Session], list[Choice]]:
-            return lambda branch: self._choose(own, len({offered[c.number].place for c in own}) * self.width, branch)
+            return lambda branch: self._chosen_among(
+                own, len({offered[c.number].place for c in own}) * self.width, branch
+            )
 
         try:
             if walked.depths and session.can_spare_call("enough"):
@@ -145,14 +147,14 @@ class ThinkOnGraph(WalkingRetriever):
                     )
             if walked.stopped:
                 return []
-            lists = self._lists(offered, session)
+            lists = self._lists_of_predicates(offered, session)
             if self.prune == "model" and is_read(session.choose):
                 lists = [with_examples(own, offered, session) for own in lists]
             return run_in_parallel(session, list(map(choosing, lists)))
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
-            _stop(walked, error, session)
+            _stop_walk(walked, error, session)
             return []
 
     def _second_choices(
@@ -166,15 +168,17 @@ class ThinkOnGraph(WalkingRetriever):
         choices: list[Choice] = []
         if not walked.depths and walked.asks_again and session.can_spare_call("predicates"):
             walked.asks_again = False
-            read = {c.number for own in self._lists(offered, session) for c in own}
+            read = {c.number for own in self._lists_of_predicates(offered, session) for c in own}
             rest = [c for c in candidates_of(offered, session) if c.number not in read]
             others = () if rest else alternatives(session)[: self.width]
             if others:
                 walked.beam = tuple(Chain(Path(other.term)) for other in others)
-                offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
-                rest = [c for own in self._lists(offered, session) for c in own]
+                offered = offers(walked.beam, session, skip=self._skipped_predicates, walked=walked.led_to)
+                rest = [c for own in self._lists_of_predicates(offered, session) for c in own]
             with session.within_budget():
-                choices = self._choose(with_examples(rest, offered, session), self.width * len(walked.beam), session)
+                choices = self._chosen_among(
+                    with_examples(rest, offered, session), self.width * len(walked.beam), session
+                )
             if others:
                 mend_links(session, [others[offered[choice.candidate.number].place] for choice in choices])
             if not choices:
@@ -182,13 +186,13 @@ class ThinkOnGraph(WalkingRetriever):
         walked.stopped = not choices
         return offered, [choices]
 
-    def _lists(self, offered: Sequence[Offer], session: Session) -> list[list[Candidate]]:
+    def _lists_of_predicates(self, offered: Sequence[Offer], session: Session) -> list[list[Candidate]]:
         by_model = self.prune == "model"
         shortlist = self.shortlist if by_model else None
         return candidate_lists(offered, session, shortlist=shortlist, batch=self.batch_prune or not by_model)
 
     @property
-    def _skipped(self) -> frozenset[IRI]:
+    def _skipped_predicates(self) -> frozenset[IRI]:
         return UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
 
     def _take_judgement(self, draft: Draft | None, walked: Walked, session: Session) -> None:
@@ -203,7 +207,7 @@ class ThinkOnGraph(WalkingRetriever):
         if draft.sufficient is None:
             session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
-    def _choose(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
+    def _chosen_among(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
         if self.prune == "bm25":
             by_words = RankerChooser(BM25Ranker(), session.emit)
             unscored = [replace(candidate, score=None) for candidate in candidates]
@@ -231,14 +235,14 @@ class ThinkOnGraph(WalkingRetriever):
                     chosen, labels, self.width, session, again=not walked.depths and walked.asks_again
                 )
         except _MODEL_FAILED as error:
-            _stop(walked, error, session)
+            _stop_walk(walked, error, session)
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         chains = with_meeting_bonus(chains, self.meeting_bonus)
         kept = max(self.width, _KEPT) if walked.by_model and self.score_entities else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
-    def _retrieval(self, walked: Walked, session: Session) -> Retrieval:
+    def _retrieved(self, walked: Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
         so_far = chains_retrieval(walked.depths, session)
         enough = True if walked.draft is not None else False if walked.by_model else None
@@ -246,7 +250,7 @@ class ThinkOnGraph(WalkingRetriever):
         if not session.complete or not walked.depths:
             return found
         with session.within_budget():
-            walks, leading = self._walks(walked, so_far, session)
+            walks, leading = self._walks_to_follow(walked, so_far, session)
             kept = [chain for depth in walked.depths for chain in depth]
             whole = ends_retrieval(walks, kept, session)
             ends = {end for item in list(whole.evidence)[:leading] for end in item.ends}
@@ -259,7 +263,9 @@ class ThinkOnGraph(WalkingRetriever):
             return replace(whole, sufficient=enough)
         return found
 
-    def _walks(self, walked: Walked, so_far: Retrieval, session: Session) -> tuple[list[tuple[Walk, float]], int]:
+    def _walks_to_follow(
+        self, walked: Walked, so_far: Retrieval, session: Session
+    ) -> tuple[list[tuple[Walk, float]], int]:
         """List the walks to follow to all their ends, the best first, and count those to a draft's answers."""
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
@@ -271,7 +277,7 @@ class ThinkOnGraph(WalkingRetriever):
         return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
 
 
-def _stop(walked: Walked, error: Exception, session: Session) -> None:
+def _stop_walk(walked: Walked, error: Exception, session: Session) -> None:
     session.notes.append(f"the walk ended after {len(walked.depths)} hops: {error}")
     walked.stopped = True
 
@@ -349,7 +355,7 @@ def chosen_offers(
     The shares of each chain sum to 1 if a model gave the scores. A ranker scores whole paths, which can be compared
     across chains, so its shares sum to 1 over all chains.
     """
-    weights = _weights(choices, "predicates", session)
+    weights = _choice_weights(choices, "predicates", session)
     of_chain: dict[int, list[tuple[Choice, float]]] = {}
     for choice, value in zip(choices, weights, strict=True):
         of_chain.setdefault(offered[choice.candidate.number].place, []).append((choice, value))
@@ -358,7 +364,7 @@ def chosen_offers(
     chosen = []
     for own in kept:
         weight = 1.0 if own[0][0].chosen_by == "model" else sum(value for _, value in own) / total
-        for (choice, _), part in zip(own, _normalised([value for _, value in own]), strict=True):
+        for (choice, _), part in zip(own, _parts_of_one([value for _, value in own]), strict=True):
             offer = offered[choice.candidate.number]
             chosen.append(ChosenOffer(offer, part * weight, choice.chosen_by == "oracle" and offer.chain.by_oracle))
     return chosen
@@ -379,32 +385,32 @@ def scored_chains(
     named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
     candidates = [Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(named)]
     if len(listed) <= width or len(candidates) < 2:
-        return _chains(chosen, listed, dict.fromkeys(named, 1.0)), False
+        return _chains_to(chosen, listed, dict.fromkeys(named, 1.0)), False
     choices = choices_among(candidates, "entities", len(candidates), session)
     rest = [replace(one, listed=tuple(one.unlisted)) for one in chosen]
     if not choices and again and any(one.listed for one in rest):
         return scored_chains(rest, labels, 0, session)
     by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
     values = dict.fromkeys(named, 0.0)
-    for choice, value in zip(choices, _weights(choices, "entities", session), strict=True):
+    for choice, value in zip(choices, _choice_weights(choices, "entities", session), strict=True):
         one = chosen[named[choice.candidate.number][0]]
         values[named[choice.candidate.number]] = value + _TIE * one.share if by_model else value
-    return _chains(chosen, listed, values, shared=not by_model), by_model and len(choices) < len(candidates)
+    return _chains_to(chosen, listed, values, shared=not by_model), by_model and len(choices) < len(candidates)
 
 
-def _weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
+def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
     """Weigh each choice; by the ranker's scores if a model gave none."""
-    weights = _shares(choices)
+    weights = _choice_shares(choices)
     if not choices or choices[0].chosen_by != "model" or any(weights):
         return weights
     if len(choices) == 1:
         return [1.0]
     session.fall_back(purpose, "the model gave no scores: the ranker's are used")
     scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])
-    return _shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
+    return _choice_shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
 
 
-def _chains(
+def _chains_to(
     chosen: Sequence[ChosenOffer],
     listed: Sequence[tuple[int, Path]],
     values: Mapping[tuple[int, Path], float],
@@ -443,7 +449,7 @@ def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:
     return [replace(c, score=c.score * (1 + bonus if len(topics[c.end]) > 1 else 1)) for c in chains]
 
 
-def _shares(choices: Sequence[Choice]) -> list[float]:
+def _choice_shares(choices: Sequence[Choice]) -> list[float]:
     """Weigh each choice beside the others of its call, not normalised: the scores of a model as they are.
 
     Those of a ranker, and for an oracle, which gives none, too, are sharpened, so that a small difference counts.
@@ -455,10 +461,10 @@ def _shares(choices: Sequence[Choice]) -> list[float]:
     return [float(np.exp(_SHARPNESS * (score - best))) for score in scores]
 
 
-def _normalised(values: Sequence[float]) -> list[float]:
+def _parts_of_one(values: Sequence[float]) -> list[float]:
     """Make values parts of 1; equal parts if all values are 0.
 
-    >>> _normalised([1, 3]), _normalised([0, 0])
+    >>> _parts_of_one([1, 3]), _parts_of_one([0, 0])
     ([0.25, 0.75], [0.5, 0.5])
     """
     total = sum(values)
