@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests
 
 import kgsparql  # noqa: E402
 from kgsparql.models.language_model import LanguageModel  # noqa: E402
-from kgsparql.models.openai_client.client import OpenAIClient  # noqa: E402
+from kgsparql.models.openai_client import OpenAIClient  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
 from tests.model_server import ModelServer, Reply, Slow  # noqa: E402
 from tests.scripted import Player, one_after_another  # noqa: E402

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
     from kgsparql.graphs.cut import Cut
     from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
-    from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
+    from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
@@ -52,7 +52,7 @@ _MODULES = {
     "evidence.evidence": ("CitedTriple", "Evidence", "EvidenceItem"),
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
     "graphs.cut": ("Cut",),
-    "graphs.profiles.profile": ("UNKNOWN", "EndpointProfile"),
+    "graphs.profiles": ("UNKNOWN", "EndpointProfile"),
     "graphs.graph": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),
     "graphs.user_query": ("QueryResult",),

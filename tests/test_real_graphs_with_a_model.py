@@ -13,7 +13,7 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.prompting import plain
 from kgsparql.storage.response_cache import ResponseCache
 from tests.deep import DEEP

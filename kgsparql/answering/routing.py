@@ -49,7 +49,7 @@ class Routed(Retriever):
 
         A plan is also made where a name is no label: it may be a value, as the town of an address; and where there are
         several names: a path starts from one, and what is asked for may have to do with all.
-        At an endpoint nothing is computed by itself: plans are made with more queries than its manners allow.
+        At an endpoint nothing is computed by itself: plans are made with more queries than its limits allow.
         """
         is_asked = read_cues(session.own_words).is_any
         unfound = session.notes.causes(MISSING_NAME)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
-from kgsparql.graphs.protocol.shared_rate_state import FOLDER as MANNERS
-from kgsparql.graphs.protocol.shared_rate_state import is_to_be_left_alone
+from kgsparql.graphs.protocol.rate_limiter import FOLDER as RATE_LIMITS
+from kgsparql.graphs.protocol.rate_limiter import is_to_be_left_alone
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
@@ -26,7 +26,7 @@ _FOLDERS = {
     "models": "the embedding model in a form that starts fast",
     "endpoints": "what endpoints are",
     "runs": "answers of the page, by their addresses",
-    MANNERS: "when public endpoints were asked last, and whether they want peace",
+    RATE_LIMITS: "when public endpoints were asked last, and whether they want peace",
 }
 _EXCHANGES = {
     "model": "replies of language models",
@@ -185,7 +185,7 @@ class CacheContents:
         entries: dict[Path, list[Path]] = {}
         for entry in self._entries(folder):
             entries.setdefault(entry.with_name(_target_name(entry)), []).append(entry)
-        waiting = [target for target in entries if folder == MANNERS and is_to_be_left_alone(target)]
+        waiting = [target for target in entries if folder == RATE_LIMITS and is_to_be_left_alone(target)]
         for target in waiting:
             del entries[target]
         with ThreadPoolExecutor(_AT_ONCE) as pool:

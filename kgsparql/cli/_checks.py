@@ -30,11 +30,10 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph, groups_of, known_aliases, names_endpoint, open_graph, open_store
-from kgsparql.graphs.endpoint_info import NAMED_GRAPHS, limits_in_words, summary
+from kgsparql.graphs.endpoint import NAMED_GRAPHS, limits_in_words, summary
 from kgsparql.graphs.files import ReadOptions, format_of, rdf_files
-from kgsparql.graphs.profiles.catalogue import endpoint_named
-from kgsparql.graphs.profiles.profile import UNKNOWN
-from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
+from kgsparql.graphs.profiles import UNKNOWN, endpoint_named
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.stores import has_store
 from kgsparql.linking.label_index.open import index_directory, open_label_index
 from kgsparql.linking.label_index.reading import REMOTE_ROWS

@@ -15,15 +15,14 @@ from kgsparql.answering.ask_options import ignore
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli._checks import Check, Note, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
-from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.chat_completion import Call, Capabilities, Message, object_schema
 from kgsparql.models.embedders import open_embedder
 from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
 from kgsparql.models.embedders.openai_server import OpenAIEmbedder
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_json import json_value
-from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, shown_source
 from kgsparql.resources import cache_directory

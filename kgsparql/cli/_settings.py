@@ -115,8 +115,7 @@ class Settings:
 
     def _check_name(self, name: str) -> None:
         """Refuse a name that means two things, or nothing but nearly a graph."""
-        from kgsparql.graphs.profiles.catalogue import known_endpoints
-        from kgsparql.graphs.profiles.profile import could_be_alias
+        from kgsparql.graphs.profiles import could_be_alias, known_endpoints
 
         graphs = [key.removeprefix("graphs.") for key in self.values if key.startswith("graphs.")]
         if not graphs or not could_be_alias(name):

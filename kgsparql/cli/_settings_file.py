@@ -183,7 +183,7 @@ def _with_paths(found: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def _source_in(folder: Path, source: str) -> str:
     """Return a source as seen from the folder; the name of an endpoint stays, unless a file there is called so."""
-    from kgsparql.graphs.profiles.profile import could_be_alias
+    from kgsparql.graphs.profiles import could_be_alias
 
     return source if could_be_alias(source) and not (folder / source).exists() else _path_in(folder, source)
 

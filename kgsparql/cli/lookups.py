@@ -260,7 +260,7 @@ def _info_lines(facts: dict[str, Any]) -> list[str]:
 def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:
     if facts is None:
         return []
-    from kgsparql.graphs.endpoint_info import NAMED_GRAPHS
+    from kgsparql.graphs.endpoint import NAMED_GRAPHS
 
     at = f"{facts['url']}: " if facts["url"] != name else ""
     described = facts["triples_as_described"]

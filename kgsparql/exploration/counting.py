@@ -13,7 +13,7 @@ from kgsparql.exploration.batched_select import batched_select, entities_of, ski
 from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.endpoint_info import endpoint_json
+from kgsparql.graphs.endpoint import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query

@@ -1,27 +1,28 @@
-"""A graph behind a SPARQL endpoint."""
+"""A graph behind a SPARQL endpoint, and what is known of it in words for people and as JSON."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
+from typing import Any, Self
 
 from kgsparql.budget import Usage
-from kgsparql.errors import KgsparqlError
+from kgsparql.errors import CancelledError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import EndpointProfile
-from kgsparql.graphs.protocol.channel import Channel
-from kgsparql.graphs.protocol.named_graphs import is_about_the_query
-from kgsparql.graphs.protocol.probing import Probe
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
+from kgsparql.graphs.protocol.discovery import Probe, ProbeResult
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
-from kgsparql.graphs.protocol.request import Form, QuestionDeadline, Reply, RequestLimits, SparqlRequest
+from kgsparql.graphs.protocol.refusals import is_about_the_query
+from kgsparql.graphs.protocol.request import Form, RequestLimits, SparqlRequest
 from kgsparql.http.address import Address
+from kgsparql.http.failures import in_words
+from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming
@@ -32,13 +33,63 @@ MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""
 TIMEOUT_S = 30.0
 """For a query, where the profile does not say how long the server lets one run."""
-_WAY_S = 2.0
+_GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
+NAMED_GRAPHS = {
+    True: "what is in named graphs is found without naming them",
+    False: "what is in named graphs is not found without naming them",
+    None: "whether what is in named graphs is found is not known",
+}
+"""Whether queries see named graphs, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _QuestionDeadline:
+    """How long queries for a question may still take.
+
+    :param in_grace: as for :meth:`KnowledgeGraph.within`.
+    :param most_s: seconds for each query; ``None`` for no limit of its own.
+    """
+
+    usage: Usage
+    in_grace: bool = False
+    most_s: float | None = None
+
+    def left_s(self) -> float | None:
+        """Return the seconds that are left; ``None`` if there is no limit.
+
+        :raises CancelledError: if the question was stopped.
+        :raises BudgetExceededError: if its time is over.
+        """
+        if self.usage.cancel.is_set():
+            raise CancelledError("stopped")
+        left_s = self.usage.grace_s if self.in_grace else self.usage.seconds_left
+        if left_s == 0:
+            self.usage.check(in_grace=self.in_grace)
+        return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
+
+    @contextmanager
+    def timeouts_as_budget(self) -> Iterator[None]:
+        """Turn a timeout of a query into a BudgetExceededError, if the question's time is over."""
+        try:
+            yield
+        except EndpointTimeoutError as error:
+            waited = error.message if "waited_s" in error.detail else ""
+            self.usage.check(waited, in_grace=self.in_grace, is_late=self.in_grace)
+            raise
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found out about an endpoint once, shared by its views."""
+
+    fingerprint: str | None = None
+    has_named_graphs: bool | None = None
 
 
 class EndpointGraph(KnowledgeGraph):
-    """A graph that is asked over HTTP, through SPARQLWrapper. Any number of threads may use it.
+    """A graph that is asked over HTTP; requests are built by SPARQLWrapper. Any number of threads may use it.
 
     Queries should see the union of the default graph and the named graphs. Before the first query, the endpoint is
     probed with at most two small ones: does it, or can it be asked to? If not, ``notes`` says what is not seen. An
@@ -58,6 +109,7 @@ class EndpointGraph(KnowledgeGraph):
     :param note: called with a line for the user, each line once.
     :param response_cache: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
         the profile says so.
+    :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: for what is not the URL of an endpoint.
 
     >>> EndpointGraph("https://me:secret@example.org/sparql").name
@@ -76,32 +128,35 @@ class EndpointGraph(KnowledgeGraph):
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
         response_cache: ResponseCache | Recording | None = None,
+        transport: Transport | None = None,
     ) -> None:
+        from kgsparql.graphs.protocol.endpoint_client import EndpointClient  # 110 ms that a graph in files is spared
+
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
         self.probe = Probe(self._address, profile, keep=not isinstance(response_cache, Recording), now=self._now)
         if timeout_s is None:
-            timeout_s = profile.timeout_s + _WAY_S if profile.timeout_s else TIMEOUT_S
+            timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s = timeout_s
         self._recording = response_cache if isinstance(response_cache, Recording) else None
-        self._question: QuestionDeadline | None = None
+        self._question: _QuestionDeadline | None = None
         self._found = _Found()
-        self._channel = Channel(self._address, self.name, self.probe, max_bytes, response_cache, note)
+        self._client = EndpointClient(self._address, self.name, self.probe, max_bytes, response_cache, note, transport)
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
-        """The same graph for one question: its queries end with the question's time, or when the question is stopped.
+        """Return the same graph for one question: its queries end with its time, or when it is stopped.
 
         Queries are not counted. Connections, and what was found out about the endpoint, are shared with this one.
         The options are those of :meth:`KnowledgeGraph.within`; waiting for a turn counts for ``most_s``, too.
         """
         view = copy.copy(self)
-        view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
+        view._question = _QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
         return view
 
     def close(self) -> None:
         """Close the connections; the next query opens others."""
-        self._channel.close()
+        self._client.close()
 
     @property
     def profile(self) -> EndpointProfile:
@@ -147,20 +202,18 @@ class EndpointGraph(KnowledgeGraph):
         try:
             counted = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             count = counted[0].get("count") if counted.complete and len(counted) else None
-            return count.value if isinstance(count, Literal) else self._today()
+            if isinstance(count, Literal):
+                return count.value
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
-            return self._today()
-
-    def _today(self) -> str:
         return self._as_recorded("date", datetime.now(UTC).date().isoformat())
 
     def _now(self) -> str:
         return self._as_recorded("time", datetime.now(UTC).isoformat(timespec="seconds"))
 
     def _as_recorded(self, what: str, now: str) -> str:
-        """What the clock says; in a replay, what it said in the recording."""
+        """Return what the clock says; in a replay, what it said in the recording."""
         if self._recording is None:
             return now
         return str(self._recording.recorded_value(what, {"endpoint": self.url}, {what: now})[what])
@@ -169,7 +222,7 @@ class EndpointGraph(KnowledgeGraph):
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
         with self._limits(self.timeout_s, None, None) as limits:
-            found = self._channel.probe_graphs(limits).note
+            found = self._client.probe_graphs(limits).note
         return (found,) if found else ()
 
     @property
@@ -178,21 +231,17 @@ class EndpointGraph(KnowledgeGraph):
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
         if self._found.has_named_graphs is None:
-            self._found.has_named_graphs = self._has_named_graphs()
+            try:
+                found = self.select(Query.load("info_graphs").limit(1))
+                self._found.has_named_graphs = bool(len(found) or found.invalid)
+            except KgsparqlError as error:
+                if not is_about_the_query(error):
+                    raise
+                self._found.has_named_graphs = True  # the engine cannot tell
         return self._found.has_named_graphs
 
-    def _has_named_graphs(self) -> bool:
-        """Whether a named graph is seen; true if the engine cannot tell."""
-        try:
-            found = self.select(Query.load("info_graphs").limit(1))
-        except KgsparqlError as error:
-            if not is_about_the_query(error):
-                raise
-            return True
-        return bool(len(found) or found.invalid)
-
     def select(self, query: Query) -> Solutions:
-        """The solutions of a SELECT.
+        """Get the solutions of a SELECT.
 
         :raises QuerySyntaxError: if the endpoint says that it is not SPARQL.
         :raises QueryError: if it is not a SELECT, or the endpoint cannot run it.
@@ -201,33 +250,33 @@ class EndpointGraph(KnowledgeGraph):
         return self.select_within(query)
 
     def ask(self, query: Query) -> bool:
-        """The answer to an ASK, with the errors of :meth:`select`."""
+        """Get the answer to an ASK, with the errors of :meth:`select`."""
         return self.ask_within(query)
 
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> Solutions:
-        """As :meth:`select`, over ``timeout_s`` from now, waiting for a turn included, or at ``cancel``.
+        """Select as :meth:`select`, over ``timeout_s`` from now, waiting for a turn included, or at ``cancel``.
 
         :raises CancelledError: if ``cancel`` is set before the reply is there.
         """
-        from kgsparql.graphs.protocol.results import solutions_of
+        from kgsparql.graphs.protocol.replies import solutions_of
 
         if query.empty:
             return Solutions()
         with self._limits(None, timeout_s, cancel) as limits:
-            return solutions_of(query, *self._channel.send(query, "SELECT", limits))
+            return solutions_of(query, *self._client.send(query, "SELECT", limits))
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
-        """As :meth:`ask`, with the limits of :meth:`select_within`."""
-        from kgsparql.graphs.protocol.results import boolean
+        """Ask as :meth:`ask`, with the limits of :meth:`select_within`."""
+        from kgsparql.graphs.protocol.replies import boolean
 
         if query.empty:
             return False
         with self._limits(None, timeout_s, cancel) as limits:
-            return boolean(*self._channel.send(query, "ASK", limits))
+            return boolean(*self._client.send(query, "ASK", limits))
 
     def send(
         self,
@@ -237,8 +286,8 @@ class EndpointGraph(KnowledgeGraph):
         name: str,
         timeout_s: float | None = None,
         cancel: threading.Event | None = None,
-    ) -> tuple[Reply, SparqlRequest]:
-        """The reply of the endpoint to a query that was checked, over the union of its graphs.
+    ) -> tuple[HttpReply, SparqlRequest]:
+        """Get the reply of the endpoint to a query that was checked, over the union of its graphs.
 
         :param timeout_s: instead of the graph's own, and for waiting, too.
         :raises UnreachableError: if there is no whole reply in time; its status may be any.
@@ -246,33 +295,112 @@ class EndpointGraph(KnowledgeGraph):
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
         with self._limits(timeout_s, timeout_s, cancel) as limits:
-            return self._channel.send(Query(name, text), form, limits)
+            return self._client.send(Query(name, text), form, limits)
 
     @contextmanager
     def _limits(
         self, query_s: float | None, all_s: float | None, cancel: threading.Event | None
     ) -> Iterator[RequestLimits]:
-        """The limits of a request that begins now; those of the question apply, too, if this is the graph of one.
+        """Yield the limits of a request that begins now; those of the question apply, too, if this is a view for one.
 
         :param query_s: of one query; the graph's own, if ``None``.
         :param all_s: of all; what is left of the question, or two minutes more than ``query_s``, if ``None``.
         """
         query_s = self.timeout_s if query_s is None else query_s
-        if self._question is None:
-            yield RequestLimits.from_now(query_s, query_s + MAX_WAIT_S if all_s is None else all_s, cancel)
-            return
-        left_s = self._question.left_s()
-        most_s = query_s + MAX_WAIT_S if left_s is None else left_s
-        with self._question.timeouts_as_budget():
+        most_s, sent = query_s + MAX_WAIT_S, None
+        if (question := self._question) is not None:
+            left_s = question.left_s()
+            most_s = most_s if left_s is None else left_s
             all_s = most_s if all_s is None else min(all_s, most_s)
-            yield RequestLimits.from_now(
-                query_s, all_s, cancel or self._question.usage.cancel, self._question.usage.count_preparing
-            )
+            cancel, sent = cancel or question.usage.cancel, question.usage.count_preparing
+        all_s = max(0.001, most_s if all_s is None else all_s)
+        limits = RequestLimits(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
+        if question is None:
+            yield limits
+            return
+        with question.timeouts_as_budget():
+            yield limits
 
 
-@dataclass(slots=True)
-class _Found:
-    """What was found out about an endpoint once, shared by its views."""
+def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
+    """Say what the service and its engine are, and when that was found out.
 
-    fingerprint: str | None = None
-    has_named_graphs: bool | None = None
+    >>> summary(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
+    'DBpedia, on Virtuoso'
+    >>> summary(UNKNOWN, ProbeResult(at="2026-11-22T01:50:20+00:00", server="nginx"))
+    'an engine that does not say what it is (server: nginx), asked 2026-11-22'
+    """
+    is_unknown = profile.name == UNKNOWN.name
+    if found is None:
+        if is_unknown:
+            return "an engine that is not known yet"
+        return profile.name + (f", on {profile.engine}" if profile.engine not in {"", profile.name} else "")
+    service = "" if is_unknown or profile.name == found.engine else f"{profile.name}, on "
+    if found.engine:
+        return f"{service}{' '.join(filter(None, (found.engine, found.version)))}, found {found.at[:10]}"
+    server = f" (server: {found.server})" if found.server else ""
+    return f"{service}an engine that does not say what it is{server}, asked {found.at[:10]}"
+
+
+def limits_in_words(profile: EndpointProfile) -> list[str]:
+    """List the limits of queries there, its own and those that we keep for its sake.
+
+    >>> limits_in_words(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
+    ['60 s a query', 'one query at a time', '200 terms looked up at once', '10,000 solutions a query']
+    >>> limits_in_words(EndpointProfile(keep_s=300))
+    ['4 queries at a time', '200 terms looked up at once', 'results kept for 5 min']
+    """
+    saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
+    at_once = "one query" if profile.concurrency == 1 else f"{profile.concurrency} queries"
+    lines = (
+        f"{profile.timeout_s:g} s a query" if profile.timeout_s is not None else "",
+        f"{profile.query_seconds:g} s of query time a minute{saved}" if profile.query_seconds is not None else "",
+        f"{at_once} at a time",
+        f"{profile.pause_s:g} s between queries" if profile.pause_s else "",
+        f"{profile.chunk_size:,} terms looked up at once",
+        f"{profile.max_solutions:,} solutions a query" if profile.max_solutions is not None else "",
+        f"a ban from {profile.errors_per_minute} errors a minute on" if profile.errors_per_minute is not None else "",
+        f"results kept for {in_words(profile.keep_s)}" if profile.keep_s else "",
+    )
+    return [line for line in lines if line]
+
+
+def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
+    """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
+    profile, found = graph.profile, graph.probe.found
+    try:
+        shows_named_graphs = not graph.notes
+    except (UnreachableError, QueryError):
+        shows_named_graphs = None
+    return {
+        "url": graph.url,
+        "summary": summary(profile, found),
+        "said_of_limits": limits_in_words(profile),
+        "profile": None if profile.name == UNKNOWN.name else profile.name,
+        "engine": profile.engine or None,
+        "version": (found.version or None) if found else None,
+        "server": (found.server or None) if found else None,
+        "found": found.at if found else None,
+        "is_described": found.is_described if found else None,
+        "triples_as_described": found.triples if found else None,
+        "is_public": profile.is_public,
+        "needs_contact": profile.needs_contact,
+        "union_default_graph": profile.has_union,
+        "shows_named_graphs": shows_named_graphs,
+        "text_search": profile.text_search,
+        "limits": {
+            "timeout_s": profile.timeout_s,
+            "concurrency": profile.concurrency,
+            "pause_s": profile.pause_s,
+            "query_seconds_per_minute": profile.query_seconds,
+            "burst_seconds": profile.burst_seconds,
+            "errors_per_minute": profile.errors_per_minute,
+            "max_solutions": profile.max_solutions,
+            "chunk_size": profile.chunk_size,
+        },
+        "keep_s": profile.keep_s,
+        "label_predicates": [predicate.value for predicate in profile.label_predicates],
+        "noise": [predicate.value for predicate in profile.noise],
+        "external_ids": profile.external_ids,
+        "elsewhere": list(profile.elsewhere),
+    }

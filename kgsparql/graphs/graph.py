@@ -15,7 +15,7 @@ from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import Naming

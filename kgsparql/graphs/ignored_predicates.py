@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.identifiers import Identifiers
-from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import claim_kind, claim_part

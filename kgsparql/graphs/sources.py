@@ -17,8 +17,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix
 from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
-from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
-from kgsparql.graphs.profiles.profile import could_be_alias
+from kgsparql.graphs.profiles import could_be_alias, endpoint_named, known_endpoints
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kgsparql.graphs.profiles.profile import TextSearch
+from kgsparql.graphs.profiles import TextSearch
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal
 

@@ -1,4 +1,4 @@
-"""What graphs and models share of HTTP: addresses, how long a server asks to wait, and calls that end at a deadline.
+"""What graphs and models share of HTTP: addresses, the one way to a server, and what its failures mean.
 
-May use: ``rdf.terms``, ``redaction``, ``errors``. Open first: ``address.py``.
+May use: ``rdf.terms``, ``redaction``, ``errors``. Open first: ``transport.py``.
 """

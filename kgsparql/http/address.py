@@ -12,12 +12,12 @@ from kgsparql.rdf.terms import printable
 from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable_url
 
 PROXY_HINT = "write it as http://host:port; NO_PROXY names hosts that need none"
-_PRIVATE = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
+_PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
 """Endings of names that mean something in one network only."""
 
 
 def is_address(source: object) -> bool:
-    """Whether a source is written as the URL of a server.
+    """Tell whether a source is written as the URL of a server.
 
     >>> is_address("https://example.org/sparql"), is_address("data.ttl")
     (True, False)
@@ -48,14 +48,14 @@ class Address:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every spelling of the credentials and keys that a server may echo: plain, encoded, as in a header."""
+        """List every spelling of the credentials and keys that a server may echo: plain, encoded, as in a header."""
         pair = f"{self.user}:{self.password}" if self.user else ""
         header = b64encode(pair.encode()).decode("ascii")
         return secret_spellings([self.password, pair, header, header.rstrip("="), *self.keys])
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """The address that a URL names.
+        """Read the address that a URL names.
 
         :raises InputError: for a URL without a host, of another scheme, or with half of the credentials.
         """
@@ -89,7 +89,7 @@ class Address:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, a name or an IP address, in one spelling.
+    """Read the host of a URL, a name or an IP address, in one spelling.
 
     >>> host_of("https://Query.Wikidata.org.:443/sparql?x=1"), host_of("http://[::1]:3030/ds")
     ('query.wikidata.org', '::1')
@@ -98,7 +98,7 @@ def host_of(url: str) -> str:
 
 
 def server_of(url: str) -> str:
-    """A name for the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443.
+    """Name the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443.
 
     >>> server_of("http://me:secret@e.org/a"), server_of("https://E.org.:443/b"), server_of("http://e.org:3030/a")
     ('e.org', 'e.org', 'e.org:3030')
@@ -108,7 +108,7 @@ def server_of(url: str) -> str:
 
 
 def matches(host: str, pattern: str) -> bool:
-    """Whether a host is the one that a pattern names; ``*.example.org`` stands for every name below it.
+    """Tell whether a host is the one that a pattern names; ``*.example.org`` stands for every name below it.
 
     >>> matches("a.b.example.org", "*.example.org"), matches("example.org", "*.example.org")
     (True, False)
@@ -119,7 +119,7 @@ def matches(host: str, pattern: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
+    """Tell whether a host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -129,7 +129,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_for_all(url: str) -> bool:
-    """Whether the public may use this URL: the host is not in a private network, and no credentials are sent.
+    """Tell whether the public may use this URL: the host is not in a private network, and no credentials are sent.
 
     >>> is_for_all("https://sparql.example.org/"), is_for_all("https://me:secret@sparql.example.org/")
     (True, False)
@@ -142,4 +142,4 @@ def is_for_all(url: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:
-        return "." in host and not host.endswith(_PRIVATE)
+        return "." in host and not host.endswith(_PRIVATE_ENDINGS)

@@ -1,9 +1,11 @@
-"""One chat completion: the messages and the schema that go to a server, and what can be read from its reply."""
+"""One chat completion: the messages and the schema that go to a server, what it takes, and what its reply holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from typing import Literal as OneOf
 
@@ -15,10 +17,50 @@ _NOTE = "kgsparql"
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
-_MOST_TOKENS = 10_000_000
-"""Of one call: more than any model reads or writes."""
+_MAX_TOKENS_OF_A_CALL = 10_000_000
+"""More than any model reads or writes."""
 
 T = TypeVar("T")
+
+RUNGS = ("json_schema", "json_object", "text")
+"""The ways to enforce the form of a reply, the strictest first."""
+
+CAPABILITIES = "abilities"
+"""The kind of exchange that keeps the capabilities of a server for a model."""
+
+_FEWEST_REPLY_TOKENS = 64
+
+_FORMAT_PARAMETERS = frozenset({"response_format", "json_schema", "json_object", "guided_json", "grammar", "schema"})
+_SYSTEM_PARAMETERS = frozenset({"system_role", "system"})
+_CONTENT_PARAMETERS = ("messages", "prompt", "input", "model")
+
+# A refusal may repeat words of the prompt. A refusing word is about a parameter only if there are at most filling words
+# between the two.
+_REFUSING_WORDS = frozenset(
+    "aren't can't cannot deprecated disallowed doesn't don't extra failed forbidden invalid isn't must not only "
+    "unavailable unexpected unknown unrecognised unrecognized unsupported".split()
+)
+_FILLING_WORDS = frozenset(
+    "a accept accepts an any are argument arguments be body compile currently do does field fields for given has in "
+    "inference input inputs is it key keyword may model named of option options output outputs parameter parameters "
+    "parse property provided request role roles specified supplied support supported supports the this to type use "
+    "used value values variant was were with yet".split()
+)
+_SAME_PARAMETER = (
+    (re.compile(r"json mode"), "json_object"),
+    (re.compile(r"structured[ _]outputs?"), "json_schema"),
+    (re.compile(r"(?:system|developer)['\"`]? (?:role|message|prompt|instruction)s?"), "system_role"),
+    (re.compile(r"only user and \w+ roles|roles must alternate"), "system_role not"),
+)
+_CLAUSE = re.compile(r"[.;!?](?:\s|$)|\n")
+_WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?(?:\.[a-z_]+)*|\d[\d.]*")
+
+_TOO_MANY_TOKENS = re.compile(r"too (?:large|high|big|long)|exceed|at most|less than|maximum|reduce|context|>\s*\d")
+_CONTEXT_LENGTH = re.compile(r"context[ _](?:length|window|size)\D{0,20}(\d+)")
+_PROMPT_TOKENS = re.compile(
+    r"(\d+) (?:input|prompt) tokens|(\d+) (?:tokens )?(?:from|in|for) (?:the|your) (?:input|messages|prompt)"
+)
+_MAX_TOKENS = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)|exceed|>)\W{0,4}(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +71,7 @@ class Message:
     content: str
 
     def to_json(self) -> dict[str, str]:
-        """The message as OpenAI's protocol has it."""
+        """Write the message as OpenAI's protocol has it."""
         return {"role": self.role, "content": self.content}
 
 
@@ -49,7 +91,7 @@ class Call(Generic[T]):
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The strict JSON schema of an object with these properties, all of them required.
+    """Make the strict JSON schema of an object with these properties, all of them required.
 
     >>> object_schema(n={"type": "integer"})["required"]
     ['n']
@@ -60,7 +102,7 @@ def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Roughly how many tokens these messages have: one for four bytes, and a few for each turn.
+    """Estimate how many tokens these messages have: one for four bytes, and a few for each turn.
 
     >>> estimated_tokens([Message("user", "a" * 40)])
     14
@@ -69,7 +111,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def with_note(reply: Mapping[str, Any], **note: Any) -> dict[str, Any]:
-    """A reply with a note of ours, which is kept with it.
+    """Add a note of ours to a reply, with which it is kept.
 
     :param note: ``unusable``, the code of the error that the reply is; with ``message`` and ``hint`` where no whole
         reply came. ``left_out``: parameters that were set and not sent.
@@ -78,12 +120,12 @@ def with_note(reply: Mapping[str, Any], **note: Any) -> dict[str, Any]:
 
 
 def without_note(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply without our note, and without anything from a server that looks like one."""
+    """Drop our note from a reply, and anything from a server that looks like one."""
     return {name: value for name, value in reply.items() if name != _NOTE}
 
 
 def note_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Our note in a reply; empty for none.
+    """Read our note in a reply; empty for none.
 
     >>> note_of(with_note(with_note({"choices": []}, left_out=["temperature"]), unusable="E_LLM_EMPTY"))
     {'left_out': ['temperature'], 'unusable': 'E_LLM_EMPTY'}
@@ -93,7 +135,7 @@ def note_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:
-    """The text of a reply, and the error if it cannot be used."""
+    """Read the text of a reply, and the error if it cannot be used."""
     note = note_of(reply)
     if "message" in note:
         return "", ModelReplyError(str(note["message"]), code=str(note["unusable"]), hint=str(note["hint"]))
@@ -122,7 +164,7 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
 
 
 def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) -> tuple[int, int]:
-    """Prompt and completion tokens as the server counts them; estimated where it gives no usable number.
+    """Read prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
     None is usable that cannot be: no token for a text, or more than any model takes.
 
@@ -137,8 +179,109 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
         count = usage.get(name)
         if not isinstance(count, int) or isinstance(count, bool):
             return estimate
-        return count if min(estimate, 1) <= count <= _MOST_TOKENS else estimate
+        return count if min(estimate, 1) <= count <= _MAX_TOKENS_OF_A_CALL else estimate
 
     written = estimated_tokens([Message("assistant", text)]) if text else 0
     completion = counted("completion_tokens", written)
     return counted("prompt_tokens", reserved[0]), completion
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a server takes for a model, as far as its refusals have shown.
+
+    :param limit: its parameter for the length of a reply; empty if it takes none.
+    """
+
+    rung: str = RUNGS[0]
+    without: tuple[str, ...] = ()
+    limit: str = "max_tokens"
+    system: bool = True
+
+    @classmethod
+    def of_json(cls, known: Mapping[str, Any]) -> Capabilities:
+        """Read capabilities that were kept as JSON."""
+        limit, system = str(known["limit"]), bool(known["system"])
+        return cls(rung=str(known["rung"]), without=tuple(known["without"]), limit=limit, system=system)
+
+    def after(self, refusal: str) -> Capabilities | None:
+        """Learn from a refusal; ``None`` if it blames no parameter that can be left out.
+
+        >>> Capabilities().after("Unsupported value: 'temperature' does not support 0").without
+        ('temperature',)
+        >>> Capabilities().after("response_format of type json_schema is not supported").rung
+        'json_object'
+        >>> Capabilities().after("your text mentions temperature, which is not allowed") is None
+        True
+        """
+        said, parameter = _message_and_parameter(refusal)
+        if parameter.startswith(_CONTENT_PARAMETERS) and not parameter.endswith("role"):
+            return None  # the content is refused, not the way of asking
+        blamed = {*_blamed_names(said), "system" if parameter.endswith("role") else parameter.partition(".")[0]} - {""}
+        if self.limit in blamed and not _TOO_MANY_TOKENS.search(said):
+            other = "max_completion_tokens"
+            return replace(self, limit=other if self.limit != other and other in said else "")
+        for name in ("temperature", "seed"):
+            if name in blamed and name not in self.without:
+                return replace(self, without=(*self.without, name))
+        if self.rung != RUNGS[-1] and blamed & _FORMAT_PARAMETERS:
+            return replace(self, rung=RUNGS[RUNGS.index(self.rung) + 1])
+        if self.system and blamed & _SYSTEM_PARAMETERS:
+            return replace(self, system=False)
+        return None
+
+
+def fewer_tokens(refusal: str, tokens: int) -> int | None:
+    """Read a smaller limit of tokens from a refusal that says that this one is too large; else ``None``.
+
+    >>> fewer_tokens("max_tokens is too large. The context length is 4500, and there are 900 prompt tokens", 4096)
+    3600
+    >>> fewer_tokens("max_tokens is not supported", 4096) is None
+    True
+    """
+    said, _ = _message_and_parameter(refusal)
+    context, prompt = _CONTEXT_LENGTH.search(said), _PROMPT_TOKENS.search(said)
+    if context and prompt:
+        room = int(context[1]) - int(prompt[1] or prompt[2])
+    elif re.search(r"\bmax_(?:completion_)?tokens\b", said) and _TOO_MANY_TOKENS.search(said):
+        most = _MAX_TOKENS.search(said)
+        room = int(most[1]) if most else tokens // 2
+    else:
+        return None
+    room = room if room < tokens else tokens // 2
+    return room if room >= _FEWEST_REPLY_TOKENS else None
+
+
+def _message_and_parameter(refusal: str) -> tuple[str, str]:
+    """Read the message of a refusal, and the parameter that it names or empty; both in lower case."""
+    try:
+        value = json.loads(refusal)
+    except (ValueError, RecursionError):
+        return refusal.lower(), ""
+    for name in ("error", "detail"):
+        value = value.get(name) or value if isinstance(value, dict) else value
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, dict):
+        return str(first).lower(), ""
+    where = first.get("param") or [part for part in first.get("loc") or () if part != "body"]
+    parameter = ".".join(map(str, where)) if isinstance(where, list) else str(where)
+    return str(first.get("message") or first.get("msg") or refusal).lower(), parameter.lower()
+
+
+def _blamed_names(said: str) -> Iterator[str]:
+    """Find the names of parameters beside which a refusing word stands."""
+    for pattern, name in _SAME_PARAMETER:
+        said = pattern.sub(name, said)
+    names = {"temperature", "seed", "max_tokens", "max_completion_tokens", *_FORMAT_PARAMETERS, *_SYSTEM_PARAMETERS}
+    for clause in _CLAUSE.split(said):
+        words = [word.partition(".")[0].replace("’", "'") for word in _WORD.findall(clause)]
+        for at, word in enumerate(words):
+            if word in names:
+                beside = (words[at + 1 :], words[:at][::-1])
+                nearest = (next((w for w in some if not _is_filling(w, names)), "") for some in beside)
+                if not _REFUSING_WORDS.isdisjoint(nearest):
+                    yield word
+
+
+def _is_filling(word: str, names: set[str]) -> bool:
+    return word in _FILLING_WORDS or word in names or not word[0].isalpha()

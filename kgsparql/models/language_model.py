@@ -21,17 +21,19 @@ from kgsparql.errors import (
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
 from kgsparql.models.chat_completion import (
+    CAPABILITIES,
     Call,
+    Capabilities,
     Message,
     estimated_tokens,
+    fewer_tokens,
     note_of,
     text_of,
     tokens_of,
     with_note,
     without_note,
 )
-from kgsparql.models.openai_client.client import OpenAIClient
-from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
 

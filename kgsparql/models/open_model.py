@@ -6,7 +6,7 @@ import os
 
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory

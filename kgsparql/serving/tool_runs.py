@@ -80,7 +80,7 @@ class ToolRuns:
     def _sure_plan(self, answer: Answer, meant: tuple[IRI, ...], call: ToolCall) -> list[str]:
         """What a plan comes to that nothing speaks against, of a question that paths do not answer without a doubt.
 
-        Not of an endpoint, which plans ask more than its manners allow.
+        Not of an endpoint, which plans ask more than its limits allow.
         """
         graphs = self._knowledge.graph.members
         if not answer.gaps or len(graphs) > 1 or graphs[0].is_remote:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
-from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
+from kgsparql.graphs.protocol.rate_limiter import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
@@ -276,15 +276,15 @@ def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_on
     now = time.time()
     for server, closed_until in (("https://a.example", 0.0), ("https://b.example", now + 600)):
         others = SharedRateState(server)
-        assert others.enter(1) is not None
-        others.leave(RateState(at=now, ended=now, closed_until=closed_until))
-    found = kinds(run)["manners"]
+        assert others.enter()
+        others.leave(RateState(ended=now, closed_until=closed_until))
+    found = kinds(run)["rate-limits"]
     assert (found["count"], found["trouble"]) == (2, "")
     assert str(found["newest"]) >= "2026"
     done = run("cache", "--clear", "all")
-    assert (done.exit_code, "manners: 1 removed" in done.stdout) == (0, True), done.stderr
+    assert (done.exit_code, "rate-limits: 1 removed" in done.stdout) == (0, True), done.stderr
     assert "kept of 1: they must not be asked yet" in done.stderr
-    assert kinds(run)["manners"]["count"] == 1
-    heard = SharedRateState("https://b.example").enter(1)
+    assert kinds(run)["rate-limits"]["count"] == 1
+    heard = SharedRateState("https://b.example").known
     assert heard is not None
     assert heard.closed_until == pytest.approx(now + 600)

@@ -17,7 +17,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import open_graph
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, PREFIXES

@@ -34,7 +34,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.graph import Solutions
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal

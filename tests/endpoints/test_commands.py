@@ -25,7 +25,7 @@ from kgsparql.budget import Budget
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.protocol.channel import Channel
+from kgsparql.graphs.protocol.endpoint_client import EndpointClient
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
@@ -166,9 +166,9 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
-    send = Channel._send
+    send = EndpointClient._send
     monkeypatch.setattr(
-        Channel, "_send", lambda channel, query, *a: (asked.append(query.name), send(channel, query, *a))[1]
+        EndpointClient, "_send", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
     )
     assert again.indexes.index.rows == known.indexes.index.rows
     assert [name for name in asked if name.startswith(("info", "index", "label"))] == ["info_triples"]

@@ -14,7 +14,7 @@ from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.profiles.profile import UNKNOWN
+from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import ResponseCache

@@ -17,8 +17,9 @@ from pyoxigraph import QueryResultsFormat
 
 from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.protocol.request import Reply, SparqlRequest
-from kgsparql.graphs.protocol.results import boolean, solutions
+from kgsparql.graphs.protocol.replies import boolean, solutions
+from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from tests.deep import examples
 from tests.endpoints.faults import JSON, XML
@@ -29,13 +30,13 @@ SENT = SparqlRequest("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?
 SELECT = "SELECT ?s ?o WHERE { ?s ?p ?o } LIMIT 12"
 EMPTY = "SELECT ?s ?o WHERE { ?s <urn:nobody> ?o }"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-Reader = Callable[[Reply, SparqlRequest], object]
+Reader = Callable[[HttpReply, SparqlRequest], object]
 
 
 def refused(reader: Reader, body: bytes, kind: str | None) -> KgsparqlError:
     """The error with which a body is refused."""
     with pytest.raises(KgsparqlError) as caught:
-        reader(Reply(200, {"content-type": kind} if kind else {}, body), SENT)
+        reader(HttpReply(200, {"content-type": kind} if kind else {}, body), SENT)
     return caught.value
 
 
@@ -67,7 +68,7 @@ def replied(url: str, query: str, accept: str) -> tuple[bytes, str]:
 @pytest.mark.parametrize("query", [SELECT, EMPTY], ids=["some", "none"])
 def test_E06_solutions_of_the_engine(nobel_url: str, query: str, accept: str) -> None:
     body, kind = replied(nobel_url, query, accept)
-    assert len(solutions(Reply(200, {"content-type": kind}, body), SENT)) == (12 if query == SELECT else 0)
+    assert len(solutions(HttpReply(200, {"content-type": kind}, body), SENT)) == (12 if query == SELECT else 0)
     refused_at_every_byte(solutions, body, kind)
 
 
@@ -75,7 +76,7 @@ def test_E06_solutions_of_the_engine(nobel_url: str, query: str, accept: str) ->
 @pytest.mark.parametrize("query", ["ASK { ?s ?p ?o }", "ASK { ?s <urn:nobody> ?o }"], ids=["true", "false"])
 def test_E06_true_or_false_of_the_engine(nobel_url: str, query: str, accept: str) -> None:
     body, kind = replied(nobel_url, query, accept)
-    assert boolean(Reply(200, {"content-type": kind}, body), SENT) is ("nobody" not in query)
+    assert boolean(HttpReply(200, {"content-type": kind}, body), SENT) is ("nobody" not in query)
     refused_at_every_byte(boolean, body, kind)
     refused_at_every_byte(boolean, body, None)
 
@@ -143,7 +144,7 @@ def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[
     body: bytes = results_of(pairs).serialize(format=form[0])
     kind = form[1] if says else None
     try:
-        whole = solutions(Reply(200, {"content-type": kind} if kind else {}, body), SENT)
+        whole = solutions(HttpReply(200, {"content-type": kind} if kind else {}, body), SENT)
     except EndpointReplyError:
         assert form[1] == XML  # characters that XML cannot hold: the whole is refused too
     else:
@@ -175,7 +176,7 @@ def test_E20_a_cut_is_refused_where_rows_are_dropped_too(bad: str) -> None:
     rows = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(5)]
     rows[2]["s"]["value"] = bad
     body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
-    found = solutions(Reply(200, {"content-type": JSON}, body), SENT)
+    found = solutions(HttpReply(200, {"content-type": JSON}, body), SENT)
     assert [s["s"].value for s in found] == ["urn:x:0", "urn:x:1", "urn:x:3", "urn:x:4"]  # type: ignore[union-attr]
     assert not found.complete
     refused_at_every_byte(solutions, body, JSON)
@@ -186,7 +187,7 @@ def test_E20_a_big_result_with_one_bad_iri_loses_one_row(rows: int) -> None:
     made = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(rows)]
     made[rows // 3]["s"]["value"] = "http://example.org/a b"
     body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": made}}).encode()
-    found = solutions(Reply(200, {"content-type": JSON}, body), SENT)
+    found = solutions(HttpReply(200, {"content-type": JSON}, body), SENT)
     assert (len(found), found.complete, found.invalid) == (rows - 1, False, 1)
     for lost in (1, 2, 3, len(body) // 2):
         refused(solutions, body[:-lost], JSON)
@@ -200,7 +201,7 @@ def test_E20_so_it_is_in_xml(bad: str) -> None:
         f"<results>{rows}</results></sparql>"
     ).encode()
     try:
-        found = solutions(Reply(200, {"content-type": XML}, body), SENT)
+        found = solutions(HttpReply(200, {"content-type": XML}, body), SENT)
     except EndpointReplyError as error:
         assert error.code == "E_FORMAT"  # noqa: PT017 - a reader may refuse the whole
     else:

@@ -31,12 +31,12 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.profiles.profile import EndpointProfile
-from kgsparql.graphs.protocol import repair
-from kgsparql.graphs.protocol import results as protocol_results
-from kgsparql.graphs.protocol.request import Reply, SparqlRequest
-from kgsparql.graphs.protocol.results import solutions
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol import replies
+from kgsparql.graphs.protocol.replies import solutions
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
+from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.storage.response_cache import ResponseCache
@@ -170,9 +170,9 @@ def test_E03_threads_of_given_up_requests_end() -> None:
         with pytest.raises(EndpointTimeoutError):
             EndpointGraph(server.url, timeout_s=0.3).select(ALL)
         deadline = time.monotonic() + 20
-        while "kgsparql endpoint" in {t.name for t in threading.enumerate()} and time.monotonic() < deadline:
+        while "kgsparql request" in {t.name for t in threading.enumerate()} and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert "kgsparql endpoint" not in {thread.name for thread in threading.enumerate()}
+        assert "kgsparql request" not in {thread.name for thread in threading.enumerate()}
     assert threading.active_count() <= before + 1
 
 
@@ -378,8 +378,10 @@ def test_a_server_that_says_very_odd_words_is_read_in_time() -> None:
 
 def test_E20_however_many_terms_are_bad_each_solution_is_tried_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    written = repair._document
-    monkeypatch.setattr(repair, "_document", lambda names, rows: tried.append(len(rows)) or written(names, rows))
+    written = replies._results_document
+    monkeypatch.setattr(
+        replies, "_results_document", lambda names, rows: tried.append(len(rows)) or written(names, rows)
+    )
     found = selected(results(listed(4_000, lambda i: f"http://e.org/{i}" if i % 2 else f"http://e.org/ {i}")))
     assert (len(found), found.invalid) == (2_000, 2_000)
     assert sum(tried) <= 2 * 4_000 + 2_000, "and what is left is written once"
@@ -387,7 +389,7 @@ def test_E20_however_many_terms_are_bad_each_solution_is_tried_twice_at_most(mon
 
 @pytest.mark.parametrize("iri", ["http://e.org/{}", "http://e.org/ {}"])
 def test_reading_ends_at_the_deadline_and_when_it_is_stopped(iri: str) -> None:
-    reply_ = Reply(200, {}, listed(20_001, lambda i: iri.format(i) if i % 2 else "http://e.org/x"))
+    reply_ = HttpReply(200, {}, listed(20_001, lambda i: iri.format(i) if i % 2 else "http://e.org/x"))
     sent = SparqlRequest("http://e.org/sparql", "all", ALL.text, 5.0)
     assert len(solutions(reply_, sent)) >= 10_000
     with pytest.raises(EndpointTimeoutError, match="could not be read in time"):
@@ -401,7 +403,7 @@ def test_reading_ends_at_the_deadline_and_when_it_is_stopped(iri: str) -> None:
 def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every solution is looked at as late as it would be on a slow machine."""
     seen: list[SparqlRequest] = []
-    monkeypatch.setattr(protocol_results, "_refuse_late", seen.append)
+    monkeypatch.setattr(replies, "_refuse_late", seen.append)
     stop = threading.Event()
     with FaultServer(results(listed(20_000, lambda i: f"http://e.org/{i}"))) as server:
         began = time.monotonic()

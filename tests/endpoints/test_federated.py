@@ -19,7 +19,7 @@ from kgsparql.cli import app
 from kgsparql.errors import EndpointError
 from kgsparql.exploration import neighbours, shortest_paths, walk_ends
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import Query

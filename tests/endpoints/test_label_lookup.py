@@ -15,8 +15,7 @@ import kgsparql
 from kgsparql.errors import EndpointReplyError, InputError, LimitError, NotFoundError
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import EndpointProfile, TextSearch
+from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.kept import KeptLabels, read_slice
 from kgsparql.linking.label_index.lookup import EndpointLabels
@@ -174,15 +173,13 @@ BESIDE = f"""
 @pytest.fixture(params=["false", "true"], ids=["labels read", "labels looked up"])
 def captions_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An endpoint whose user says in a profile by which predicates it names things."""
-    data, profile = tmp_path / "own.ttl", tmp_path / "profile.ttl"
+    data, profile = tmp_path / "own.ttl", tmp_path / "profile.toml"
     data.write_text(OWN, encoding="utf-8")
     monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
     with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
         profile.write_text(
-            "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
-            f"[] a kgs:EndpointProfile ; <http://www.w3.org/ns/sparql-service-description#endpoint> <{url}> ;\n"
-            "  kgs:labelPredicates ( <http://e.org/caption> ) ; kgs:predicateLabelLink <http://e.org/usedAs> ;\n"
-            f"  kgs:hasManyLabels {request.param} .\n"
+            f'[mine]\nurls = ["{url}"]\nhas_many_labels = {request.param}\n'
+            'label_predicates = ["http://e.org/caption"]\npredicate_label_links = ["http://e.org/usedAs"]\n'
         )
         yield url
 

@@ -18,7 +18,7 @@ import pytest
 
 from kgsparql.errors import EndpointError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from kgsparql.storage.lance_tables import MANIFEST

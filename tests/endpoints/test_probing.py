@@ -14,9 +14,8 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
-from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, remember
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
+from kgsparql.graphs.protocol.discovery import FOLDER, ProbeResult, recalled, remember
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
@@ -387,12 +386,9 @@ def test_doctor_says_what_it_could_not_find_out(run: Run, nobel_url: str) -> Non
 
 def test_doctor_of_a_known_service(run: Run, nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a service that asks to be told who asks, and has a text search; here a server of ours stands in for it."""
-    profiles = tmp_path / "mine.ttl"
+    profiles = tmp_path / "mine.toml"
     profiles.write_text(
-        "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
-        "@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .\n"
-        f'[] a kgs:EndpointProfile ; kgs:alias "wikidata" ; kgs:engine kgs:wikidata ; sd:endpoint <{nobel_url}> ;\n'
-        '  kgs:elsewhere "dblp: articles" .'
+        f'[mine]\naliases = ["wikidata"]\nengine = "wikidata"\nurls = ["{nobel_url}"]\nelsewhere = ["dblp: articles"]\n'
     )
     monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profiles))
     monkeypatch.delenv("KGSPARQL_CONTACT", raising=False)
@@ -404,7 +400,7 @@ def test_doctor_of_a_known_service(run: Run, nobel_url: str, tmp_path: Path, mon
     code, checks = doctor_of(run, "-k", "wikidata")
     assert code == 0
     assert checks["endpoint"]["found"].startswith(f"wikidata ({nobel_url}): answers SPARQL")
-    assert checks["engine"]["found"] == "wikidata, on Blazegraph"
+    assert checks["engine"]["found"] == "mine, on Blazegraph"
     assert checks["limits"]["found"].startswith(
         "60 s a query, 60 s of query time a minute, at most 120 s saved up, one query"
     )

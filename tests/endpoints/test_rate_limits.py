@@ -25,12 +25,11 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
-from kgsparql.graphs.protocol import results as sparql_results
-from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
+from kgsparql.graphs.protocol import replies
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest
 from kgsparql.graphs.user_query import check, run_on_endpoint
+from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from tests.conftest import ROOT
 from tests.endpoints import faults
@@ -153,7 +152,7 @@ def test_without_a_contact_nobody_is_asked_who_wants_one() -> None:
         assert server.connections == 0
 
 
-def test_an_endpoint_that_is_opened_by_its_url_alone_is_asked_with_the_manners_it_is_known_to_want() -> None:
+def test_an_endpoint_that_is_opened_by_its_url_alone_is_asked_with_the_limits_it_is_known_to_want() -> None:
     graph = EndpointGraph("https://query.wikidata.org/sparql")
     assert (graph.profile, graph.timeout_s) == (known_endpoints().named("wikidata"), 62.0)
     with pytest.raises(OptionError, match="how they can be reached"):
@@ -286,7 +285,7 @@ def test_E09_nothing_after_a_long_wait_may_be_a_timeout() -> None:
 
 
 def test_more_solutions_than_anybody_reads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparql_results, "MAX_SOLUTIONS", 100)
+    monkeypatch.setattr(replies, "MAX_SOLUTIONS", 100)
     with FaultServer(results(rows(101))) as server, pytest.raises(EndpointReplyError, match="100 solutions") as caught:
         EndpointGraph(server.url).select(ALL)
     assert caught.value.code == "E_LIMIT"
@@ -365,8 +364,8 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
     body = rows(3, iri="http://e.org/a {}".format)
     for end in range(len(body)):
         with pytest.raises(EndpointReplyError) as caught:
-            sparql_results.repaired_reply(
-                sparql_results.Reply(200, {"content-type": JSON}, body[:end]),
+            replies.repaired_reply(
+                HttpReply(200, {"content-type": JSON}, body[:end]),
                 EndpointReplyError("cut", code="E_FORMAT"),
                 SparqlRequest("http://e.org/", "q", "", 10.0),
             )
@@ -374,8 +373,7 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
 
 
 def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:
-    ours = {"endpoint_lists.rq"}  # read from a file of our own, never sent
-    texts = {path.name: path.read_text() for path in (ROOT / "queries").glob("*.rq") if path.name not in ours}
+    texts = {path.name: path.read_text() for path in (ROOT / "queries").glob("*.rq")}
     assert len(texts) > 20
     for name, text in texts.items():
         bare = re.sub(r"#[^\n]*|<[^>]*>|\"[^\"]*\"", "", text)

@@ -60,7 +60,7 @@ def contact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rude(simulator: WikidataSimulator, agent: str | None = POLITE, query: str = SELECT) -> tuple[int, str, str]:
-    """Status, Retry-After and body of a request by somebody who has no manners."""
+    """Status, Retry-After and body of a request by somebody who keeps no limits."""
     where = urlsplit(simulator.url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
     connection.putrequest("POST", where.path)
@@ -295,7 +295,7 @@ def test_a_query_that_nobody_waits_for_any_more_still_runs_there(nobel_url: str,
 
 def test_an_endpoint_of_which_nothing_is_known_is_waited_for_too(nobel_url: str) -> None:
     """From the first look at it, over the reading of its labels, to the last triple that is looked up again."""
-    with WikidataSimulator(nobel_url, charge=charged(12), speed=60) as simulator:
+    with WikidataSimulator(nobel_url, charge=charged(30), speed=60) as simulator:
         known = KnowledgeBase(EndpointGraph(simulator.url), embedder="none")
         answer = known.ask("Where was Marie Curie born?")
     assert answer.status == "answered"

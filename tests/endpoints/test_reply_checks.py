@@ -15,7 +15,7 @@ from kgsparql.errors import EndpointReplyError, KgsparqlError
 from kgsparql.exploration import neighbours
 from kgsparql.exploration.walks import walk_ends
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import Query

@@ -27,7 +27,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocol import named_graphs
+from kgsparql.graphs.protocol import discovery
 from kgsparql.rdf.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results
@@ -415,7 +415,7 @@ def test_L31_an_endpoint_that_cannot_run_our_query_is_not_asked_it_again() -> No
 
 
 def test_L31_of_very_many_named_graphs_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_graphs, "_SAMPLE", 1)
+    monkeypatch.setattr(discovery, "SAMPLE", 1)
     with FaultServer(answering(shown=False), looking=True) as server:
         assert EndpointGraph(server.url).notes == (f"{server.url}: queries do not see its named graphs",)
 

@@ -17,7 +17,7 @@ import pytest
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import recorded
 from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache

@@ -16,23 +16,25 @@ from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, reply, res
 
 URL = "http://sparql.example.org/sparql"
 PROFILE = f"""
-@prefix kgs: <https://w3id.org/kgsparql#> .
-@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-kgs:mine a kgs:EndpointProfile ; rdfs:label "Mine" ; sd:endpoint <{URL}> ; kgs:isPublic true ; kgs:hasUnion true ;
-    kgs:engine kgs:virtuoso ; kgs:concurrency 1 ; kgs:timeoutSeconds 20 .
+[mine]
+urls = ["{URL}"]
+engine = "virtuoso"
+is_public = true
+has_union = true
+concurrency = 1
+timeout_s = 20
 """
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """Of a user with an empty cache and a profile; no proxy is bypassed."""
-    (tmp_path / "endpoints.ttl").write_text(PROFILE)
+    (tmp_path / "endpoints.toml").write_text(PROFILE)
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     return {
         **kept,
         "KGSPARQL_CACHE_DIR": str(tmp_path / "cache"),
-        "KGSPARQL_ENDPOINTS": str(tmp_path / "endpoints.ttl"),
+        "KGSPARQL_ENDPOINTS": str(tmp_path / "endpoints.toml"),
     }
 
 

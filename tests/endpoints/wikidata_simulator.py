@@ -22,7 +22,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import run
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
@@ -37,7 +37,7 @@ QUERY_TIMEOUT_S = 60.0
 MAY_STRIKE = 1
 """Requests inside the time of a Retry-After that are let pass with another 429."""
 IMPOLITE = ("strikes", "without contact", "bans")
-"""Figures that are 0 for a client with manners."""
+"""Figures that are 0 for a client that keeps limits."""
 _CONTACT = re.compile(r"\S+@\S+\.\S+|https?://\S+")
 _PLEA = b"Please set a user-agent with a way to reach you, as https://w.wiki/4wJS says."
 _TRACE = b"SPARQL-QUERY: queryStr=...\njava.util.concurrent.TimeoutException\n\tat java.base/FutureTask.get(FutureTask)"

@@ -13,7 +13,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.protocol.reply_checks import about_the_query
+from kgsparql.graphs.protocol.replies import about_the_query
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, Term

@@ -12,7 +12,7 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer, Text

@@ -10,7 +10,7 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.value_types import computed_type
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI

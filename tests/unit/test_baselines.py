@@ -23,7 +23,7 @@ from kgsparql.evaluation.baselines.closed_book import NOT_KNOWN
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.rendering.answer_json import answer_to_json

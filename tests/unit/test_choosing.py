@@ -15,7 +15,7 @@ from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from tests.engines import engine_from_quads

@@ -20,10 +20,10 @@ import pytest
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.open import build_label_index
+from kgsparql.models import openai_client
 from kgsparql.models.embedders import open_embedder
 from kgsparql.models.embedders.local_models import find_model, has_sentence_transformers
 from kgsparql.models.embedders.openai_server import OpenAIEmbedder
-from kgsparql.models.openai_client import outcomes
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
 
 needs_model = pytest.mark.skipif(
@@ -42,8 +42,8 @@ def lengths(text: str) -> list[float]:
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(outcomes, "_PAUSE_S", 0.01)
-    monkeypatch.setattr(outcomes, "_RATE_PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_client, "PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_client, "RATE_PAUSE_S", 0.01)
 
 
 @contextmanager

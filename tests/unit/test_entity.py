@@ -19,7 +19,7 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rendering import render

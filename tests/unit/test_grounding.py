@@ -34,7 +34,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.citations import cited_text
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.replies import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple

@@ -37,8 +37,8 @@ from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocol import probing
-from kgsparql.graphs.protocol.probing import ProbeResult
+from kgsparql.graphs.protocol import discovery
+from kgsparql.graphs.protocol.discovery import ProbeResult
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.graphs.user_query import QueryWorker, check
 from kgsparql.http.address import Address
@@ -210,12 +210,12 @@ def _counts(directory: Path) -> object:
 
 def _profile(directory: Path) -> None:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    probing.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso", triples=9))
+    discovery.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso", triples=9))
 
 
 def _profiles(directory: Path) -> object:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    found = probing.recalled(ADDRESS)
+    found = discovery.recalled(ADDRESS)
     return ANEW if found is None else (found.engine, found.triples, found.has_union)
 
 

@@ -25,13 +25,12 @@ from kgsparql.errors import (
     StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
-from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.chat_completion import Call, Capabilities, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.open_model import open_model
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_json import plain_text
-from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.storage.response_cache import Mode, ResponseCache
 from tests.model_server import (
     Cut,

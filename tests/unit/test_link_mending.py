@@ -13,7 +13,7 @@ from kgsparql.events import EntitiesLinked, Event, ModelCalled
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
 from tests.model_server import ModelServer, Text

@@ -10,7 +10,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.protocol.bodies import respelt
+from kgsparql.graphs.protocol.replies import respelt
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal

@@ -15,7 +15,7 @@ from kgsparql.budget import Budget
 from kgsparql.errors import ModelError
 from kgsparql.events import Event, ModelCalled, QueryRun
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES

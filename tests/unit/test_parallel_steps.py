@@ -21,7 +21,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.retrievers._walking import run_in_parallel
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Text

@@ -18,7 +18,7 @@ from kgsparql.events import CandidatesChosen, Event, ModelCalled, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.retrievers import load

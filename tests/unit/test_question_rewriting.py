@@ -18,7 +18,7 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import Body, by_call, question_of, reader

@@ -18,16 +18,15 @@ from kgsparql.errors import (
     OptionError,
     RateLimitError,
 )
-from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning
-from kgsparql.graphs.protocol.client import MAX_TRIES, RateLimitedClient
-from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
-from kgsparql.graphs.protocol.failures import of_status, timed_out
+from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
+from kgsparql.graphs.protocol.endpoint_client import MAX_TRIES, RateLimitedSender
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.request import Reply, SparqlRequest
-from kgsparql.http.retry_after import LONGEST_S, retry_after_s
+from kgsparql.graphs.protocol.refusals import of_status
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest, checked_contact
+from kgsparql.http.failures import LONGEST_S, retry_after_s
+from kgsparql.http.transport import HttpReply
 
-GOOD = Reply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
+GOOD = HttpReply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
 PUBLIC = EndpointProfile(name="a public one", is_public=True, concurrency=1)
 PRIVATE = EndpointProfile(name="a private one", concurrency=4)
 
@@ -51,11 +50,11 @@ class Server:
     """Replies what it is told to, the last of it for ever, and writes down when it was asked."""
 
     clock: Clock
-    replies: Sequence[Reply | Exception]
+    replies: Sequence[HttpReply | Exception]
     takes_s: float = 0.0
     asked: list[float] = field(default_factory=list)
 
-    def send(self, sent: SparqlRequest) -> Reply:
+    def send(self, sent: SparqlRequest) -> HttpReply:
         self.asked.append(self.clock.now - 1000.0)
         self.clock.now += self.takes_s
         reply = self.replies[min(len(self.asked), len(self.replies)) - 1]
@@ -64,7 +63,7 @@ class Server:
         return reply
 
 
-Asking = Callable[..., Reply]
+Asking = Callable[..., HttpReply]
 
 
 def about(profile: EndpointProfile, timeout_s: float = 30.0) -> SparqlRequest:
@@ -87,16 +86,16 @@ def clock() -> Clock:
 
 def asking(server: Server, profile: EndpointProfile, said: list[str] | None = None) -> Asking:
     limiter = RateLimiter("seed", server.clock, server.clock.wait)
-    client = RateLimitedClient(server, None if said is None else said.append, limiter)
+    client = RateLimitedSender(server, None if said is None else said.append, limiter)
 
-    def ask(left_s: float = 500.0, timeout_s: float = 30.0, cancel: threading.Event | None = None) -> Reply:
+    def ask(left_s: float = 500.0, timeout_s: float = 30.0, cancel: threading.Event | None = None) -> HttpReply:
         return client.send(within(left_s, about(profile, timeout_s), server.clock, cancel))
 
     return ask
 
 
-def status(number: int, body: bytes = b"", **headers: str) -> Reply:
-    return Reply(number, {name.replace("_", "-"): value for name, value in headers.items()}, body)
+def status(number: int, body: bytes = b"", **headers: str) -> HttpReply:
+    return HttpReply(number, {name.replace("_", "-"): value for name, value in headers.items()}, body)
 
 
 def test_a_pause_is_kept_between_queries(clock: Clock) -> None:
@@ -130,14 +129,14 @@ def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once(clock: Clock
     assert len(server.asked) == 1
 
 
-def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
+def test_E10_all_urls_of_a_server_have_its_limits(clock: Clock) -> None:
     public = EndpointProfile(is_public=True, concurrency=1, pause_s=0.05)
     server = Server(clock, [GOOD])
-    urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
+    urls = ("http://limits.example.org/a", "https://Limits.Example.org.:443/b", "https://limits.example.org?x=1")
     for url in urls:
-        client = RateLimitedClient(server)
+        client = RateLimitedSender(server)
         client.send(within(30.0, SparqlRequest(url, "walk", "", 30.0, (), public)))
-        limiter = rate_limiter_of("manners.example.org")
+        limiter = rate_limiter_of("limits.example.org")
         assert client._limiter is limiter
 
 
@@ -147,7 +146,7 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     full = threading.Event()
 
     class Counting:
-        def send(self, sent: SparqlRequest) -> Reply:
+        def send(self, sent: SparqlRequest) -> HttpReply:
             nonlocal running, most
             with lock:
                 running += 1
@@ -159,8 +158,8 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
                 running -= 1
             return GOOD
 
-    client, sent = RateLimitedClient(Counting(), limiter=RateLimiter()), about(EndpointProfile(concurrency=at_once))
-    replies: list[Reply] = []
+    client, sent = RateLimitedSender(Counting(), limiter=RateLimiter()), about(EndpointProfile(concurrency=at_once))
+    replies: list[HttpReply] = []
     threads = [threading.Thread(target=lambda: replies.append(client.send(within(30, sent)))) for _ in range(12)]
     for thread in threads:
         thread.start()
@@ -175,7 +174,7 @@ def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
     others_wait, asked = threading.Event(), []
 
     class Busy:
-        def send(self, sent: SparqlRequest) -> Reply:
+        def send(self, sent: SparqlRequest) -> HttpReply:
             asked.append(sent.name)
             if len(asked) > 1:
                 return GOOD
@@ -183,7 +182,7 @@ def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
             return status(429, retry_after="0")
 
     limiter = RateLimiter()
-    client, sent = RateLimitedClient(Busy(), limiter=limiter), about(EndpointProfile(concurrency=1))
+    client, sent = RateLimitedSender(Busy(), limiter=limiter), about(EndpointProfile(concurrency=1))
     threads = [
         threading.Thread(target=client.send, args=(within(30, replace(sent, name=name)),)) for name in ("early", "late")
     ]
@@ -203,12 +202,12 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go, inside = threading.Event(), threading.Event()
 
     class Waiting:
-        def send(self, sent: SparqlRequest) -> Reply:
+        def send(self, sent: SparqlRequest) -> HttpReply:
             inside.set()
             go.wait(30)
             return GOOD
 
-    client, sent = RateLimitedClient(Waiting(), limiter=RateLimiter()), about(PUBLIC)
+    client, sent = RateLimitedSender(Waiting(), limiter=RateLimiter()), about(PUBLIC)
     first = threading.Thread(target=lambda: client.send(within(60, sent)))
     first.start()
     assert inside.wait(10)
@@ -313,16 +312,16 @@ def test_other_threads_wait_out_what_one_was_told(clock: Clock) -> None:
     limiter = RateLimiter("seed", clock, clock.wait)
     one, other = Server(clock, [status(429, retry_after="300")]), Server(clock, [GOOD])
     with pytest.raises(RateLimitError):
-        RateLimitedClient(one, limiter=limiter).send(within(500, about(PUBLIC), clock))
+        RateLimitedSender(one, limiter=limiter).send(within(500, about(PUBLIC), clock))
     with pytest.raises(RateLimitError):
-        RateLimitedClient(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
+        RateLimitedSender(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
     assert other.asked == []
     clock.now += 200
-    RateLimitedClient(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
+    RateLimitedSender(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
     assert other.asked == pytest.approx([300.0])
 
 
-def test_whoever_asks_the_same_endpoint_has_the_same_manners() -> None:
+def test_whoever_asks_the_same_endpoint_has_the_same_limits() -> None:
     first = rate_limiter_of("http://e.org/a")
     assert rate_limiter_of("http://e.org/a") is first
     assert rate_limiter_of("http://e.org/b") is not first
@@ -366,14 +365,14 @@ def too_large() -> EndpointReplyError:
 @pytest.mark.parametrize(
     ("ends", "takes_s", "profile", "waits_s"),
     [
-        (timed_out(about(PUBLIC)), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
-        (timed_out(about(PUBLIC)), 70.0, PUBLIC, 70.0),
-        (timed_out(about(PUBLIC)), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
+        (about(PUBLIC).timed_out(), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
+        (about(PUBLIC).timed_out(), 70.0, PUBLIC, 70.0),
+        (about(PUBLIC).timed_out(), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
         (too_large(), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
         (CancelledError("stopped"), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
         (EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail()), 5.0, PUBLIC, 5.0),
-        (timed_out(about(PUBLIC), status=504), 5.0, PUBLIC, 5.0),
-        (timed_out(about(PRIVATE)), 5.0, replace(PRIVATE, concurrency=1), 5.0),
+        (about(PUBLIC).timed_out(status=504), 5.0, PUBLIC, 5.0),
+        (about(PRIVATE).timed_out(), 5.0, replace(PRIVATE, concurrency=1), 5.0),
     ],
 )
 def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for(
@@ -420,18 +419,18 @@ def down() -> EndpointError:
         (status(504), PRIVATE, 1),
         (status(429, b'{"exception":"Operation timed out."}'), PRIVATE, 1),
         (EndpointError("closed", **about(PRIVATE).detail()), PRIVATE, 1),
-        (timed_out(about(PRIVATE)), PRIVATE, 1),
+        (about(PRIVATE).timed_out(), PRIVATE, 1),
         (status(418), EndpointProfile(statuses=(StatusMeaning(status=418, means="overloaded"),)), 3),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time"),)), 1),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time", says="X"),)), 3),
     ],
 )
 def test_E12_E16_only_what_may_be_is_tried_again(
-    clock: Clock, reply: Reply | Exception, profile: EndpointProfile, tries: int
+    clock: Clock, reply: HttpReply | Exception, profile: EndpointProfile, tries: int
 ) -> None:
     server = Server(clock, [reply])
     ask = asking(server, profile)
-    if isinstance(reply, Reply) and tries < MAX_TRIES:
+    if isinstance(reply, HttpReply) and tries < MAX_TRIES:
         assert ask() is reply
         assert of_status(reply, about(profile)) is not None
     else:
@@ -508,7 +507,7 @@ def test_E24_queries_that_a_private_endpoint_cannot_run_are_no_failures_of_it(cl
 
 
 def test_queries_that_were_given_little_time_say_nothing_about_the_endpoint(clock: Clock) -> None:
-    server = Server(clock, [timed_out(about(PRIVATE))])
+    server = Server(clock, [about(PRIVATE).timed_out()])
     ask = asking(server, PRIVATE)
     for _ in range(20):
         with pytest.raises(EndpointTimeoutError):

@@ -12,7 +12,7 @@ import pytest
 import kgsparql
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES

@@ -16,7 +16,7 @@ from kgsparql.answering.reranking import reranked_retrieval
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.retrievers import load
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text

@@ -11,11 +11,10 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.errors import RequestRefusedError
-from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.chat_completion import Call, Capabilities, Message, fewer_tokens, object_schema
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_json import plain_text
-from kgsparql.models.server_capabilities import Capabilities, fewer_tokens
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Status, Text
 

@@ -1,4 +1,4 @@
-"""What processes know of each other that ask one public endpoint: each has its own manners, and a file is shared."""
+"""What processes know of each other that ask one public endpoint: each has its own limiter, and a file is shared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
-from kgsparql.graphs.profiles.profile import EndpointProfile
-from kgsparql.graphs.protocol.client import RateLimitedClient
-from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
-from kgsparql.graphs.protocol.request import Reply
-from kgsparql.graphs.protocol.shared_rate_state import FOLDER, RateState, SharedRateState
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol.endpoint_client import RateLimitedSender
+from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, RateLimiter, RateState, SharedRateState
+from kgsparql.http.transport import HttpReply
 from kgsparql.storage.files import writer_lock
 from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status, within
 
@@ -23,13 +22,13 @@ SERVER = "sparql.example.org"
 
 
 def run(clock: Clock, directory: Path) -> RateLimiter:
-    """The manners of one process; its clock counts from another day than that of the others."""
+    """The limiter of one process; its clock counts from another day than that of the others."""
     shared = SharedRateState(SERVER, directory=directory, clock=lambda: clock.now + 1_700_000_000)
     return RateLimiter("seed", clock, clock.wait, shared)
 
 
-def ask(limiter: RateLimiter, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> Reply:
-    client = RateLimitedClient(server, limiter=limiter)
+def ask(limiter: RateLimiter, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> HttpReply:
+    client = RateLimitedSender(server, limiter=limiter)
     return client.send(within(left_s, about(profile), limiter.clock))
 
 
@@ -113,7 +112,7 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def send(self, _: object) -> Reply:
+        def send(self, _: object) -> HttpReply:
             nonlocal running, most
             with lock:
                 running += 1
@@ -125,7 +124,7 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
             return GOOD
 
     def work(name: str) -> None:
-        client = RateLimitedClient(
+        client = RateLimitedSender(
             Counting(name), limiter=RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
         )
         for _ in range(8):
@@ -142,9 +141,12 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
 
 def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Path) -> None:
     other = SharedRateState(SERVER, directory=tmp_path)
-    assert other.enter(1) == RateState()
+    assert other.enter()
+    assert other.enter(), "one process may send several at once"
+    assert other.known is None
     limiter = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
-    client = RateLimitedClient(Server(Clock(), [GOOD]), limiter=limiter)
+    client = RateLimitedSender(Server(Clock(), [GOOD]), limiter=limiter)
+    other.leave()
     with pytest.raises(EndpointTimeoutError, match="had no turn"):
         client.send(within(0.3, about(PUBLIC)))
     other.leave()
@@ -152,31 +154,18 @@ def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Pat
     assert client.send(within(30, about(PUBLIC))) is GOOD
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_as_many_turns_as_queries_may_run(tmp_path: Path, at_once: int) -> None:
-    others = [SharedRateState(SERVER, directory=tmp_path) for _ in range(at_once + 1)]
-    assert [other.enter(at_once) is None for other in others] == [False] * at_once + [True]
-    others[0].leave(RateState(at=time.time(), ended=time.time()))
-    found = others[-1].enter(at_once)
-    assert found is not None
-    assert found.at > 0
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [
-        "", "{", "[]", "7", '{"errors": [[]]}', '{"failures": "x"}', '{"saved_s": []}', '{"saved_s": "1"}',
-        '{"at": "x"}', '{"what": 1}', '{"left_behind": 7}', '{"closed_until": NaN}',
-        '{"at": 1e12}', '{"closed_until": 1e300}', '{"at": null}', '{"left_behind": ["x"]}', "\ud800",
-    ],
-)  # fmt: skip
-def test_what_cannot_have_been_kept_is_nothing(tmp_path: Path, kept: str) -> None:
+def test_what_cannot_have_been_kept_is_nothing(tmp_path: Path) -> None:
     clock = Clock()
-    with pytest.raises(RateLimitError):
-        ask(run(clock, tmp_path), Server(clock, [status(429, retry_after="600")]))
-    (tmp_path / FOLDER / files(tmp_path)[0]).write_bytes(kept.encode("utf-8", "surrogatepass"))
-    assert ask(run(clock, tmp_path), Server(clock, [GOOD])) is GOOD
-    assert json.loads((tmp_path / FOLDER / files(tmp_path)[0]).read_text())["at"] > 0
+    for kept in (
+        "", "{", "[]", "7", '{"errors": [[]]}', '{"failures": "x"}', '{"saved_s": []}', '{"saved_s": "1"}',
+        '{"ended": "x"}', '{"what": 1}', '{"left_behind": 7}', '{"closed_until": NaN}',
+        '{"ended": 1e12}', '{"closed_until": 1e300}', '{"ended": null}', '{"left_behind": ["1"]}', "\ud800",
+    ):  # fmt: skip
+        with pytest.raises(RateLimitError):
+            ask(run(clock, tmp_path), Server(clock, [status(429, retry_after="600")]))
+        (tmp_path / FOLDER / files(tmp_path)[0]).write_bytes(kept.encode("utf-8", "surrogatepass"))
+        assert ask(run(clock, tmp_path), Server(clock, [GOOD])) is GOOD, kept
+        assert json.loads((tmp_path / FOLDER / files(tmp_path)[0]).read_text())["ended"] > 0
 
 
 def test_E25_a_clock_that_is_set_back_closes_nothing_for_days(tmp_path: Path) -> None:
@@ -190,7 +179,7 @@ def test_E25_a_clock_that_is_set_back_closes_nothing_for_days(tmp_path: Path) ->
 def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     limiter, said = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path / "file")), list[str]()
-    client = RateLimitedClient(Server(Clock(), [GOOD]), said.append, limiter)
+    client = RateLimitedSender(Server(Clock(), [GOOD]), said.append, limiter)
     for _ in range(3):
         assert client.send(within(30, about(PUBLIC))) is GOOD
     assert len(said) == 1
@@ -199,11 +188,11 @@ def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_
 
 def test_a_file_that_cannot_be_written_any_more_is_said_too(tmp_path: Path) -> None:
     other = SharedRateState(SERVER, directory=tmp_path)
-    assert other.enter(1) is not None
+    assert other.enter()
     name = next(name for name in files(tmp_path)).partition(".")[0]
     (tmp_path / FOLDER / name).mkdir()
-    other.leave(RateState(at=1.0))
+    other.leave(RateState(ended=1.0))
     assert name in other.trouble
-    with writer_lock(tmp_path / FOLDER / f"{name}.0"):
-        assert other.enter(1) == RateState()
+    with writer_lock(tmp_path / FOLDER / name):
+        assert other.enter(), "nobody waits any more"
     other.leave()

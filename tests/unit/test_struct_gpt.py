@@ -15,7 +15,7 @@ from kgsparql.budget import Budget
 from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.events import Event, QueryRun
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering.answer_json import answer_to_json

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.graphs.profiles.profile import TextSearch
+from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import label_search, search_words, wikibase_search
 from kgsparql.linking.label_index.names import MAX_SPELLINGS, Spellings
 from kgsparql.rdf.query import Query

@@ -22,7 +22,7 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.retrievers import load

@@ -18,7 +18,7 @@ from kgsparql.errors import PlanError
 from kgsparql.events import Event, QueryRun
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.plans.listed_names import ListedName
 from kgsparql.plans.notation import arrays_of
 from kgsparql.plans.reading import read_plan

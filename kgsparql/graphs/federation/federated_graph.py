@@ -22,7 +22,7 @@ from kgsparql.graphs.federation.queries import (
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.notes import Note
-from kgsparql.http.threaded_call import ThreadedCall
+from kgsparql.http.transport import ThreadedCall
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.rdf.vocabulary import Naming

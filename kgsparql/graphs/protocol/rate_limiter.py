@@ -1,23 +1,39 @@
-"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause."""
+"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause.
+
+What one process learns of a public server, such as a pause that it asked for, the other processes of the user read.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from random import Random
 from weakref import WeakValueDictionary
 
-from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
-from kgsparql.graphs.profiles.profile import EndpointProfile
+from kgsparql.errors import (
+    CancelledError,
+    EndpointError,
+    EndpointRateLimitError,
+    EndpointTimeoutError,
+    StoreError,
+    StoreLockedError,
+)
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
-from kgsparql.http.retry_after import in_words
+from kgsparql.http.failures import LONGEST_S, in_words
+from kgsparql.resources import cache_directory
+from kgsparql.storage.files import replace_text, writer_lock
 
+FOLDER = "rate-limits"
+"""In the cache directory: a small file for each server, and the lock of the process that asks it now."""
 MAX_WAIT_S = 120.0
 """The longest that one query waits for the endpoint's sake."""
 MOST_FAILURES = 5
@@ -25,46 +41,161 @@ MOST_FAILURES = 5
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
-_SAME_S = 1.0
-"""Clock tolerance in seconds."""
 _RESERVE_S = 1.0
 """Query time that must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
+_CLOCK_TOLERANCE_S = 5.0
+"""A file that seems to be from so near a future is believed; else the clock was set back since."""
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(slots=True, kw_only=True)
+class RateState:
+    """What is known of a server; times are in seconds of one clock.
+
+    :param ended: when the last query was over.
+    :param closed_until: the server asks for a pause; ``resting_until``: too many queries failed.
+    :param saved_s: seconds of query time that were left at ``counted``.
+    :param failures: how many queries in a row failed; ``errors``: when the last ones did.
+    :param left_behind: until when it may work on each of the queries that nobody waits for any more.
+    """
+
+    ended: float = -math.inf
+    closed_until: float = -math.inf
+    resting_until: float = -math.inf
+    saved_s: float = math.inf
+    counted: float = -math.inf
+    failures: int = 0
+    errors: list[float] = field(default_factory=list)
+    left_behind: list[float] = field(default_factory=list)
+
+    def shifted(self, by_s: float) -> RateState:
+        """Return the same state by a clock that is so far ahead."""
+        return RateState(
+            ended=self.ended + by_s,
+            closed_until=self.closed_until + by_s,
+            resting_until=self.resting_until + by_s,
+            saved_s=self.saved_s,
+            counted=self.counted + by_s,
+            failures=self.failures,
+            errors=[at + by_s for at in self.errors],
+            left_behind=[until + by_s for until in self.left_behind],
+        )
+
+
+def is_to_be_left_alone(file: Path) -> bool:
+    """Tell whether the server of a state file must not be asked now."""
+    known = _state_in(file, time.time())
+    return known is not None and max(known.closed_until, known.resting_until) > time.time()
+
+
+def _state_in(file: Path, now: float) -> RateState | None:
+    """Read the state in a file, by the time of day; ``None`` if there is none that can be believed."""
+    try:
+        known = RateState(**json.loads(file.read_text(encoding="utf-8")))
+        past = [known.ended, known.counted, *known.errors]
+        times = [*past, known.closed_until, known.resting_until, *known.left_behind]
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None  # it is written again
+    are_numbers = all(
+        isinstance(number, int | float) and not math.isnan(number) for number in (*times, known.saved_s, known.failures)
+    )
+    # No server may ask for a longer wait than LONGEST_S.
+    latest = now + _CLOCK_TOLERANCE_S
+    return known if are_numbers and max(past) <= latest and max(times) <= latest + LONGEST_S else None
+
+
+class SharedRateState:
+    """Takes turns with other processes at a server. A lock is held while queries run; it ends with its process.
+
+    A process that waits for its turn holds a second lock, so that one with many queries lets others in. Where no file
+    can be written, processes do not wait for each other, and ``trouble`` says why. For one thread at a time.
+
+    :param directory: the cache directory, if ``None``.
+    :param clock: the time of day, in seconds.
+    """
+
+    def __init__(self, server: str, *, directory: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.clock = clock
+        self.trouble = ""
+        name = hashlib.sha256(server.encode()).hexdigest()[:32]
+        self._file = (cache_directory() if directory is None else directory).absolute() / FOLDER / name
+        self._is_next, self._has_turn = ExitStack(), ExitStack()
+        self._waits, self._running = False, 0
+
+    def enter(self) -> bool:
+        """Take a turn, if there is one; :meth:`leave` must follow."""
+        if self.trouble:
+            return True
+        try:
+            if not self._running:
+                if not self._waits:
+                    self._is_next.enter_context(writer_lock(self._file.with_name(f"{self._file.name}.next")))
+                    self._waits = True
+                self._has_turn.enter_context(writer_lock(self._file))
+        except StoreLockedError:
+            return False
+        except StoreError as error:
+            self._do_without(error.message)
+            return True
+        self._running += 1
+        self.step_back()
+        return True
+
+    @property
+    def known(self) -> RateState | None:
+        """What the process that had the last turn has learned."""
+        return None if self.trouble else _state_in(self._file, self.clock())
+
+    def leave(self, learned: RateState | None = None) -> None:
+        """Give the turn back, and write what was learned in it."""
+        if not self._running:
+            return
+        self._running -= 1
+        try:
+            if learned is not None:
+                replace_text(self._file, json.dumps(asdict(learned)))
+        except OSError as error:
+            self._do_without(f"{self._file}: {error.strerror}")
+        finally:
+            if not self._running:
+                self._has_turn.close()
+
+    def step_back(self) -> None:
+        """Stop waiting for a turn."""
+        self._waits = False
+        self._is_next.close()
+
+    def _do_without(self, why: str) -> None:
+        self.trouble = why
+        self.step_back()
+
+
 class RateLimiter:
     """Lets queries go to one server, first come, first served; for all threads and questions of this process.
 
-    :param shared: takes turns with the other processes of this user; ``None`` if it need not.
     :param clock: in seconds, never back.
     :param wait: waits on a condition, at most so long.
+    :param shared: takes turns with the other processes of this user; ``None`` if it need not.
     """
 
-    seed: str = ""
-    clock: Callable[[], float] = time.monotonic
-    wait: Callable[[threading.Condition, float], object] = threading.Condition.wait
-    shared: SharedRateState | None = None
-    random: Random = field(init=False)
-    _changed: threading.Condition = field(default_factory=threading.Condition)
-    _line: deque[object] = field(default_factory=deque)
-    _running: int = 0
-    _left_behind: list[float] = field(default_factory=list)
-    _ended: float = -math.inf
-    _saved_s: float = math.inf
-    _counted: float = 0.0
-    _closed_until: float = -math.inf
-    _resting_until: float = -math.inf
-    _why: str = ""
-    _failures: int = 0
-    _errors: deque[float] = field(default_factory=deque)
-
-    def __post_init__(self) -> None:
-        self.random = Random(self.seed)  # noqa: S311 - so that threads do not come back together, no secret
+    def __init__(
+        self,
+        seed: str = "",
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait,
+        shared: SharedRateState | None = None,
+    ) -> None:
+        self.clock, self.wait, self.shared = clock, wait, shared
+        self.random = Random(seed)  # noqa: S311 - so that threads do not come back together, no secret
+        self._changed = threading.Condition()
+        self._line: deque[object] = deque()
+        self._running = 0
+        self._known = RateState()
+        self._why_resting = "too many queries of another run failed"
 
     @property
     def closed_s(self) -> float:
         """Seconds for which the endpoint still asks for a pause."""
-        return max(0.0, self._closed_until - self.clock())
+        return max(0.0, self._known.closed_until - self.clock())
 
     def enter(self, request: SparqlRequest, waited_s: float = 0.0, *, is_again: bool = False) -> float:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
@@ -93,122 +224,100 @@ class RateLimiter:
         return waited_s
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
-        """A query is over: keep what was learned from it, and let the next go.
+        """Keep what was learned from a query that is over, and let the next go.
 
         :param closed_s: seconds for which nobody may ask.
         :param runs_on_s: seconds for which the endpoint may still work on it, though nobody waits any more.
         """
         with self._changed:
+            known = self._known
             self._running -= 1
-            self._ended = self.clock()
-            self._saved_s -= took_s + runs_on_s
+            known.ended = self.clock()
+            known.saved_s -= took_s + runs_on_s
             if closed_s is not None:
-                self._closed_until = max(self._closed_until, self._ended + closed_s)
+                known.closed_until = max(known.closed_until, known.ended + closed_s)
             if runs_on_s > 0:
-                self._left_behind.append(self._ended + runs_on_s)
+                known.left_behind.append(known.ended + runs_on_s)
             if self.shared is not None:
-                self.shared.leave(self._state(self.shared))
+                self.shared.leave(known.shifted(self.shared.clock() - self.clock()))
             self._changed.notify_all()
 
     def succeeded(self) -> None:
-        """The endpoint replied as it should; an error in a query counts as that, too."""
+        """Note that the endpoint replied as it should; an error in a query counts as that, too."""
         with self._changed:
-            self._failures = 0
+            self._known.failures = 0
 
     def failed(self, why: str, profile: EndpointProfile, *, is_about_the_query: bool = False) -> None:
         """Count a failure. After too many in a row, or half of what leads to a ban, nobody asks for a while."""
         with self._changed:
-            now = self.clock()
-            self._errors.append(now)
-            while self._errors[0] <= now - _MINUTE_S:
-                self._errors.popleft()
-            self._failures = 0 if is_about_the_query else self._failures + 1
+            now, known = self.clock(), self._known
+            known.errors = [*(at for at in known.errors if at > now - _MINUTE_S), now]
+            known.failures = 0 if is_about_the_query else known.failures + 1
             most = profile.errors_per_minute
-            if most is not None and len(self._errors) >= max(1, most // 2):
-                self._rest(now, f"{len(self._errors)} queries failed within a minute, the last: {why}")
-            elif self._failures >= MOST_FAILURES:
-                self._rest(now, f"{self._failures} queries in a row failed, the last: {why}")
-
-    def _rest(self, now: float, why: str) -> None:
-        self._resting_until, self._why = now + REST_S, why
+            if most is not None and len(known.errors) >= max(1, most // 2):
+                self._why_resting = f"{len(known.errors)} queries failed within a minute, the last: {why}"
+            elif known.failures >= MOST_FAILURES:
+                self._why_resting = f"{known.failures} queries in a row failed, the last: {why}"
+            else:
+                return
+            known.resting_until = now + REST_S
 
     def _waited_step_s(self, ticket: object, request: SparqlRequest, began: float, waited_s: float) -> float | None:
-        """``None`` if the request may be sent now; else it waits a little: the seconds it waited for the endpoint."""
+        """Wait a little, and return the seconds waited for the endpoint; ``None`` if the request may be sent now."""
         now = self.clock()
         if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
-        if now < self._resting_until:
-            raise self._left_alone(request, self._resting_until - now)
+        if now < self._known.resting_until:
+            raise _resting_error(request, self._known.resting_until - now, self._why_resting)
         wanted_s, why = self._pause_wanted(now, request.profile)
         left_s = request.deadline - now
         if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
-            raise _too_long(request, wanted_s, why)
+            raise EndpointRateLimitError(
+                f"{request.url}: not to be asked for another {in_words(wanted_s)}: {why}",
+                hint=f"wait {in_words(wanted_s)}", **request.detail(retry_after_s=round(wanted_s, 3)),
+            )  # fmt: skip
         if left_s <= 0:
-            raise _no_turn(request, now - began)
+            raise EndpointTimeoutError(
+                f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn",
+                hint="fewer questions at once", **request.detail(waited_s=round(now - began, 3)),
+            )  # fmt: skip
         is_first = self._line[0] is ticket and wanted_s <= 0
-        if is_first and self._has_room(now, request.profile) and self._has_turn(request):
+        if is_first and self._has_room(now, request.profile) and self._has_turn(request.profile):
             return None
         self.wait(self._changed, min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S))
         return max(0.0, self.clock() - now) if wanted_s > 0 else 0.0
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
-        self._left_behind = [until for until in self._left_behind if until > now]
-        return self._running + len(self._left_behind) < self._most_at_once(profile)
+        known = self._known
+        known.left_behind = [until for until in known.left_behind if until > now]
+        at_once = 1 if known.failures >= MOST_FAILURES else max(1, profile.concurrency)
+        return self._running + len(known.left_behind) < at_once
 
-    def _has_turn(self, request: SparqlRequest) -> bool:
-        """Whether this process has the turn. What others have learned is taken over, and may forbid it after all."""
+    def _has_turn(self, profile: EndpointProfile) -> bool:
+        """Take the turn of this process. What others have learned is taken over, and may forbid it after all."""
         if self.shared is None:
             return True
-        known = self.shared.enter(max(1, self._most_at_once(request.profile) - len(self._left_behind)))
-        if known is None:
+        if not self.shared.enter():
             return False
         now = self.clock()
-        self._take_over(known, now - self.shared.clock())
-        is_fine = now >= self._resting_until and self._pause_wanted(now, request.profile)[0] <= 0
-        if is_fine and self._has_room(now, request.profile):
+        if not self._running and (known := self.shared.known) is not None:
+            known = known.shifted(now - self.shared.clock())
+            if known.resting_until > self._known.resting_until + 1.0:  # our own comes back with a little noise
+                self._why_resting = "too many queries of another run failed"
+            self._known = known
+        is_free = now >= self._known.resting_until and self._pause_wanted(now, profile)[0] <= 0
+        if is_free and self._has_room(now, profile):
             return True
         self.shared.leave()
         return False
 
-    def _take_over(self, known: RateState, ahead_s: float) -> None:
-        """Take over what other processes know; ``ahead_s``: how far our clock is ahead of theirs."""
-        if not known.at:
-            return
-        self._ended = max(self._ended, known.ended + ahead_s)
-        self._closed_until = max(self._closed_until, known.closed_until + ahead_s)
-        self._left_behind = [until + ahead_s for until in known.left_behind]
-        self._errors = deque(at + ahead_s for at in known.errors)
-        self._failures = known.failures
-        if known.saved_s is not None:
-            self._saved_s, self._counted = known.saved_s, known.counted + ahead_s
-        if known.resting_until + ahead_s > self._resting_until + _SAME_S:
-            self._resting_until, self._why = known.resting_until + ahead_s, "too many queries of another run failed"
-
-    def _state(self, shared: SharedRateState) -> RateState:
-        """What other processes should know; none of it repeats words of the server."""
-        now = shared.clock()
-        ahead_s = self.clock() - now
-        closed, resting = (
-            0.0 if math.isinf(until) else until - ahead_s for until in (self._closed_until, self._resting_until)
-        )
-        return RateState(
-            at=now, ended=now, closed_until=closed, resting_until=resting, failures=self._failures,
-            left_behind=tuple(until - ahead_s for until in self._left_behind),
-            errors=tuple(at - ahead_s for at in self._errors),
-            saved_s=None if math.isinf(self._saved_s) else self._saved_s, counted=self._counted - ahead_s,
-        )  # fmt: skip
-
-    def _most_at_once(self, profile: EndpointProfile) -> int:
-        """How many queries may run at once; after too many failures, one."""
-        return 1 if self._failures >= MOST_FAILURES else max(1, profile.concurrency)
-
     def _pause_wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
-        """For how many seconds nobody may ask, and why."""
-        closed_s = self._closed_until - now
+        """Tell for how many seconds nobody may ask, and why."""
+        closed_s = self._known.closed_until - now
         share_s = self._until_saved_s(now, profile)
         if closed_s > 0 and closed_s >= share_s:
             return closed_s, "it wants to be left alone"
-        pause_s = self._ended + profile.pause_s - now
+        pause_s = self._known.ended + profile.pause_s - now
         if share_s > 0 and share_s >= pause_s:
             return share_s, "the time that its queries may take in a minute is used up"
         return max(0.0, pause_s, closed_s), "there is a pause between queries"
@@ -216,40 +325,27 @@ class RateLimiter:
     def _until_saved_s(self, now: float, profile: EndpointProfile) -> float:
         if profile.query_seconds is None:
             return 0.0
+        known, rate = self._known, profile.query_seconds / _MINUTE_S
         most = profile.burst_seconds or profile.query_seconds
-        rate = profile.query_seconds / _MINUTE_S
-        self._saved_s = min(most, self._saved_s + (now - self._counted) * rate)
-        self._counted = now
-        return max(0.0, (min(_RESERVE_S, most) - self._saved_s) / rate)
-
-    def _left_alone(self, request: SparqlRequest, seconds: float) -> EndpointError:
-        return EndpointError(
-            f"{request.url}: not asked again for {in_words(seconds)}: {self._why}", hint=f"wait {in_words(seconds)}",
-            **request.detail(retry_after_s=round(seconds, 3), is_resting=True),
-        )  # fmt: skip
+        known.saved_s = min(most, known.saved_s + (now - known.counted) * rate)
+        known.counted = now
+        return max(0.0, (min(_RESERVE_S, most) - known.saved_s) / rate)
 
 
-def _too_long(request: SparqlRequest, seconds: float, why: str) -> EndpointRateLimitError:
-    return EndpointRateLimitError(
-        f"{request.url}: not to be asked for another {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
-        **request.detail(retry_after_s=round(seconds, 3)),
-    )  # fmt: skip
-
-
-def _no_turn(request: SparqlRequest, waited_s: float) -> EndpointTimeoutError:
-    return EndpointTimeoutError(
-        f"{request.url}: {request.what} waited {in_words(waited_s)} and had no turn", hint="fewer questions at once",
-        **request.detail(waited_s=round(waited_s, 3)),
+def _resting_error(request: SparqlRequest, seconds: float, why: str) -> EndpointError:
+    return EndpointError(
+        f"{request.url}: not asked again for {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
+        **request.detail(retry_after_s=round(seconds, 3), is_resting=True),
     )  # fmt: skip
 
 
 _limiters: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
-_kept: dict[str, RateLimiter] = {}
+_limiters_of_public_servers: dict[str, RateLimiter] = {}
 _limiters_lock = threading.Lock()
 
 
 def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> RateLimiter:
-    """The limiter of a server, the same for all its endpoints and all graphs of this process.
+    """Return the limiter of a server, the same for all its endpoints and all graphs of this process.
 
     :param keep: even when no graph uses it any more: a public endpoint counts clients, not the graphs they open.
     :param share: with other processes, by files in the cache directory.
@@ -261,5 +357,5 @@ def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> 
         if share and limiter.shared is None:
             limiter.shared = SharedRateState(server)
         if keep:
-            _kept[server] = limiter
+            _limiters_of_public_servers[server] = limiter
         return limiter

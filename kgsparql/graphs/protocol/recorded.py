@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsparql.errors import KgsparqlError, StoreError, UnreachableError
-from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
-from kgsparql.graphs.protocol.results import boolean, solutions, triples
+from kgsparql.graphs.protocol.replies import boolean, solutions, triples
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, Sender, SparqlRequest
+from kgsparql.http.transport import HttpReply
 from kgsparql.redaction import SHORTEST, is_word, without
 from kgsparql.storage.recording import QUERY, Recording
 from kgsparql.storage.response_cache import ResponseCache
@@ -46,7 +46,7 @@ class RecordedSender:
     recording: Recording
     asker: int = 0
 
-    def send(self, request: SparqlRequest) -> Reply:
+    def send(self, request: SparqlRequest) -> HttpReply:
         """As :meth:`Sender.send`.
 
         :raises ReplayMissError: if nothing may be sent, and this was not recorded.
@@ -82,7 +82,7 @@ class CachedSender:
     _is_open: bool = field(default=False, init=False)
     _is_broken: bool = field(default=False, init=False)
 
-    def send(self, request: SparqlRequest) -> Reply:
+    def send(self, request: SparqlRequest) -> HttpReply:
         """As :meth:`Sender.send`."""
         exchange, keep_s = _exchange(request), keep_s_of(request)
         kept = self._cached(exchange, keep_s) if keep_s else None
@@ -117,7 +117,7 @@ class CachedSender:
             self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _completeness(reply: Reply, request: SparqlRequest) -> bool | None:
+def _completeness(reply: HttpReply, request: SparqlRequest) -> bool | None:
     """Whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
     try:
         if request.form == "SELECT":
@@ -143,7 +143,7 @@ def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
     return {**exchange, "asker": asker} if asker else exchange
 
 
-def _entry_of(reply: Reply) -> dict[str, Any]:
+def _entry_of(reply: HttpReply) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kept_headers = {name: v for name, v in sorted(headers.items()) if _HEADERS.fullmatch(name)}
     try:
@@ -153,13 +153,13 @@ def _entry_of(reply: Reply) -> dict[str, Any]:
     return {"status": reply.status, "headers": kept_headers, **body, "seconds": round(reply.seconds, 6)}
 
 
-def reply_of(kept: Mapping[str, Any]) -> Reply:
+def reply_of(kept: Mapping[str, Any]) -> HttpReply:
     """The reply that was kept."""
     body = b64decode(kept["base64"]) if "base64" in kept else str(kept["body"]).encode("utf-8")
-    return Reply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
+    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
-def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
+def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
     """The reply without the credentials that the server echoed; where it is no result, without the contact, too.
 
     Results stay as they are: our password, or the contact, may be a term of the graph.

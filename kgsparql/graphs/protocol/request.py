@@ -1,21 +1,29 @@
-"""A request to a SPARQL endpoint, its limits, and the reply, as values; and what sends one."""
+"""A request to a SPARQL endpoint as a value, who asks, and what sends it."""
 
 from __future__ import annotations
 
 import math
+import os
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import metadata
 from typing import Any, Literal, Protocol, TypeAlias
 
-from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, OptionError
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.http.transport import HttpReply
+from kgsparql.rdf.terms import printable
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
+
+CONTACT_VARIABLE = "KGSPARQL_CONTACT"
+"""Names who asks, for the operators of an endpoint: an e-mail address or a URL."""
+_CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,55 +41,15 @@ class RequestLimits:
     cancel: threading.Event | None = None
     sent: Callable[[], None] | None = None
 
-    @classmethod
-    def from_now(
-        cls, query_s: float, all_s: float, cancel: threading.Event | None, sent: Callable[[], None] | None = None
-    ) -> RequestLimits:
-        """Limits whose deadline is ``all_s`` from now; one query has no longer than that."""
-        all_s = max(0.001, all_s)
-        return cls(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.monotonic()
 
     def raise_if_cancelled(self) -> None:
         """:raises CancelledError: if ``cancel`` is set."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionDeadline:
-    """How long queries for a question may still take.
-
-    :param usage: of the question: its time, and whether it was stopped.
-    :param in_grace: as for :meth:`KnowledgeGraph.within`.
-    :param most_s: seconds for each query; ``None`` for no limit of its own.
-    """
-
-    usage: Usage
-    in_grace: bool = False
-    most_s: float | None = None
-
-    def left_s(self) -> float | None:
-        """Seconds that are left; ``None`` if there is no limit.
-
-        :raises CancelledError: if the question was stopped.
-        :raises BudgetExceededError: if its time is over.
-        """
-        if self.usage.cancel.is_set():
-            raise CancelledError("stopped")
-        left_s = self.usage.grace_s if self.in_grace else self.usage.seconds_left
-        if left_s == 0:
-            self.usage.check(in_grace=self.in_grace)
-        return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
-
-    @contextmanager
-    def timeouts_as_budget(self) -> Iterator[None]:
-        """Turns a timeout of a query into a BudgetExceededError, if the question's time is over."""
-        try:
-            yield
-        except EndpointTimeoutError as error:
-            waited = error.message if "waited_s" in error.detail else ""
-            self.usage.check(waited, in_grace=self.in_grace, is_late=self.in_grace)
-            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +64,6 @@ class SparqlRequest:
     :param profile: what is known of the endpoint now.
     :param parameters: sent beside the query.
     :param deadline: of all tries, and of reading the reply, as ``time.monotonic`` tells it.
-    :param cancel: ends it when it is set.
     :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
     """
 
@@ -118,38 +85,61 @@ class SparqlRequest:
         return f"query {self.name}" if self.name else "the query"
 
     def detail(self, **more: Any) -> dict[str, Any]:
-        """The ``detail`` of an error about this request."""
+        """Make the ``detail`` of an error about this request."""
         return {"url": self.url, "query": self.text, **more}
 
     def reply_error(self, message: str, code: str, hint: str, **detail: Any) -> EndpointReplyError:
-        """The error of a reply that holds no whole result."""
+        """Make the error of a reply that holds no whole result."""
         return EndpointReplyError(f"{self.url}: {message}", code=code, hint=hint, **self.detail(**detail))
 
     def partial_error(self, message: str, **detail: Any) -> EndpointReplyError:
-        """The error of a reply that breaks off; the message follows the name of the query."""
+        """Make the error of a reply that breaks off; the message follows the name of the query."""
         hint = "the server may have run out of time: ask for less at once"
         return self.reply_error(f"the reply to {self.what} {message}", "E_PARTIAL", hint, **detail)
 
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole reply, unpacked.
-
-    :param seconds: from the request to the last byte.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
-    seconds: float = 0.0
+    def timed_out(self, *, said: str = "", status: int | None = None) -> EndpointTimeoutError:
+        """Make the error of a query that took too long: by our clock, or as the server says."""
+        message = f"{self.url} stopped {self.what} because it took too long"
+        if not said and status is None:
+            message = f"{self.url} did not answer {self.what} within {self.timeout_s:.3g} s"
+        detail = self.detail(timeout_s=self.timeout_s, said=said, status=status)
+        return EndpointTimeoutError(message, hint="ask for less at once, or try again later", **detail)
 
 
 class Sender(Protocol):
     """Brings a request to an endpoint: over HTTP, within rate limits, or out of a cache or a recording."""
 
-    def send(self, request: SparqlRequest) -> Reply:
-        """The reply to a request, whatever its status.
+    def send(self, request: SparqlRequest) -> HttpReply:
+        """Get the reply to a request, whatever its status.
 
         :raises UnreachableError: if there is no whole reply in time.
         :raises CancelledError: if the request's ``cancel`` is set meanwhile.
         """
+
+
+def checked_contact(url: str, *, needed: bool) -> str:
+    """Read the e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one.
+
+    :raises OptionError: if it is needed and missing, or is neither an address nor a URL.
+    """
+    hint = f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)"
+    contact = os.environ.get(CONTACT_VARIABLE, "").strip()
+    if contact and not _CONTACT.fullmatch(contact):
+        message = f"{CONTACT_VARIABLE}: {printable(contact, 60)!r} is neither an e-mail address nor a URL"
+        raise OptionError(message, hint=hint)
+    if needed and not contact:
+        raise OptionError(f"{url} is asked only by those who say how they can be reached", hint=hint)
+    return contact
+
+
+@cache
+def user_agent(contact: str) -> str:
+    """Write the ``User-Agent`` of requests.
+
+    >>> user_agent("me@example.org").partition("/")[0], user_agent("me@example.org").endswith("(me@example.org)")
+    ('kgsparql', True)
+    """
+    package = metadata("kgsparql")
+    pages = (entry.partition(",")[2].strip() for entry in package.get_all("Project-URL") or ())
+    comment = "; ".join(part for part in (contact, next(pages, "")) if part)
+    return f"kgsparql/{package['Version']}" + (f" ({comment})" if comment else "")

@@ -274,8 +274,7 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
-    from kgsparql.graphs.protocol.reply_checks import refuse_other_variables
-    from kgsparql.graphs.protocol.results import boolean, read, repaired_reply, triples, why_cut
+    from kgsparql.graphs.protocol.replies import boolean, read, refuse_other_variables, repaired_reply, triples, why_cut
 
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.linking.label_index.combined import LayeredLabels
 from kgsparql.linking.label_index.kept import KeptLabels, SeenLabels, slice_index

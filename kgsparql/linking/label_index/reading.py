@@ -15,7 +15,7 @@ from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutE
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.http.threaded_call import ThreadedCall
+from kgsparql.http.transport import ThreadedCall
 from kgsparql.linking.label_index.rows import Kind, LabelRow, Progress, Read, Role, RowMaker, clean_text, names_of_one
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number

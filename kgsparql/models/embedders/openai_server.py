@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError, KgsparqlError, UnreachableError
 from kgsparql.models.embedding import HINT, unit_vectors
-from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.recording import Recording
 
 KIND = "embedding"

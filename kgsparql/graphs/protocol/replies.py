@@ -1,0 +1,490 @@
+"""Reads replies of an endpoint: only whole documents, with results of the form and about the terms that were asked for.
+
+An endpoint may be wrong, or lie. What comes after relies on this: a term that the query names is a key of what is asked
+for, a count is a number, and a result that was cut says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any, Literal, NoReturn, TypeVar
+from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
+
+import pyoxigraph as ox
+
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.graphs.graph import Solution, Solutions
+from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.graphs.protocol.refusals import (
+    CONTACT_HINT,
+    excerpt,
+    of_status,
+    ran_out_of_time,
+    trace_in,
+    wants_contact,
+    without_query,
+)
+from kgsparql.graphs.protocol.request import Form, SparqlRequest
+from kgsparql.http.transport import HttpReply
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
+from kgsparql.rdf.terms import Literal as RdfLiteral
+
+MAX_SOLUTIONS = 1_000_000
+"""Of one reply."""
+MAX_DEPTH = 100
+"""Levels of triples inside triples that are read; some thousands would crash the process."""
+_MAX_QUOTED_TRIPLES = 10_000
+_USUAL_CAP = 10_000
+"""Of solutions; an endpoint without a profile may be one that silently gives no more."""
+_MAX_REPAIRED_BYTES = 2**24
+"""Repairing takes some ten times as much memory."""
+_ROWS_TRIED_TOGETHER = 100
+_SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
+_BOM = b"\xef\xbb\xbf"
+_LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
+_GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
+_COUNT = re.compile(r"\+?[0-9]{1,18}")
+_MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_NO_BRACE = bytes(set(range(256)) - set(b"{}"))
+_BRACE_STEP = {ord("{"): 1, ord("}"): -1}
+_NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
+_NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
+"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
+_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
+"""Virtuoso writes truth values as numbers."""
+_Read = TypeVar("_Read")
+
+
+class Bindings(dict[str, Term]):
+    """A solution; to need a variable that the endpoint left unbound is an error of the reply."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: SparqlRequest, terms: Mapping[str, Term]) -> None:
+        super().__init__(terms)
+        self._request = request
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise _other_query_error(self._request, f"lacks the variable ?{name}")
+
+
+def solutions_of(query: Query, reply: HttpReply, request: SparqlRequest) -> Solutions:
+    """Read the solutions of a query of ours, as :func:`solutions`, and keep those that are about what it asks.
+
+    :raises EndpointReplyError: if a count in them is no number.
+    """
+    return about_the_query(solutions(reply, request), query, request)
+
+
+def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
+    """Read the solutions of a SELECT, with the errors of :func:`read`."""
+    read_all = partial(_names_and_solutions, request=request)
+    try:
+        names, found = read(reply, request, "SELECT", read_all)
+        invalid = 0
+    except EndpointReplyError as error:
+        whole_reply, invalid = repaired_reply(reply, error, request)
+        names, found = read(whole_reply, request, "SELECT", read_all)
+    if _GROUPED.search(request.text):
+        found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
+    return Solutions(names, found, cut=why_cut(reply, request, len(found) + invalid), invalid=invalid)
+
+
+def boolean(reply: HttpReply, request: SparqlRequest) -> bool:
+    """Read the answer to an ASK, with the errors of :func:`read`.
+
+    :raises EndpointTimeoutError: if it is false, but the endpoint stopped early.
+    """
+    is_true = read(reply, request, "ASK", bool)
+    why = "" if is_true else why_cut(reply, request, 0)
+    if why:
+        raise request.timed_out(said=why, status=reply.status)
+    return is_true
+
+
+def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
+    """Read the triples of a CONSTRUCT or a DESCRIBE, one by one, with the errors of :func:`read`."""
+    if (failure := of_status(reply, request)) is not None:
+        raise failure
+    kind = _media_type(reply)
+    body = reply.body.removeprefix(_BOM)
+    if kind in {"text/html", "application/xhtml+xml"} or b"<html" in body[:1024].lower():
+        raise _no_results_error(body, request)
+    is_lines = kind in {"application/n-triples", "text/plain"}
+    if body.count(b"<<") > MAX_DEPTH:
+        deepest = max(line.count(b"<<") for line in body.split(b"\n"))
+        if deepest > MAX_DEPTH if is_lines else body.count(b"<<") > _MAX_QUOTED_TRIPLES:
+            raise _depth_error(request)
+    format_ = ox.RdfFormat.N_TRIPLES if is_lines else ox.RdfFormat.from_media_type(kind) or ox.RdfFormat.TURTLE
+    try:
+        for quad in ox.parse(body, format_):
+            yield quad.triple
+    except (SyntaxError, ValueError, OSError) as error:
+        end = excerpt(trace_in(body) or body[-400:], request)
+        if ran_out_of_time(end):
+            raise request.timed_out(said=end) from None
+        why = excerpt(str(error).encode(), request)
+        # The parser's own error repeats what was parsed, secrets too.
+        raise request.partial_error(f"is not whole, or not RDF: {why}") from None
+
+
+def why_cut(
+    reply: HttpReply, request: SparqlRequest, number: int, of: Literal["solutions", "triples"] = "solutions"
+) -> str:
+    """Say in a clause why an endpoint may have more than this result; empty if nothing tells.
+
+    What tells: a status; a header, mostly Virtuoso's; exactly as many solutions as the endpoint gives at most; and no
+    solution after so long that the endpoint may have run out of time.
+
+    :param number: of solutions or triples, those that could not be read included. Of triples Virtuoso gives one more
+        than of solutions, and does not say how many at most.
+    """
+    said = {name.lower(): value for name, value in reply.headers.items() if name.lower().startswith("x-sql-")}
+    if said:
+        words = printable(excerpt((said.get("x-sql-message") or said.get("x-sql-state", "")).encode(), request), 80)
+        return f"the endpoint stopped early ({words})" if words else "the endpoint stopped early"
+    if reply.status != 200:
+        return f"the endpoint sent a part of the result ({reply.status})"
+    profile, limit = request.profile, _LIMIT.search(request.text)
+    own = _MAX_ROWS.fullmatch(reply.headers.get("x-sparql-maxrows", ""))  # Virtuoso says it when it gives so many
+    most = profile.max_solutions or (_USUAL_CAP if profile.name == UNKNOWN.name else None)
+    is_most = number >= int(own[1]) if own else most is not None and number in {most, most + (of == "triples")}
+    if number and is_most and not (limit and int(limit[1]) == number):
+        return f"the endpoint stopped at {number:,} {of}"
+    if not number and profile.silent_timeout_s is not None and reply.seconds >= profile.silent_timeout_s:
+        return f"the endpoint found nothing in {profile.silent_timeout_s:g} s, and may have run out of time"
+    return ""
+
+
+def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[[Any], _Read]) -> _Read:
+    """Return what a reader makes of the results in a reply; whatever is wrong is our own error.
+
+    :param reader: is given the ``QuerySolutions`` of a SELECT or the ``QueryBoolean`` of an ASK, and must not keep it.
+    :raises QueryError: if the endpoint could not answer, or answered with another form of results.
+    :raises EndpointTimeoutError: if it ran out of time.
+    :raises EndpointReplyError: for what is no result (``E_ENDPOINT_NOT_SPARQL``), breaks off (``E_PARTIAL``), or is
+        malformed (``E_FORMAT``).
+    :raises EndpointError: for any other failure.
+    """
+    if (failure := of_status(reply, request)) is not None:
+        raise failure
+    body = respelt(reply.body.removeprefix(_BOM).strip())
+    format_ = _format_of(body, reply, request)
+    _refuse_deep(body, format_, request)
+    if format_ == ox.QueryResultsFormat.XML:
+        _refuse_broken_xml(body, request)
+    found = None
+    try:
+        found = ox.parse_query_results(body, format=format_)
+        if isinstance(found, ox.QueryBoolean) and format_ == ox.QueryResultsFormat.JSON and not _is_json(body):
+            raise _broken_error(body, request)
+        if not isinstance(found, ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean):
+            has, wanted = ("true or false", "solutions") if form == "SELECT" else ("solutions", "true or false")
+            raise QueryError(f"{request.what}: the result is {has}, not {wanted}", **request.detail())
+        return reader(found)
+    except (SyntaxError, ValueError, OSError) as error:
+        if isinstance(error, KgsparqlError):
+            raise
+        why = str(error)
+    finally:
+        found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
+    raise _unreadable_error(body, format_, request, why)
+
+
+def _names_and_solutions(
+    found: ox.QuerySolutions, *, request: SparqlRequest
+) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
+    names = tuple(variable.value for variable in found.variables)
+    solutions: list[Solution] = []
+    try:
+        for solution in found:
+            if len(solutions) >= MAX_SOLUTIONS:
+                message = f"more than {MAX_SOLUTIONS:,} solutions of {request.what}"
+                raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="solutions")
+            if solutions and not len(solutions) % _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK:
+                _refuse_late(request)
+            terms = zip(names, solution, strict=True)
+            solutions.append(Bindings(request, {name: term for name, term in terms if term is not None}))
+    finally:
+        del found  # as in read
+    return names, tuple(solutions)
+
+
+def _refuse_late(request: SparqlRequest) -> None:
+    """Stop reading at the deadline, or when the question was stopped."""
+    if request.cancel is not None and request.cancel.is_set():
+        raise CancelledError("stopped while the reply of an endpoint was read")
+    if time.monotonic() > request.deadline:
+        message = f"{request.url}: the reply to {request.what} could not be read in time"
+        raise EndpointTimeoutError(message, hint="ask for less at once", **request.detail())
+
+
+# Whole documents only
+
+
+def respelt(body: bytes) -> bytes:
+    """Replace Virtuoso's own spellings by those of the specifications."""
+    node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
+    body = node_id.sub(rb"\1", body)
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
+
+
+def _media_type(reply: HttpReply) -> str:
+    return reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.QueryResultsFormat:
+    """Tell JSON and XML apart by the first byte; a server's Content-Type is often missing or wrong."""
+    if body[:1] == b"{":
+        return ox.QueryResultsFormat.JSON
+    head = body[:1024].lower()
+    if body[:1] == b"<" and b"<html" not in head and b"<!doctype html" not in head:
+        return ox.QueryResultsFormat.XML
+    if not body:
+        raise request.partial_error("is empty")
+    kind = _media_type(reply)
+    if kind in {"text/csv", "text/tab-separated-values"}:
+        message = f"the results are {kind}, which does not tell terms apart or where it ends"
+        raise request.reply_error(message, "E_FORMAT", "this endpoint has no results in JSON or XML")
+    raise _no_results_error(body, request)
+
+
+def _is_json(body: bytes) -> bool:
+    """Tell whether this is one whole JSON document; of a very large one, nobody looks."""
+    if len(body) > _MAX_REPAIRED_BYTES:
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
+    """Refuse XML that breaks off, of which pyoxigraph would read the first part, and XML that declares entities."""
+    parser = expat.ParserCreate()
+
+    def refuse_doctype(*_: object) -> None:
+        raise _no_results_error(body, request)
+
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    try:
+        parser.Parse(body, True)
+    except expat.ExpatError as error:
+        raise _broken_error(body, request) from error
+
+
+def _refuse_deep(body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest) -> None:
+    """Refuse triples inside triples on too many levels."""
+    if format_ == ox.QueryResultsFormat.XML:
+        # Names have no escapes in XML, so each level is a tag that can be counted.
+        if body.count(b"triple") > _MAX_QUOTED_TRIPLES:
+            raise _depth_error(request)
+    elif body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
+        braces = _STRING.sub(b"", body).translate(None, _NO_BRACE)
+        if max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH:
+            raise _depth_error(request)
+
+
+def _depth_error(request: SparqlRequest) -> EndpointReplyError:
+    message = f"the reply to {request.what} has too many triples inside triples"
+    return request.reply_error(message, "E_LIMIT", "ask for something else", limit="depth")
+
+
+def _no_results_error(body: bytes, request: SparqlRequest) -> EndpointReplyError:
+    said = without_query(excerpt(body, request), request)
+    where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
+    hint = CONTACT_HINT if wants_contact(said) else where
+    message = f"the reply is not SPARQL results: {said or 'no text'}"
+    return request.reply_error(message, "E_ENDPOINT_NOT_SPARQL", hint, said=said)
+
+
+def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
+    """Make the error of a document that ends too early, or has something else in it or after it."""
+    end = excerpt(trace_in(body) or body[-400:], request)
+    if ran_out_of_time(end):
+        return request.timed_out(said=end)
+    return request.partial_error("is not one whole document", said=end[-200:])
+
+
+def _unreadable_error(
+    body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, parser_message: str
+) -> KgsparqlError:
+    if format_ == ox.QueryResultsFormat.JSON and not _is_json(body):
+        return _broken_error(body, request)
+    said = excerpt(body, request)
+    if format_ == ox.QueryResultsFormat.XML and b"sparql-results#" not in body[:2048]:
+        return _no_results_error(body, request)
+    # The message of the parser repeats parts of the body.
+    message = f"the results of {request.what} are malformed: {excerpt(parser_message.encode(), request)}"
+    return request.reply_error(message, "E_FORMAT", "is this the URL of the endpoint itself?", said=said)
+
+
+# Results that break the W3C format a little
+
+
+def repaired_reply(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[HttpReply, int]:
+    """Repair a reply to a SELECT that could not be read, and count the solutions that were left out for that.
+
+    :raises EndpointReplyError: the same error, if the reply cannot be repaired.
+    """
+    if error.code != "E_FORMAT":
+        raise error
+    found = repaired(reply.body.removeprefix(_BOM).strip(), partial(_refuse_late, request))
+    if found is None:
+        raise error
+    return replace(reply, body=found[0]), found[1]
+
+
+def repaired(body: bytes, check: Callable[[], None] = lambda: None) -> tuple[bytes, int] | None:
+    """Rewrite the JSON results of a SELECT so that pyoxigraph can read them, and count the solutions left out.
+
+    Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of
+    blank nodes, empty language tags, and anything beside the results. A solution with an invalid term is left out.
+
+    :param check: called again and again; an error that it raises ends the work.
+    :return: ``None`` for an incomplete document, for other results, and where no solution would be left.
+
+    >>> good, bad = ({"s": {"type": "uri", "value": iri}} for iri in ("http://e.org/a", "http://e.org/a b"))
+    >>> body, left_out = repaired(json.dumps({"results": {"bindings": [good, bad]}}).encode())
+    >>> left_out, body
+    (1, b'{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/a"}}]}}')
+    """
+    nodes: dict[str, str] = {}
+    try:
+        document: Any = json.loads(body) if len(body) <= _MAX_REPAIRED_BYTES else None
+        results = document.get("results") if isinstance(document, dict) else None
+        rows = results.get("bindings") if isinstance(results, dict) else None
+        if not isinstance(rows, list):
+            return None
+        tidy = [_tidy_row(row, nodes) for row in rows if isinstance(row, dict)]
+    except (ValueError, RecursionError):
+        return None
+    head = document.get("head")
+    named = head.get("vars") if isinstance(head, dict) else None
+    declared = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    names = list(dict.fromkeys([*declared, *(name for row in tidy for name in row)]))
+    if not _is_readable(names, []):
+        return None
+    readable: list[dict[str, Any]] = []
+    for at in range(0, len(tidy), _ROWS_TRIED_TOGETHER):  # each row is tried twice at most
+        if at:
+            check()
+        block = tidy[at : at + _ROWS_TRIED_TOGETHER]
+        readable += block if _is_readable(names, block) else [row for row in block if _is_readable(names, [row])]
+    return None if rows and not readable else (_results_document(names, readable), len(rows) - len(readable))
+
+
+def _tidy_row(row: dict[str, Any], nodes: dict[str, str]) -> dict[str, Any]:
+    return {name: _tidy_term(term, nodes) for name, term in row.items() if term is not None}
+
+
+def _tidy_term(term: Any, nodes: dict[str, str]) -> Any:
+    """Repair the usual deviations of servers; whether the term is valid is found out later."""
+    if not isinstance(term, dict):
+        return term
+    value = term.get("value")
+    if term.get("type") == "bnode" and isinstance(value, str):
+        return {"type": "bnode", "value": nodes.setdefault(value, f"b{len(nodes)}")}
+    if isinstance(value, dict):
+        return {**term, "value": {name: _tidy_term(part, nodes) for name, part in value.items()}}
+    if term.get("xml:lang") == "":
+        return {name: part for name, part in term.items() if name != "xml:lang"}
+    return term
+
+
+def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
+    try:
+        found = ox.parse_query_results(_results_document(names, rows), format=ox.QueryResultsFormat.JSON)
+        for _ in found if isinstance(found, ox.QuerySolutions) else ():
+            pass
+    except (SyntaxError, ValueError, OSError):
+        return False
+    return True
+
+
+def _results_document(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+    document = {"head": {"vars": list(names)}, "results": {"bindings": list(rows)}}
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+# A reply to this query, and not to another
+
+
+def about_the_query(found: Solutions, query: Query, request: SparqlRequest) -> Solutions:
+    """Keep the solutions that the query may have; others are left out and counted.
+
+    Virtuoso writes some IRIs in another way than it is asked for them.
+
+    :raises EndpointReplyError: if a count is no number of triples.
+    """
+    for name in query.counts:
+        for term in (solution[name] for solution in found if name in solution):
+            if not isinstance(term, RdfLiteral) or not _COUNT.fullmatch(term.value):
+                raise _other_query_error(request, f"has a count that is none: {printable(str(term), 40)}")
+    if not len(found):
+        return found
+    checks = [_arm_check(arm, is_one_of_many=len(query.arms) > 1) for arm in query.arms or (query,)]
+    kept = tuple(solution for solution in found if any(may_give(solution) for may_give in checks))
+    lost = len(found) - len(kept)
+    return replace(found, solutions=kept, unasked=lost) if lost else found
+
+
+def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bool]:
+    """Make the check whether a query, or an arm of a union, may give a solution.
+
+    It may not with other variables or terms, or with a literal where a triple can have none. The variables tell the
+    arms of a union apart.
+    """
+    variables = query.variables if is_one_of_many else frozenset()
+    asked = {names: {tuple(map(_comparable, row)) for row in rows} for names, rows in query.asked.items()}
+    subjects = {pattern.subject for pattern in query.triples}
+    predicates = {pattern.predicate for pattern in query.triples if isinstance(pattern.predicate, str)}
+
+    def may_give(solution: Solution) -> bool:
+        return (
+            (not variables or solution.keys() <= variables)
+            and all(
+                tuple(_comparable(solution[name]) for name in names) in rows
+                for names, rows in asked.items()
+                if solution.keys() >= set(names)
+            )
+            and all(isinstance(solution[name], IRI) for name in predicates.intersection(solution))
+            and all(isinstance(solution[name], IRI | BlankNode) for name in subjects.intersection(solution))
+        )
+
+    return may_give
+
+
+def _comparable(term: Term) -> object:
+    return term.value if isinstance(term, RdfLiteral) else term  # an engine may give a number another datatype
+
+
+def refuse_other_variables(
+    names: frozenset[str], listed: frozenset[str], request: SparqlRequest, *, has_head: bool
+) -> None:
+    """Refuse a reply with variables that the query does not have, or without one that it lists.
+
+    :param names: the variables of the reply.
+    :param listed: those of the query; empty for ``SELECT *``.
+    :param has_head: whether the reply names its variables; else those may be missing that no solution binds.
+    """
+    known = listed or {name for name in names if f"?{name}" in request.text or f"${name}" in request.text}
+    lacking = listed - names if has_head else frozenset()
+    if lacking or names - known:
+        odd = ", ".join(f"?{name}" for name in sorted(lacking or names - known))
+        what = f"the variable {printable(odd, 80)}"
+        raise _other_query_error(request, f"lacks {what}" if lacking else f"has {what}, which the query has not")
+
+
+def _other_query_error(request: SparqlRequest, why: str) -> EndpointReplyError:
+    hint = "the server does not reply to what it was asked: is this the URL of the endpoint itself?"
+    return request.reply_error(f"the reply to {request.what} {why}", "E_FORMAT", hint)

@@ -1,0 +1,395 @@
+"""The client of model servers: one deadline for each call, and another try where nothing was paid for.
+
+The `openai` package builds the requests; they go over the transport that endpoints use, too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from kgsparql.errors import (
+    AuthenticationError,
+    InputError,
+    KgsparqlError,
+    ModelError,
+    ModelReplyError,
+    ModelTimeoutError,
+    RateLimitError,
+    RequestRefusedError,
+)
+from kgsparql.http.address import Address
+from kgsparql.http.failures import NetworkError, retry_after_s
+from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, Transport, send
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE, redacted, unreadable_url, without
+
+if TYPE_CHECKING:
+    from kgsparql.http.connections import NetworkTransport
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+PAUSE_S = 0.2
+RATE_PAUSE_S = 1.0
+CHAT_BYTES = 512 * 1024
+EMBEDDINGS_BYTES = 64 * 1024 * 1024
+_MODELS_BYTES = 8 * 1024 * 1024
+_SHOWN = 200
+_OWN_WORDS = 2_000
+_URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
+_TIME_HINT = "allow more time with --model-timeout, or ask a faster model"
+_TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
+_PASSING = {500, 502, 503}
+"""Statuses after which another try may help at once; a 504 has already waited long."""
+_TAG = re.compile(r"<[^<>]*>")
+
+Call = Callable[[Any], Any]
+"""Asks for something of an `openai` client, whose request is sent meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A try that failed.
+
+    :param pause_s: after so many seconds it may be sent again; ``None``: it may not.
+    """
+
+    error: KgsparqlError
+    pause_s: float | None = None
+
+
+class _Sending(threading.local):
+    """The limits of the call that this thread makes, and what it came to."""
+
+    limits: Mapping[str, Any]
+    reply: Future[HttpReply]
+
+
+class OpenAIClient:
+    """Sends requests to one server; several threads may use it. Connections are kept open between calls.
+
+    :param base_url: up to and with ``/v1``; ``OPENAI_BASE_URL`` if not given, else OpenAI's own.
+    :param api_key: ``OPENAI_API_KEY`` if not given; servers that need no key ignore it.
+    :param timeout_s: of a call, over all its tries.
+    :param tries: how often a request is sent at most. It is sent again only if nothing was paid for: after a connection
+        that failed, or a status that allows it; never after a server has read it and not answered.
+    :param transport: a function that answers each HTTP request; ``None`` for the network.
+    :raises InputError: for a base URL or a key that cannot be one.
+
+    >>> OpenAIClient("http://localhost:11434/v1/").base_url
+    'http://localhost:11434/v1'
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        tries: int = 3,
+        transport: Transport | None = None,
+    ) -> None:
+        self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+        self.timeout_s = timeout_s
+        self.tries = max(1, tries)
+        self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
+        self._transport = transport
+        self._sending = _Sending()
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._connections: NetworkTransport | None = None
+
+    def chat(
+        self,
+        body: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        began: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> dict[str, Any]:
+        """Return the JSON object that the server replies to a request for a completion, whatever is in it.
+
+        :param began: when the time began to run, as :func:`time.monotonic` tells it; now, if ``None``.
+        :raises ModelTimeoutError: if the reply is not here in time.
+        :raises CancelledError: if ``cancel`` was set meanwhile; the connection is closed, so that the server can stop.
+        :raises RequestRefusedError: for a request that the server does not take.
+        :raises AuthenticationError: without a key, or with one that is not accepted.
+        :raises RateLimitError: if it has too many requests, or no quota is left.
+        :raises ModelReplyError: for a reply that is cut (``E_LLM_PARTIAL``), too long (``E_LIMIT``), or no JSON object.
+        :raises ModelError: if the server cannot be reached, or fails.
+        """
+        more = {name: value for name, value in body.items() if name not in {"model", "messages"}}
+
+        def create(client: Any) -> Any:
+            completions = client.chat.completions.with_raw_response
+            return completions.create(model=body["model"], messages=body["messages"], extra_body=more)
+
+        return self._reply(create, CHAT_BYTES, timeout_s, cancel, began)
+
+    def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
+        options = {"encoding_format": "float", **body}
+        return self._reply(lambda client: client.embeddings.with_raw_response.create(**options), EMBEDDINGS_BYTES)
+
+    def models(self, *, timeout_s: float = 10.0) -> list[str]:
+        """List the models of the server, by the names that requests use; errors as of :meth:`chat`."""
+        data = self._reply(lambda client: client.models.with_raw_response.list(), _MODELS_BYTES, timeout_s).get("data")
+        if not isinstance(data, list):
+            raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
+        return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
+
+    def prepare(self) -> None:
+        """Load what sends requests, which takes seconds on a busy machine and is no part of a call's time."""
+        with self._lock:
+            self._client = self._client or self._new_client()
+
+    def __enter__(self) -> OpenAIClient:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        """Close what nobody closed: no call is under way when nothing refers to the client any more."""
+        with suppress(Exception):
+            self.close()
+
+    def close(self) -> None:
+        """Close the connections; the next call opens another."""
+        if self._connections is not None:
+            self._connections.close()
+
+    def _new_client(self) -> Any:
+        import httpx2
+        from openai import OpenAI
+
+        from kgsparql.http.connections import NetworkTransport
+
+        def network() -> Transport:
+            self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
+            return self._connections
+
+        sending, transport = self._sending, self._transport or network()
+
+        class OurTransport(httpx2.BaseTransport):
+            def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+                ours = HttpRequest(
+                    request.method, str(request.url), dict(request.headers), request.read(), **sending.limits
+                )
+                try:
+                    sending.reply.set_result(send(transport, ours))
+                except Exception as error:  # noqa: BLE001 - raised by the call; openai would wrap it
+                    sending.reply.set_exception(error)
+                # All else is read by us: openai would log headers, in which a server may repeat the key.
+                return httpx2.Response(200, json={})
+
+        return OpenAI(
+            base_url=self.base_url,
+            api_key=self._key or "none",
+            max_retries=0,
+            http_client=httpx2.Client(transport=OurTransport(), trust_env=False),
+        )
+
+    def _reply(
+        self,
+        call: Call,
+        max_bytes: int,
+        timeout_s: float | None = None,
+        cancel: threading.Event | None = None,
+        began: float | None = None,
+    ) -> dict[str, Any]:
+        total_s = self.timeout_s if timeout_s is None else timeout_s
+        self.prepare()
+        deadline = (time.monotonic() if began is None else began) + total_s
+        for number in range(1, self.tries + 1):
+            outcome = self._outcome(call, number, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
+            if not isinstance(outcome, _Failed):
+                return outcome
+            if isinstance(outcome.error, ModelTimeoutError):
+                message = f"{self.base_url}: no reply within {total_s:g} s"
+                raise ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s)
+            pause_s = outcome.pause_s
+            if pause_s is None or pause_s >= deadline - time.monotonic() or number == self.tries:
+                raise outcome.error
+            (cancel or threading.Event()).wait(pause_s)
+        raise AssertionError("a last try returns or raises")
+
+    def _outcome(self, call: Call, number: int, **limits: Any) -> dict[str, Any] | _Failed:
+        """Send a request once; what it came to has no key in it."""
+        sending = self._sending
+        sending.limits, sending.reply = limits, Future()
+        try:
+            call(self._client)
+        except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
+            if not sending.reply.done():
+                what = f"{type(error).__name__}: {self._excerpt(str(error))}"
+                return _Failed(ModelError(f"{self.base_url}: the request cannot be sent: {what}"))
+        try:
+            reply = sending.reply.result()
+        except NetworkError as failure:
+            return self._network_failure(failure, number, limits["max_bytes"])
+        if not 200 <= reply.status < 300:
+            return self._refusal(reply, number)
+        return self._json_object(reply.body)
+
+    def _network_failure(self, failure: NetworkError, number: int, max_bytes: int) -> _Failed:
+        why = self._excerpt(failure.message)
+        match failure.kind:
+            case "late":
+                return _Failed(ModelTimeoutError(f"{self.base_url}: no reply in time", hint=_TIME_HINT))
+            case "too large":
+                return self._unusable("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
+            case "badly packed":
+                return self._unusable("E_LLM_FORMAT", f"is {why}")
+            case "cut":
+                return self._unusable("E_LLM_PARTIAL", "was cut off")
+            case "no reply":  # it is not sent again, since it might be paid for twice
+                return self._unusable("E_LLM_PARTIAL", f"did not begin: {why}")
+        hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
+        error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
+        return _Failed(error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None)
+
+    def _json_object(self, body: bytes) -> dict[str, Any] | _Failed:
+        try:
+            text = body.decode("utf-8-sig")
+            reply = json.loads(text)
+            if "\\" in text or (self._key and self._key in text):
+                reply = _cleaned(reply, self._key)
+        except (ValueError, RecursionError):
+            text = body.decode("utf-8", "replace").strip()
+            if text.startswith("{") and not text.endswith("}"):
+                return self._unusable("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
+            if not text:
+                return self._unusable("E_LLM_EMPTY", "is empty")
+            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._excerpt(text)}")
+        if not isinstance(reply, dict):
+            return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._excerpt(text)}")
+        if reply.get("error") and not {"choices", "data"} & reply.keys():
+            return _Failed(ModelError(f"{self.base_url} reports an error: {self._excerpt(text)}", hint=_URL_HINT))
+        return reply
+
+    def _unusable(self, code: str, what: str) -> _Failed:
+        hint = "kgsparql doctor tests the server and the model; another model may do better"
+        if code == "E_LLM_FORMAT":
+            hint = "is this a model server? " + _URL_HINT
+        return _Failed(ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint))
+
+    def _refusal(self, reply: HttpReply, number: int) -> _Failed:
+        status, text = reply.status, self._redacted(reply.body.decode("utf-8", "replace"))
+        about = f"{self.base_url}: {status}{_after_tries(number)}"
+        said = f"{about}: {self._excerpt(text)}" if text.strip() else about
+        if status in {401, 403}:
+            hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self._key else "; none was sent")
+            return _Failed(AuthenticationError(said, hint=hint, status=status))
+        if status in {400, 422}:
+            hint = "the server does not take this request; kgsparql doctor shows what it takes"
+            if _TOO_LONG.search(text):
+                hint = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
+            return _Failed(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
+        if status == 404:
+            return _Failed(ModelError(said, hint=f"it has no such model or URL; {_URL_HINT}", status=status))
+        if status == 429:
+            return self._too_many(said, reply, text, number)
+        if 300 <= status < 400:
+            to = self._excerpt(reply.headers.get("location", "elsewhere"))
+            hint = "redirects are not followed, since the key goes with them; name the right --base-url"
+            return _Failed(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
+        pause_s = PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
+        return _Failed(ModelError(said, hint="the trouble is at the server; try later", status=status), pause_s)
+
+    def _too_many(self, said: str, reply: HttpReply, text: str, number: int) -> _Failed:
+        if "insufficient_quota" in text:
+            hint = "no quota is left on this key: look at the account's plan and billing"
+            return _Failed(RateLimitError(said, hint=hint, status=429))
+        asked_s = retry_after_s(reply.headers, most_s=math.inf)
+        wait = f"wait {asked_s:,.0f} s, as the server asks, then try again" if asked_s is not None else "try later"
+        error = RateLimitError(said, hint=wait, status=429, wait_s=asked_s)
+        return _Failed(error, RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s)
+
+    def _redacted(self, text: str) -> str:
+        """Take the key out of the text of an error."""
+        try:
+            text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
+        except (ValueError, RecursionError):
+            if self._key and len(text) >= ERROR_BYTES // 4:
+                text = text[: -len(self._key)]  # the part that was read may end inside the key
+        return redacted(text.encode("utf-8", "replace").decode(), self._key)
+
+    def _excerpt(self, text: str) -> str:
+        """Quote the message in the text of an error, in one line, without the key."""
+        line = printable(_TAG.sub(" ", _message_in(self._redacted(text))), 4 * _SHOWN)
+        return printable(redacted(line, self._key), _SHOWN)
+
+
+def _message_in(text: str) -> str:
+    """Find the message in the body of an error, if the body is like OpenAI's; else return all of it.
+
+    >>> _message_in('{"error": {"message": "no such model", "code": 404}}')
+    'no such model'
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else text
+
+
+def _cleaned(value: Any, key: str) -> Any:
+    """Take the key out of a JSON value, and lone surrogates, which UTF-8 cannot encode."""
+    if isinstance(value, str):
+        return without(value, key).encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_cleaned(item, key) for item in value]
+    if isinstance(value, dict):
+        return {_cleaned(name, key): _cleaned(item, key) for name, item in value.items()}
+    return value
+
+
+def _after_tries(number: int) -> str:
+    return f" (after {number} tries)" if number > 1 else ""
+
+
+def _checked_url(text: str) -> str:
+    """Write a base URL in the one form in which it is shown and compared, without the path of a request.
+
+    :raises InputError: for anything else, and for a URL with credentials.
+
+    >>> _checked_url(" HTTP://LocalHost:8000/v1// ")
+    'http://localhost:8000/v1'
+    >>> _checked_url("http://localhost:8000/v1/chat/completions")
+    'http://localhost:8000/v1'
+    """
+    hint = "write it as http://localhost:11434/v1"
+    shown = printable(unreadable_url(text), 100)
+    try:
+        parts = urlsplit(text.strip())
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or re.search(r"[\s\x00-\x1f\\<>\"]", text.strip()):
+        raise InputError(f"{shown} is not the URL of a model server", hint=hint)
+    if "@" in text:  # a / in a password puts its end, and the @, into the path
+        raise InputError(f"{shown}: a base URL with credentials in it", hint=f"put the key in {KEY_VARIABLE}")
+    if parts.query or parts.fragment:
+        raise InputError(f"{shown}: a base URL ends before ? and #", hint=hint)
+    path = re.sub(r"/+(?:chat/completions|embeddings|models)$", "", parts.path.rstrip("/"))
+    return urlunsplit((parts.scheme, parts.netloc.lower(), path.rstrip("/"), "", ""))
+
+
+def _checked_key(text: str) -> str:
+    key = text.strip()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError("the key of the model server has characters that no key has", hint=f"look at {KEY_VARIABLE}")
+    return key
