@@ -100,8 +100,7 @@ def serve(graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, how
         return
     from kgsparql.resources import cache_directory
     from kgsparql.serving.app import ServedPage, make_app
-    from kgsparql.serving.kept_runs import FOLDER, KeptRuns
-    from kgsparql.serving.run_log import RunLog
+    from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
 
     has_graph = bool(graph.kg or os.environ.get("KGSPARQL_KG"))
     with ExitStack() as stack:
@@ -191,9 +190,8 @@ def _serve_sparql(graph: GraphOptions, how: ServeOptions, guard: Mapping[str, An
     """Serve the SPARQL endpoint alone, until Ctrl-C."""
     from starlette.middleware import Middleware
 
-    from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
     from kgsparql.serving.guards import Guard
-    from kgsparql.serving.sparql_protocol import sparql_only_app
+    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app
 
     with (
         graph.opened(embedder="none") as knowledge,
@@ -209,8 +207,7 @@ def _serve_sparql(graph: GraphOptions, how: ServeOptions, guard: Mapping[str, An
 
 def _sparql_routes(knowledge: KnowledgeBase | None, how: ServeOptions, stack: ExitStack) -> tuple[Route, ...]:
     """Make the endpoint beside the page; none over several graphs, since a query of a client's own runs on one."""
-    from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
-    from kgsparql.serving.sparql_protocol import sparql_routes
+    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_routes
 
     if knowledge is None or len(knowledge.graph.members) > 1:
         return ()
@@ -302,7 +299,7 @@ def serve_app(app: ASGIApp, listening: socket.socket) -> None:
 
     import uvicorn
 
-    from kgsparql.serving.connections import PunctualConnection
+    from kgsparql.serving.guards import PunctualConnection
 
     settings = uvicorn.Config(
         app, http=PunctualConnection, ws="none", log_level="warning", access_log=False, server_header=False,

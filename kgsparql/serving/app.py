@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import unicodedata
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,21 +23,15 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError
+from kgsparql.answering.question import checked_question
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.answer_json import answer_to_json, error_json, unanswered_json
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
-from kgsparql.serving.graph_facts import graph_facts
+from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import Guard
-from kgsparql.serving.kept_runs import KeptRuns
-from kgsparql.serving.meanings import corrected
-from kgsparql.serving.node_neighbours import node_neighbours
-from kgsparql.serving.reproduction import Reproduction
-from kgsparql.serving.requests import AskRequest, read_rating
-from kgsparql.serving.run_log import RunLog
-from kgsparql.serving.run_words import recheck_words, run_words
-from kgsparql.serving.runs import AskedRun, Runs
-from kgsparql.serving.wider_drawing import WiderDrawing
+from kgsparql.serving.page_facts import Reproduction, WiderDrawing, graph_facts, node_neighbours
+from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -47,11 +42,15 @@ STATIC = Path(__file__).parent / "static"
 
 _POLL_S = 0.03
 """How often a stream looks for further steps."""
-
 _SWEEP_S = 1.0
+_MAX_ENTITIES = 20
+_MAX_ANSWERS = 100
+_MAX_CHARACTERS = 2_000
+"""Of an entity that is named, and of an answer that is said to be right."""
+_SETTINGS: Mapping[str, type] = {"entities": list, "method": str, "use_model": bool}
+_CORRECTS: Mapping[str, type] = {"run": str, "link": int, "candidate": int}
 
 _STATUS = {InputError: 400, NotFoundError: 404}
-
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
     "svg": "image/svg+xml",
@@ -84,7 +83,7 @@ class ServedPage:
     workers: int = 4
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
-        """A finished run as one JSON object, which needs no graph to be shown again; it is kept."""
+        """Make a finished run one JSON object, which needs no graph to be shown again; it is kept."""
         drawing, answered = drawing_of(answer), answer_to_json(answer)
         frozen = {
             **run.summary(),
@@ -107,7 +106,7 @@ class ServedPage:
 
 
 def make_app(page: ServedPage) -> Starlette:
-    """The application that serves a page."""
+    """Make the application that serves a page."""
     return _Handlers(page).app()
 
 
@@ -116,7 +115,7 @@ class _Handlers:
 
     def __init__(self, page: ServedPage) -> None:
         self.page = page
-        self.runs = Runs(self._answer, page.freeze, workers=page.workers)
+        self.runs = Runs(self._answered, page.freeze, workers=page.workers)
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(page.workers)
@@ -124,32 +123,28 @@ class _Handlers:
         self._template = environment.get_template("page.html")
 
     def app(self) -> Starlette:
-        page = self.page
+        page, run = self.page, "/api/runs/{name}"
         routes: list[BaseRoute] = [
             Route("/", self.html),
             Route("/runs/{name}.{suffix}", self.file),
             Route("/runs/{name}", self.html),
             Route("/api/graph", self.graph),
             Route("/api/ask", self.ask, methods=["POST"]),
-            Route("/api/runs/{name}", self.run, methods=["GET"]),
-            Route("/api/runs/{name}", self.stop, methods=["DELETE"]),
-            Route("/api/runs/{name}/events", self.events),
-            Route("/api/runs/{name}/recheck", self.recheck, methods=["POST"]),
-            Route("/api/runs/{name}/queries/{marker}", self.queries),
-            Route("/api/runs/{name}/rating", self.rate, methods=["POST"]),
-            Route("/api/runs/{name}/drawing", self.drawing, methods=["POST"]),
+            Route(run, self.run, methods=["GET"]),
+            Route(run, self.stop, methods=["DELETE"]),
+            Route(run + "/events", self.events),
+            Route(run + "/recheck", self.recheck, methods=["POST"]),
+            Route(run + "/queries/{marker}", self.queries),
+            Route(run + "/rating", self.rate, methods=["POST"]),
+            Route(run + "/drawing", self.drawing, methods=["POST"]),
             Route("/api/neighbours", self.neighbours),
             Route("/healthz", self.health),
             Mount("/static", StaticFiles(directory=STATIC)),
             *page.routes,
         ]
         guard = Middleware(Guard, host=page.host, port=page.port, token=page.token, origins=page.origins)
-        return Starlette(
-            routes=routes,
-            middleware=[guard],
-            lifespan=self._lifespan,
-            exception_handlers={KgsparqlError: _told},
-        )
+        handlers: Any = {KgsparqlError: _error_response}
+        return Starlette(routes=routes, middleware=[guard], lifespan=self._lifespan, exception_handlers=handlers)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -168,33 +163,31 @@ class _Handlers:
             await asyncio.sleep(_SWEEP_S)
 
     async def html(self, _: Request) -> Response:
-        """The page; a script fills it."""
+        """Send the page; a script fills it."""
         name = printable(self.page.knowledge.graph.name, 200) if self.page.knowledge else ""
         return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
 
     async def health(self, _: Request) -> Response:
-        """That the server is there."""
+        """Say that the server is there."""
         return JSONResponse({"status": "ok"})
 
     async def graph(self, _: Request) -> Response:
-        """What the page says of the graph, and what may be asked."""
+        """Send what the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
         return JSONResponse({**await asyncio.shield(self._about), "has_sparql": bool(self.page.routes)})
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
-        asked = await AskRequest.read(request)
+        question, settings, corrects = read_question(await read_json(request))
         meanings = None
-        if asked.corrects is not None:
-            meanings = corrected(await self._found(asked.corrects["run"]), asked.corrects)
-            asked = asked.about([link["term"]["value"] for link in meanings])
-        asking = await run_in_threadpool(asked.asking, self._knowledge, self.page.asking)
-        return JSONResponse(
-            self.runs.start(asked.question, asking, asked.settings, meanings).summary(), status_code=202
-        )
+        if corrects is not None:
+            meanings = corrected(await self._found(corrects["run"]), corrects)
+            settings["entities"] = [link["term"]["value"] for link in meanings]
+        asking = await run_in_threadpool(self._asking, settings)
+        return JSONResponse(self.runs.start(question, asking, settings, meanings).summary(), status_code=202)
 
     async def run(self, request: Request) -> Response:
-        """A run, finished or not, with what people said of its answer, if that is in the log."""
+        """Send a run, finished or not, with what people said of its answer, if that is in the log."""
         found, log = await self._found(request.path_params["name"]), self.page.log
         rating = await run_in_threadpool(log.rating, found) if log else None
         return JSONResponse({**found, "rating": rating, **run_words(found)})
@@ -204,7 +197,7 @@ class _Handlers:
         log = self.page.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        rating, found = await read_rating(request), await self._found(request.path_params["name"])
+        rating, found = read_rating(await read_json(request)), await self._found(request.path_params["name"])
         await run_in_threadpool(partial(log.rate, found, **rating))
         return JSONResponse(await run_in_threadpool(log.rating, found))
 
@@ -212,11 +205,11 @@ class _Handlers:
         """Have a run answered from what it has found."""
         run = self.runs.get(request.path_params["name"])
         if run is not None:
-            self.runs.stop(run)
+            run.asking.stop.set()
         return Response(status_code=204)
 
     async def events(self, request: Request) -> Response:
-        """The steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
+        """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
             await self._found(request.path_params["name"])  # an error, unless it is kept
@@ -225,7 +218,7 @@ class _Handlers:
         return EventSourceResponse(self._steps(run, int(last) if last.isdecimal() else 0), ping=15)
 
     async def recheck(self, request: Request) -> Response:
-        """Whether a finished run still stands on the graph as it is now."""
+        """Tell whether a finished run still stands on the graph as it is now."""
         from kgsparql.answering.answer_file import kept_answer
         from kgsparql.answering.recheck import recheck
 
@@ -237,7 +230,7 @@ class _Handlers:
         return JSONResponse(recheck_words(outcome))
 
     async def queries(self, request: Request) -> Response:
-        """How the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
+        """Tell how the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
         found, page = await self._found(request.path_params["name"]), self.page
         if page.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
@@ -247,21 +240,21 @@ class _Handlers:
         return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
 
     async def neighbours(self, request: Request) -> Response:
-        """What a node of a drawing is, and some of what is around it in the graph as it is now."""
+        """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
         knowledge, query = self._knowledge, dict(request.query_params)
         async with self._looking:
             return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.page.asking, query))
 
     async def drawing(self, request: Request) -> Response:
-        """The drawing of a finished run, to which neighbours are added."""
-        found, wider = await self._found(request.path_params["name"]), await WiderDrawing.read(request)
+        """Draw a finished run, to which neighbours are added."""
+        found, wider = await self._found(request.path_params["name"]), WiderDrawing.read(await read_json(request))
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:
             return JSONResponse(await run_in_threadpool(wider.of, found))
 
     async def file(self, request: Request) -> Response:
-        """A finished run as a file."""
+        """Send a finished run as a file."""
         name, suffix = request.path_params["name"], request.path_params["suffix"]
         found = await self._found(name)
         if suffix == "json" and "answer" in found:
@@ -293,7 +286,7 @@ class _Handlers:
             run.seen_at = time.monotonic()
 
     async def _found(self, name: str) -> dict[str, Any]:
-        """The JSON of a run that is in memory or kept.
+        """Return the JSON of a run that is in memory or kept.
 
         :raises NotFoundError: if it is neither.
         """
@@ -306,7 +299,23 @@ class _Handlers:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
-    def _answer(self, question: str, asking: AskOptions) -> Answer:
+    def _asking(self, settings: Mapping[str, Any]) -> AskOptions:
+        """Return how a question is asked: as usual, but for what was set.
+
+        :raises OptionError: for a method that does not exist.
+        :raises NotFoundError: for an entity that the graph does not mention.
+        """
+        knowledge, asking, method = self._knowledge, self.page.asking, settings.get("method")
+        if method is not None:
+            if method not in names():
+                raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
+            asking = replace(asking, retriever=method, options={})
+        if settings.get("use_model") is False:
+            asking = replace(asking, model=None)
+        load(asking.retriever, asking.options)
+        return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
+
+    def _answered(self, question: str, asking: AskOptions) -> Answer:
         try:
             return self._knowledge.answer(question, asking)
         except KgsparqlError as error:
@@ -325,8 +334,70 @@ async def _only_over(state: str) -> AsyncIterator[dict[str, str]]:
     yield {"event": "over", "data": json.dumps({"state": state})}
 
 
-async def _told(_: Request, error: Exception) -> Response:
-    """An error of ours as JSON."""
-    assert isinstance(error, KgsparqlError)  # noqa: S101 - registered for nothing else
+async def _error_response(_: Request, error: KgsparqlError) -> Response:
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
     return JSONResponse({"error": error_json(error)}, status_code=status)
+
+
+# -- Reading what anybody may have sent ---------------------------------------------------------------------------
+
+
+async def read_json(request: Request) -> Any:
+    """Read the JSON that was sent.
+
+    :raises InputError: for anything else. Of another content type it could be a form of another site.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InputError("this is not application/json", hint="send JSON, with that content type")
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise InputError("this is no JSON", hint='send an object, such as {"question": "…"}') from error
+
+
+def read_question(given: Any) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    """Read a question, what was set beside it, and which run it corrects, by the numbers of a link and a candidate.
+
+    :raises InputError: for anything that is not such an object.
+    :raises LimitError: for a question of more than 4,000 characters.
+    """
+    if not isinstance(given, dict) or not isinstance(given.get("question"), str):
+        raise InputError("there is no question", hint='send {"question": "…"}')
+    corrects = given.pop("corrects", None)
+    if corrects is not None and (
+        not isinstance(corrects, dict) or {name: type(value) for name, value in corrects.items()} != _CORRECTS
+    ):
+        raise InputError("this corrects nothing", hint="name run, link and candidate")
+    settings = {name: value for name, value in given.items() if name != "question" and value is not None}
+    for name, value in settings.items():
+        if name not in _SETTINGS or not isinstance(value, _SETTINGS[name]):
+            raise InputError(f"{printable(name, 40)} cannot be set so", hint=f"there are: {', '.join(_SETTINGS)}")
+    entities = settings.get("entities", [])
+    is_right = all(isinstance(one, str) and len(one) <= _MAX_CHARACTERS for one in entities)
+    if len(entities) > _MAX_ENTITIES or not is_right:
+        raise InputError("these are no entities", hint=f"at most {_MAX_ENTITIES} IRIs")
+    return checked_question(given["question"]), settings, corrects
+
+
+def read_rating(given: Any) -> dict[str, Any]:
+    """Read what a person says of an answer: ``is_right``, ``right_answers``, or both; what was not said is ``None``.
+
+    :raises InputError: for anything else, and for text that is empty, long or holds control characters.
+    """
+    is_right, answers = (given.get("is_right"), given.get("right_answers")) if isinstance(given, dict) else (None, None)
+    if is_right is answers is None or not (is_right is None or isinstance(is_right, bool)):
+        hint = 'send {"is_right": false, "right_answers": ["…"]}'
+        raise InputError("nothing was said of the answer", hint=hint)
+    if answers is not None and not (
+        isinstance(answers, list) and len(answers) <= _MAX_ANSWERS and all(map(_is_answer, answers))
+    ):
+        limits = f"at most {_MAX_ANSWERS}, each of 1 to {_MAX_CHARACTERS:,} characters, without control characters"
+        raise InputError("these are no right answers", hint=limits)
+    return {"is_right": is_right, "right_answers": answers}
+
+
+def _is_answer(text: object) -> bool:
+    if not isinstance(text, str) or not text.strip() or len(text) > _MAX_CHARACTERS:
+        return False
+    return not any(unicodedata.category(character) in {"Cc", "Cs"} for character in text)

@@ -1,13 +1,17 @@
-"""What every request passes: who may ask, from which page, how much; and what a browser may do with the reply."""
+"""What every request and connection passes: who may ask, from which page, how much, and how long they may take."""
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Collection, Iterable, Mapping
+from asyncio import TimerHandle, Transport
+from collections.abc import Collection, Mapping
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qs, quote
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,6 +25,11 @@ MOST_QUERY_BYTES = 4_000_000
 COOKIE = "kgsparql_token"
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+REQUEST_S = 20.0
+"""How long a client may take to send a request, head and body."""
+UNREAD_S = 60.0
+"""How long a client may read nothing of what is to be sent to it."""
 
 _HEADERS = {
     "content-security-policy": (
@@ -64,7 +73,9 @@ class Guard:
         self._origins = frozenset(origins)
         bracketed = f"[{host}]" if ":" in host else host
         is_any = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
-        self._hosts = None if is_any else frozenset(_with_port([*_LOOPBACK, bracketed.lower()], port))
+        names = (*_LOOPBACK, bracketed.lower())
+        with_port = [f"{name}:{port}" for name in names]
+        self._hosts = None if is_any else {*with_port, *(names if port in {80, 443} else ())}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or hand it on."""
@@ -76,7 +87,7 @@ class Guard:
         send = _with_headers(send, {**_HEADERS, **cross})
         refusal = self._refusal(scope, headers, is_other_site=bool(cross))
         if refusal is not None:
-            await _reply(send, *refusal)
+            await _send_error(send, *refusal)
             return
         if cross and scope["method"] == "OPTIONS":  # a browser asks whether it may ask; it sends no token with that
             await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -84,19 +95,21 @@ class Guard:
             return
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if self._token and given:
-            await _reply_with_cookie(send, scope["path"], self._token)
+            await _send_cookie(send, scope["path"], self._token)
             return
         if scope["path"] == SPARQL_PATH:  # which bounds what it reads itself
             await self._app(scope, receive, send)
             return
         body = await _whole_body(receive)
         if body is not None and len(body) <= MOST_BODY_BYTES:
-            await self._app(scope, _first({"type": "http.request", "body": body, "more_body": False}, receive), send)
+            await self._app(
+                scope, _receive_after({"type": "http.request", "body": body, "more_body": False}, receive), send
+            )
         elif body is not None:
-            await _reply(send, *_too_large(MOST_BODY_BYTES))
+            await _send_error(send, *_too_large_error(MOST_BODY_BYTES))
 
     def _cross_origin_headers(self, path: str, headers: Mapping[str, str]) -> dict[str, str]:
-        """What lets a page of another site read the reply; empty where it may not."""
+        """Return what lets a page of another site read the reply; empty where it may not."""
         origin = headers.get("origin")
         if origin is None or path != SPARQL_PATH or not self._origins & {"*", origin}:
             return {}
@@ -116,7 +129,7 @@ class Guard:
         length = headers.get("content-length", "0")
         most = MOST_QUERY_BYTES if scope["path"] == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:
-            return _too_large(most)
+            return _too_large_error(most)
         is_open = scope["path"] == "/healthz" or (is_other_site and scope["method"] == "OPTIONS")
         if self._token and not is_open and not self._has_token(scope, headers):
             return 401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
@@ -136,16 +149,12 @@ class Guard:
         return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in given)
 
 
-def _with_port(names: Iterable[str], port: int) -> list[str]:
-    return [f"{name}:{port}" for name in names] + ([*names] if port in {80, 443} else [])
-
-
-def _too_large(most: int) -> tuple[int, str, str]:
+def _too_large_error(most: int) -> tuple[int, str, str]:
     return 413, f"the request is larger than {most:,} bytes", "send less"
 
 
 async def _whole_body(receive: Receive) -> bytes | None:
-    """The body, or more of it than a body may have; ``None`` if the client went away before its end."""
+    """Read the body, or more of it than a body may have; ``None`` if the client went away before its end."""
     body = b""
     while len(body) <= MOST_BODY_BYTES:
         message = await receive()
@@ -157,8 +166,8 @@ async def _whole_body(receive: Receive) -> bytes | None:
     return body
 
 
-def _first(message: Message, receive: Receive) -> Receive:
-    """What gives this message, and then what comes."""
+def _receive_after(message: Message, receive: Receive) -> Receive:
+    """Make what gives this message, and then what comes."""
     messages = [message]
 
     async def received() -> Message:
@@ -178,7 +187,7 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     return with_headers
 
 
-async def _reply(send: Send, status: int, message: str, hint: str) -> None:
+async def _send_error(send: Send, status: int, message: str, hint: str) -> None:
     error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
     body = json.dumps({"error": error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -186,10 +195,77 @@ async def _reply(send: Send, status: int, message: str, hint: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _reply_with_cookie(send: Send, path: str, token: str) -> None:
+async def _send_cookie(send: Send, path: str, token: str) -> None:
     """Keep the token in the browser, and its address free of it."""
     cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
     location = quote("/" + path.lstrip("/\\"))  # never another host
     headers = [(b"location", location.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+class PunctualConnection(H11Protocol):
+    """Is closed where a request is not whole, or a reply not read, in time; or at once where there are too many.
+
+    So a client that opens connections and never ends its requests cannot keep all places for itself: whoever sends a
+    whole request has a place. It needs no token for that, since the head of a request is where a token would be.
+    """
+
+    late: TimerHandle | None = None
+    unread: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Start waiting for a request, in the place of another connection if there is no other place."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # so that it is paused while anything is still to be sent
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            waiting = [one for one in cast("set[PunctualConnection]", self.connections) if one.late is not None]
+            if waiting:
+                min(waiting, key=lambda one: one.late.when() if one.late else 0.0).give_up()
+        self._watch()
+
+    def handle_events(self) -> None:
+        """Handle what has come, and wait for the rest of it."""
+        super().handle_events()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        super().connection_lost(exc)
+        self.resume_writing()
+        self._stop_waiting()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._look_again(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Take note that the client has read."""
+        super().resume_writing()
+        if self.unread is not None:
+            self.unread.cancel()
+
+    def _look_again(self, unsent: int) -> None:
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            self._look_again(left) if left < unsent else self.give_up()
+
+        self.unread = self.loop.call_later(UNREAD_S, look)
+
+    def _watch(self) -> None:
+        is_whole = self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}
+        if is_whole:
+            self._stop_waiting()
+        elif self.late is None and not self.transport.is_closing():
+            self.late = self.loop.call_later(REQUEST_S, self.give_up)
+
+    def give_up(self) -> None:
+        """Close the connection, whatever is still to be sent."""
+        self._stop_waiting()
+        self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self.late is not None:
+            self.late.cancel()
+            self.late = None

@@ -1,33 +1,48 @@
-"""Questions that are being answered for somebody who watches: on a few threads, bounded, stopped when nobody does."""
+"""The runs of a page: questions that are being answered, finished runs as files and in the log, and runs in words.
+
+A run is asked on one of a few threads, bounded, and stopped when nobody watches it any more.
+"""
 
 from __future__ import annotations
 
 import queue
+import re
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.errors import BudgetExceededError, KgsparqlError
+from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Event, Finished
+from kgsparql.linking.words import counted
 from kgsparql.rendering.answer_json import error_json, event_json
 from kgsparql.rendering.text import step_words
+from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
+from kgsparql.storage.question_log import QuestionLog
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
+    from kgsparql.answering.recheck import Recheck
 
-Ask = Callable[[str, AskOptions], "Answer"]
-Freeze = Callable[["AskedRun", "Answer"], dict[str, Any]]
+FOLDER = "runs"
+"""Where finished runs are kept, below the cache directory."""
 
-_MOST_EVENTS = 4_000
+_MAX_EVENTS = 4_000
 """Steps of a run that are kept; further ones are counted."""
+_MAX_TEXT_CHARACTERS = 20_000
+"""Of a query, a prompt or a reply in a step."""
+_MAX_KEPT_BYTES = 64_000_000
+_RUN = "run"
+"""Member of a logged answer: the run that it is of, since another log may have another question of that number."""
 
-_LONGEST_TEXT = 20_000
-"""Characters of a query, a prompt or a reply in a step."""
+
+# -- Runs in memory -----------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
@@ -69,16 +84,22 @@ class AskedRun:
         """Keep a step, with its words; of the last, the answer is elsewhere."""
         if isinstance(event, Finished):
             return
-        if len(self.events) >= _MOST_EVENTS:
+        if len(self.events) >= _MAX_EVENTS:
             self.left_out += 1
             return
         told = {name: _shortened(value) for name, value in event_json(event).items()}
         self.events.append({**told, "words": step_words(event)})
 
     def summary(self) -> dict[str, Any]:
-        """What is known of it before it is frozen, as JSON."""
+        """Return what is known of it before it is frozen, as JSON."""
         return {"id": self.id, "question": self.question, "options": dict(self.settings), "state": self.state,
                 "meanings": self.meanings, "error": self.error}  # fmt: skip
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _MAX_TEXT_CHARACTERS:
+        return f"{value[:_MAX_TEXT_CHARACTERS]} … (+{len(value) - _MAX_TEXT_CHARACTERS:,} characters)"
+    return value
 
 
 class Runs:
@@ -91,8 +112,9 @@ class Runs:
     """
 
     def __init__(
-        self, ask: Ask, freeze: Freeze, *, workers: int = 4, most_waiting: int = 64, most_kept: int = 100,
-        abandoned_s: float = 5.0, unwatched_s: float = 60.0,
+        self, ask: Callable[[str, AskOptions], Answer], freeze: Callable[[AskedRun, Answer], dict[str, Any]], *,
+        workers: int = 4, most_waiting: int = 64, most_kept: int = 100, abandoned_s: float = 5.0,
+        unwatched_s: float = 60.0,
     ) -> None:  # fmt: skip
         self._ask, self._freeze = ask, freeze
         self._most_waiting, self._most_kept = most_waiting, most_kept
@@ -114,9 +136,8 @@ class Runs:
         with self._lock:
             running = sum(not run.is_over for run in self._runs.values())
             if running >= self._most_waiting:
-                raise BudgetExceededError(
-                    f"{running} questions are being answered already", hint="ask again in a few seconds"
-                )
+                message = f"{running} questions are being answered already"
+                raise BudgetExceededError(message, hint="ask again in a few seconds")
             run = AskedRun(question, asking, settings, meanings)
             run.asking = replace(asking, emit=run.receive, cancel=threading.Event(), stop=threading.Event())
             self._runs[run.id] = run
@@ -124,12 +145,8 @@ class Runs:
         return run
 
     def get(self, name: str) -> AskedRun | None:
-        """A run that is in memory."""
+        """Return a run that is in memory."""
         return self._runs.get(name)
-
-    def stop(self, run: AskedRun) -> None:
-        """Have a run answered from what it has found."""
-        run.asking.stop.set()
 
     def sweep(self) -> None:
         """End runs that nobody watches any more, and let go of the oldest finished ones."""
@@ -162,7 +179,250 @@ class Runs:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 
 
-def _shortened(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
-        return f"{value[:_LONGEST_TEXT]} … (+{len(value) - _LONGEST_TEXT:,} characters)"
-    return value
+def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
+
+    :param corrects: the numbers of the ``link`` and of the ``candidate``.
+    :raises InputError: if there are none of these numbers.
+
+    >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
+    >>> [link] = corrected({"answer": {"linked": [paris]}}, {"link": 0, "candidate": 0})
+    >>> link["term"], link["start"], link["candidates"]
+    ('Paris (Texas)', 9, [{'term': 'Paris'}])
+    """
+    links = run.get("meanings") or run.get("answer", {}).get("linked", [])
+    at, number = corrects["link"], corrects["candidate"]
+    if not (0 <= at < len(links) and 0 <= number < len(links[at]["candidates"])):
+        raise InputError("that name has no such meaning", hint="open the run again, and choose one that is listed")
+    old, candidates = links[at], list(links[at]["candidates"])
+    chosen = candidates.pop(number)
+    place = {name: old[name] for name in ("mention", "start", "end")}
+    rival = {name: value for name, value in old.items() if name not in {*place, "candidates"}}
+    new = {**chosen, **place, "candidates": [rival, *candidates]}
+    return [new if link is old else link for link in links]
+
+
+# -- Finished runs as files, and in the log of questions ----------------------------------------------------------
+
+
+class KeptRuns:
+    """A directory of runs, readable by its owner only; beyond ``most`` the oldest are removed.
+
+    The address of a run opens it later, whatever has become of the graph.
+
+    >>> import tempfile
+    >>> kept = KeptRuns(Path(tempfile.mkdtemp()) / "runs")
+    >>> kept.put("a" * 32, {"question": "Who?"})
+    >>> kept.get("a" * 32), kept.get("../passwd")
+    ({'question': 'Who?'}, None)
+    """
+
+    def __init__(self, directory: Path, *, most: int = 1_000) -> None:
+        self._directory, self._most = directory, most
+
+    def put(self, name: str, run: Mapping[str, Any]) -> None:
+        """Keep a run."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_text(self._directory / f"{name}.json", sealed_json(run, indent=None), mode=0o600)
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """Return a run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
+        file = self._directory / f"{name}.json"
+        try:
+            if not re.fullmatch(r"[0-9a-f]{32}", name) or file.stat().st_size > _MAX_KEPT_BYTES:
+                return None
+            return read_sealed_json(file)
+        except (OSError, ValueError):
+            return None
+
+    def sweep(self) -> None:
+        """Remove the oldest runs beyond those that are kept."""
+        if not self._directory.is_dir():
+            return
+        files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]
+        for _, entry in sorted(files, reverse=True)[self._most :]:
+            with suppress(OSError):  # it is being read on Windows, or is removed by another process
+                entry.unlink()
+
+
+class RunLog:
+    """A log of questions whose entries know their run, and what people say of their answers.
+
+    :raises StoreError: if the file is there, but is no log of questions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     log = RunLog(Path(directory, "q.sqlite"))
+    ...     run = {"id": "ab", **log.add({"question": "Who?", "status": "answered"}, run="ab")}
+    ...     log.rate(run, is_right=False, right_answers=["Pierre Curie"])
+    ...     log.rating(run), log.rating({**run, "id": "cd"})
+    ({'is_right': False, 'right_answers': ['Pierre Curie']}, None)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._log = QuestionLog(path)
+        self._log.entries(newest=1)  # a file that is none is said before anybody asks
+
+    def close(self) -> None:
+        """Close the file."""
+        self._log.close()
+
+    def add(self, answer: Mapping[str, Any], *, run: str = "") -> dict[str, Any]:
+        """Log an answer; as members of its run, its number in the log, or why it is not there: that costs no answer."""
+        try:
+            return {"logged": self._log.add({**answer, _RUN: run})}
+        except KgsparqlError as error:
+            return {"logged": None, "not_logged": f"{error.message} ({error.hint})"}
+
+    def rating(self, run: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what people said of the answer of a run; ``None`` if it is not in this log."""
+        if not isinstance(number := run.get("logged"), int):
+            return None
+        try:
+            entry = self._log.entry(number)
+        except NotFoundError:
+            return None
+        if entry.answer.get(_RUN) != run["id"]:
+            return None
+        right = entry.right_answers
+        return {"is_right": entry.is_right, "right_answers": None if right is None else list(right)}
+
+    def rate(self, run: Mapping[str, Any], *, is_right: bool | None, right_answers: Sequence[str] | None) -> None:
+        """Say whether the answer of a run was right, or what is; what is ``None`` stays as it was.
+
+        :raises InputError: for a run that is not in this log.
+        """
+        if self.rating(run) is None:
+            raise InputError("this run is not in the log", hint="ask the question again")
+        self._log.rate(run["logged"], is_right=is_right, right_answers=right_answers)
+
+
+# -- A run in words -----------------------------------------------------------------------------------------------
+
+_OPTIONS = re.compile(r" \(-e .*?\)(?=,| or |;|$)")
+_CITED = re.compile(r"\s?\[([A-Z]\d+(?:, [A-Z]\d+)*)\]")
+_END = re.compile(r"[.!?][\"')\]]*(?:\s?\[[A-Z]\d+(?:, [A-Z]\d+)*\])*\s+(?=\S)")
+_ABBREVIATION = re.compile(r"(?:^|[\s.(])(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|ca|e\.g|i\.e|etc)\.$|^\s*\d+\.$")
+_INITIAL = re.compile(r"(?:^|[\s.(])(\w)\.$")
+
+
+def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Say of a finished run what a page reads beside it: its sentences, gaps, notes and meter."""
+    if "answer" not in run:
+        return {}
+    answer = run["answer"]
+    gaps = [gap["text"] for gap in answer["not_understood"]]
+    notes = [note for note in answer["notes"] if note["code"] != "frontier" and note["text"] not in gaps]
+    way_out = "ask again with a name as the graph has it"  # what a terminal says there names its options
+    return {
+        "said": said_by(answer),
+        "gaps": [_gap_text(gap) for gap in answer["not_understood"]],
+        "notes": [way_out if note["code"] == "way_out" else note["text"] for note in notes],
+        "meter": meter(answer["usage"], left_out=run["left_out"]),
+    }
+
+
+def _gap_text(gap: Mapping[str, str]) -> str:
+    """Say which words the answer does not account for; a page has a click where a terminal has options.
+
+    >>> _gap_text({"code": "ambiguous", "text": "'Bragg' may mean 2 things (-e dbr:A or -e dbr:B)"})
+    "'Bragg' may mean 2 things. Click the underlined name to choose."
+    """
+    text = _OPTIONS.sub("", gap["text"])
+    return f"{text}. Click the underlined name to choose." if gap["code"] == "ambiguous" else text
+
+
+def meter(usage: Mapping[str, Any], *, left_out: int = 0) -> str:
+    """Say what a run cost; without prices that is unknown, never 0.
+
+    :param left_out: steps that were too many to be kept.
+
+    >>> usage = {"queries": 1, "rows": 1200, "model_calls": 2, "cached_calls": 0, "prompt_tokens": 40, "cost": None}
+    >>> meter({**usage, "completion_tokens": 9, "seconds": 0.5})
+    '1 query · 1,200 solutions · 2 model calls · 40 tokens in, 9 out · cost unknown (no prices) · 0.50 s'
+    """
+    parts = [counted(usage["queries"], "query", "queries"), counted(usage["rows"], "solution")]
+    if usage["model_calls"]:
+        kept = f" ({counted(usage['cached_calls'], 'kept reply', 'kept replies')})" if usage["cached_calls"] else ""
+        tokens = f"{counted(usage['prompt_tokens'], 'token')} in, {usage['completion_tokens']:,} out"
+        cost = "cost unknown (no prices)" if usage["cost"] is None else f"cost {usage['cost']}"
+        parts += [counted(usage["model_calls"], "model call") + kept, tokens, cost]
+    else:
+        parts.append("no model calls")
+    parts += [] if usage["seconds"] is None else [f"{usage['seconds']:.2f} s"]
+    return " · ".join([*parts, *([f"{counted(left_out, 'step')} not kept"] if left_out else [])])
+
+
+def recheck_words(found: Recheck) -> dict[str, Any]:
+    """Say the verdict, what else is to be known of it, the triples that are gone, and the evidence that changed."""
+    if not found.stands:
+        verdict = "It does not stand any more."
+    elif not found.is_whole:
+        verdict = "What could be checked stands; not all could be checked."
+    else:
+        run_again = counted(len(found.items), "query", "queries")
+        verdict = f"It stands: {counted(found.found, 'triple')} found again, {run_again} run again."
+    notes = []
+    if found.is_of_other_graphs:
+        notes.append(f"answered from {', '.join(found.answer.graphs)}, but checked on {', '.join(found.graphs)}")
+    changed = [
+        f"{item.marker}: " + (item.why or f"{counted(len(item.gone), 'answer')} gone, {len(item.new):,} new")
+        for item in found.items
+        if item.verdict in {"changed", "refused"}
+    ]
+    return {"verdict": verdict, "notes": notes, "gone": [str(triple) for triple in found.gone], "changed": changed}
+
+
+def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    r"""Split an answer's text into lines: whether each is an aside, and its sentences: ``parts`` and ``rests``.
+
+    A part is text, or a list of markers. Only a sentence that a model wrote may rest on nothing.
+
+    :param answer: the JSON object of an answer.
+
+    >>> claims = [{"text": "She moved.", "markers": ["P1"]}]
+    >>> text = "Born in Warsaw [P1, N2]. She moved. Nobody knows.\n(ranked)"
+    >>> lines = said_by({"text": text, "model": "m", "status": "answered", "claims": claims})
+    >>> [[sentence["rests"] for sentence in line["sentences"]] for line in lines], lines[0]["sentences"][0]["parts"]
+    ([[True, True, False], [True]], ['Born in Warsaw', ['P1', 'N2'], '.'])
+    """
+    is_written = bool(answer["model"]) and answer["status"] != "not_in_graph"
+    lines = []
+    for line in filter(str.strip, answer["text"].split("\n")):
+        is_aside = re.fullmatch(r"\(.*\)", line.strip()) is not None
+        told = [
+            {"parts": _parts_of(one), "rests": is_aside or not is_written or _rests(one, answer["claims"])}
+            for one in sentences(line)
+        ]
+        lines.append({"is_aside": is_aside, "sentences": told})
+    return lines
+
+
+def sentences(line: str) -> Iterator[str]:
+    """Split a line, each sentence with the citations behind its full stop; initials and abbreviations end none.
+
+    >>> list(sentences("J. Doe (e.g. Dr. X) left. [P1] She stayed. 2. No."))
+    ['J. Doe (e.g. Dr. X) left. [P1]', 'She stayed.', '2. No.']
+    """
+    begun = 0
+    for end in _END.finditer(line):
+        before = line[begun : end.start() + 1]
+        initial = _INITIAL.search(before)
+        if _ABBREVIATION.search(before) or (initial and initial[1].isupper()):
+            continue
+        yield line[begun : end.end()].rstrip()
+        begun = end.end()
+    yield line[begun:]
+
+
+def _parts_of(sentence: str) -> list[str | list[str]]:
+    """List text and markers in their order, without those that are empty."""
+    pieces: Sequence[str] = _CITED.split(sentence)  # text and citations take turns
+    return [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
+
+
+def _rests(sentence: str, claims: Sequence[Mapping[str, Any]]) -> bool:
+    if _CITED.search(sentence) or not re.search(r"\w{2}", sentence):
+        return True
+    text = sentence.strip()
+    return any(claim["markers"] and (text in claim["text"] or claim["text"] in text) for claim in claims)

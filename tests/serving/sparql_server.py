@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 import uvicorn
 
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.bounded_queries import BoundedQueries, ServedLimits
-from kgsparql.serving.sparql_protocol import sparql_only_app
+from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app
 from tests.endpoints.ports import listener
 
 

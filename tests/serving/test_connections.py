@@ -19,8 +19,8 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from kgsparql.serving import connections
-from kgsparql.serving.connections import PunctualConnection
+from kgsparql.serving import guards as connections
+from kgsparql.serving.guards import PunctualConnection
 from tests.conftest import ROOT
 from tests.serving.conftest import NOBEL, served
 from tests.serving.test_guards import TOKEN, send

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
-from kgsparql.serving.graph_facts import as_of
+from kgsparql.serving.page_facts import as_of
 from tests.serving.conftest import NOBEL, served
 
 CHANGED = 1_700_000_000  # 2023-11-14T22:13:20Z

@@ -14,8 +14,7 @@ import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import MOST_NODES, drawing_of
-from kgsparql.serving.node_neighbours import node_neighbours
-from kgsparql.serving.wider_drawing import WiderDrawing
+from kgsparql.serving.page_facts import WiderDrawing, node_neighbours
 from tests.serving.conftest import NOBEL
 
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"

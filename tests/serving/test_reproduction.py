@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from kgsparql.serving.reproduction import curl_command, python_code
+from kgsparql.serving.page_facts import curl_command, python_code
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import ALL_ENGINES
 from tests.serving.conftest import NOBEL, served

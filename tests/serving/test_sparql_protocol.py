@@ -23,7 +23,7 @@ import kgsparql
 from kgsparql.cli import app
 from kgsparql.errors import InputError
 from kgsparql.graphs.user_query import FORMATS
-from kgsparql.serving.bounded_queries import BoundedQueries
+from kgsparql.serving.sparql import BoundedQueries
 from tests.conftest import ROOT
 from tests.serving.conftest import served
 from tests.serving.sparql_server import SparqlServer, sparql_server

@@ -48,8 +48,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import PrefixMap
 from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
-from kgsparql.serving.kept_runs import KeptRuns
-from kgsparql.serving.runs import AskedRun
+from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache, _sealed, unsealed

@@ -1,0 +1,322 @@
+"""What a page tells beside its answers: of the graph, of a node, and how a query is run elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Literal as OneOf
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kgsparql.budget import Usage
+from kgsparql.errors import InputError, KgsparqlError, NotFoundError
+from kgsparql.exploration import NeighbourGroup, descriptions, types
+from kgsparql.exploration.lookups import GraphLookups
+from kgsparql.graphs import EndpointGraph, groups_of
+from kgsparql.graphs.manifest import MANIFEST
+from kgsparql.made_questions.examples import example_questions
+from kgsparql.rdf.paths import Hop
+from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
+from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.rendering.answer_json import error_json, term_json
+from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE
+from kgsparql.rendering.layout import layout_in_layers
+from kgsparql.resources import cache_directory
+from kgsparql.retrievers import names
+
+if TYPE_CHECKING:
+    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.graphs.graph import KnowledgeGraph
+    from kgsparql.knowledge_base import KnowledgeBase
+
+PAGE = 12
+"""Neighbours that are shown at once."""
+_MAX_NEIGHBOURS = 600
+"""Of one node, on a page."""
+_MAX_OF_GROUP = 120
+"""Of them by one predicate and direction. All are fetched each time: fewer of a hub's could be others."""
+_MAX_CHARACTERS = 300
+
+
+# -- The graph ----------------------------------------------------------------------------------------------------
+
+
+def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:
+    """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question.
+
+    :param asking: how questions are asked, unless the page says otherwise.
+    """
+    facts: dict[str, Any] = {
+        "name": "", "as_of": None, "triples": None, "classes": [], "examples": [], "error": None,
+        "methods": list(names()), "method": asking.retriever, "model": asking.model.name if asking.model else "",
+    }  # fmt: skip
+    if knowledge is None:
+        return facts
+    facts |= {"name": printable(knowledge.graph.name, 200), "as_of": as_of(knowledge.graph)}
+    try:
+        found = knowledge.info(shown=12)
+        facts |= {"triples": found["triples"], "classes": found["classes"]}
+        _ = knowledge.indexes.linker
+        facts["examples"] = list(example_questions(knowledge))
+    except KgsparqlError as error:  # told on the page: questions may still be answered
+        facts["error"] = error_json(error)
+    return facts
+
+
+def as_of(graph: KnowledgeGraph) -> str | None:
+    """Tell when the newest file of a graph was changed, or its store loaded, in UTC; ``None`` if nobody knows."""
+    files: list[Path] = []
+    for member in graph.members:
+        if not member.stored:
+            return None
+        store = member.directory
+        if store is None or store.is_relative_to(cache_directory().absolute()):
+            files += [Path(one.source) for one in member.stored]
+        else:
+            files.append(store / MANIFEST)
+    try:
+        changed = max(file.stat().st_mtime for file in files)
+    except OSError:  # a file that has been moved away, or was no file
+        return None
+    return datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
+
+
+# -- A node and its neighbours ------------------------------------------------------------------------------------
+
+
+def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:
+    """Describe a node as JSON: its kinds and description, and those of its triples after some others.
+
+    :param asking: how questions are asked: their time is that of these lookups.
+    :param query: of the request: ``term``, an IRI in angle brackets, and ``after``, how many triples are there already.
+    :raises InputError: for a term that is no IRI, or too far along.
+    :raises NotFoundError: if the graph does not mention it.
+    """
+    term, after = parse_term(query.get("term", "")), query.get("after", "0")
+    if not isinstance(term, IRI):
+        raise InputError("only what has an IRI can be looked up", hint="look up a node beside it")
+    if not (after.isascii() and after.isdecimal() and len(after) < 6 and int(after) < _MAX_NEIGHBOURS):
+        hint = "kgsparql show, or a query, finds all"
+        raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint=hint)
+    graph = knowledge.graph.within(Usage(asking.budget))
+    lookups = GraphLookups(graph, languages=knowledge.languages, prefixes=dict(knowledge.prefixes))
+    groups = lookups.show(term, limit=_MAX_OF_GROUP).items
+    hops = _in_turn(groups)[int(after) : int(after) + PAGE]
+    labels = lookups.labels([term, *(one for hop in hops for one in hop.triple)])
+    about = descriptions(graph, [term], languages=knowledge.languages)[term]
+    kinds = about.classes or tuple(lookups.labels(types(graph, [term])[term]).values())
+    return {
+        "node": _node_term(term, labels),
+        "curie": printable(lookups.prefixes.compress(term), _MAX_CHARACTERS),
+        "kinds": [printable(kind, 60) for kind in kinds[:3]],
+        "description": printable(about.text, _MAX_CHARACTERS),
+        "graphs": [member.name for member in graph.members],
+        "count": sum(group.count for group in groups),
+        "is_exact": all(group.exact for group in groups),
+        "triples": [
+            {
+                "subject": _node_term(hop.triple.subject, labels),
+                "predicate": _node_term(hop.triple.predicate, labels),
+                "object": _node_term(hop.triple.object, labels), "direction": hop.direction,
+            }
+            for hop in hops
+        ],
+    }  # fmt: skip
+
+
+def _in_turn(groups: Iterable[NeighbourGroup]) -> list[Hop]:
+    """Take the first neighbour of each group, forward and inverse by turns, then the second; labels and such last."""
+    forward: list[list[Hop]] = []
+    inverse: list[list[Hop]] = []
+    last: list[list[Hop]] = []
+    for group in groups:
+        kind = last if group.step.predicate in UNWALKED else forward if group.step.direction == "forward" else inverse
+        kind.append(group.hops)
+    ways = [hops for pair in zip_longest(forward, inverse) for hops in pair if hops is not None]
+    return [hop for part in (ways, last) for row in zip_longest(*part) for hop in row if hop is not None]
+
+
+def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
+    label = "[]" if isinstance(term, BlankNode) else printable(labels[term], _MAX_CHARACTERS)
+    return {"term": str(term), "label": label, "type": term_json(term, label)["type"]}
+
+
+# -- The drawing with neighbours, which are beside the evidence and never taken for it -----------------------------
+
+_Text: TypeAlias = Annotated[str, Field(max_length=100_000)]
+
+
+class _SentTerm(BaseModel):
+    """A term as :func:`node_neighbours` tells it."""
+
+    term: _Text
+    label: _Text
+    type: str
+
+
+class _SentTriple(BaseModel):
+    """A triple that was found around the node ``of``."""
+
+    subject: _SentTerm
+    predicate: _SentTerm
+    object: _SentTerm
+    direction: OneOf["forward", "inverse"]
+    of: _Text
+
+
+class WiderDrawing(BaseModel):
+    """The triples that a drawing is widened by, and whether more than the usual nodes may be in it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    triples: Annotated[list[_SentTriple], Field(max_length=2_000)]
+    is_whole: bool = False
+
+    @classmethod
+    def read(cls, sent: Any) -> WiderDrawing:
+        """Read what a request asks for.
+
+        :raises InputError: for anything that is no list of such triples.
+        """
+        try:
+            return cls.model_validate(sent)
+        except ValidationError as error:
+            why = printable(error.errors()[0]["msg"], 100)
+            hint = "send triples as /api/neighbours gives them"
+            raise InputError(f"this cannot be drawn: {why}", hint=hint) from error
+
+    def of(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """Draw a finished run, its evidence first, then these triples as far as there is room."""
+        drawing = (run["whole_drawing"] if self.is_whole else None) or run["drawing"]
+        most = MOST_WHOLE if self.is_whole else MOST_NODES
+        nodes = {node["term"]: dict(node) for node in drawing["nodes"]}
+        edges = {(edge["source"], edge["predicate"], edge["target"]): edge for edge in drawing["edges"]}
+        left_out = set()
+        for triple in self.triples:
+            for end in (triple.subject, triple.object):
+                if triple.of not in nodes or end.term in nodes:
+                    continue
+                if len(nodes) >= most:
+                    left_out.add(end.term)
+                    continue
+                nodes[end.term] = {
+                    "id": len(nodes), "term": end.term, "label": end.label, "description": "",
+                    "layer": nodes[triple.of]["layer"] + 1, "role": "literal" if end.type == "literal" else "other",
+                    "markers": [],
+                }  # fmt: skip
+            subject, object_ = nodes.get(triple.subject.term), nodes.get(triple.object.term)
+            if subject and object_:
+                key = (subject["id"], triple.predicate.term[1:-1], object_["id"])
+                edges.setdefault(key, {
+                    "id": len(edges), "source": key[0], "target": key[2], "label": triple.predicate.label,
+                    "predicate": key[1], "markers": [], "is_inverse": triple.direction == "inverse",
+                })  # fmt: skip
+        _place(list(nodes.values()), list(edges.values()))
+        left = drawing["left_out"] + len(left_out)
+        return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
+
+
+def _place(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
+    ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges]
+    places = layout_in_layers([node["label"] for node in nodes], ends, [node["layer"] for node in nodes])
+    for node, place in zip(nodes, places, strict=True):
+        node.update(layer=place.layer, row=place.row, x=place.x, y=place.y)
+
+
+# -- How a query of an answer is run again outside the page -------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """What is open here, and where it is asked.
+
+    :param served_at: the URL of the endpoint beside the page, if there is one.
+    :param needs_token: whether that wants a token.
+    """
+
+    knowledge: KnowledgeBase
+    served_at: str | None
+    needs_token: bool = False
+
+    def ways(self, answer: Mapping[str, Any], marker: str) -> list[dict[str, str]]:
+        """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy.
+
+        :param answer: the JSON object of an answer; of graphs that are not open here nothing is told.
+        :raises NotFoundError: if it has no such piece.
+        """
+        item = next((item for item in answer["evidence"] if item["marker"] == marker), None)
+        if item is None:
+            raise NotFoundError("this run has no such evidence", hint="open the run again")
+        if item["queries"]:
+            return [self._ways_of(own["query"], own["source"]) for own in item["queries"]]
+        return [self._ways_of(item["query"], self._holder(item, answer["graphs"]))] if item["query"] else []
+
+    def _holder(self, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
+        """Find the graph that all triples of a piece of evidence are in; of one answered from a single graph, that."""
+        if len(graphs) == 1:
+            return graphs[0]
+        sources = [{source["graph"] for source in triple["sources"]} for triple in item["triples"]]
+        for member in self.knowledge.graph.members:
+            names = {member.name, *(stored.source for stored in member.stored)}
+            if sources and member.name in graphs and all(names & each for each in sources):
+                return member.name
+        return ""
+
+    def _ways_of(self, query: str, graph: str) -> dict[str, str]:
+        members, opened = self.knowledge.graph.members, self.knowledge.opened_with
+        at = next((at for at, member in enumerate(members) if member.name == graph), None)
+        if at is None:
+            return {}
+        member = members[at]
+        if isinstance(member, EndpointGraph):  # is asked where it is, without the credentials that it was opened with
+            return {"curl": curl_command(member.url, query), "Python": python_code([member.name], {}, query)}
+        ways = {}
+        if self.served_at is not None:
+            ways["curl"] = curl_command(self.served_at, query, needs_token=self.needs_token)
+        if opened and (sources := [str(source) for source in groups_of(opened["sources"])[at]]):
+            reading = ("format", "base", "encoding", "skip_bad", "context")
+            options = {name: opened[name] for name in reading if opened.get(name)}
+            ways["Python"] = python_code(sources, options, query)
+        return ways
+
+
+def curl_command(url: str, query: str, *, needs_token: bool = False) -> str:
+    r"""Write a command line for a POSIX shell; the token is read from the environment.
+
+    >>> print(curl_command("http://127.0.0.1:8080/sparql", "ASK { ?it ?is 'so' }"))
+    curl http://127.0.0.1:8080/sparql -H 'Accept: application/sparql-results+json' \
+      --data-urlencode 'query=ASK { ?it ?is '"'"'so'"'"' }'
+    """
+    token = ' -H "Authorization: Bearer $KGSPARQL_TOKEN"' if needs_token else ""
+    # What a terminal would act on when it is pasted, and what would not be seen, is sent encoded.
+    is_plain = _is_plain(query)
+    data = f"--data-urlencode {shlex.quote('query=' + query)}" if is_plain else f"--data query={quote(query, '')}"
+    return f"curl {shlex.quote(url)} -H 'Accept: application/sparql-results+json'{token} \\\n  {data}"
+
+
+def python_code(sources: list[str], options: dict[str, object], query: str) -> str:
+    """Write a program that prints the solutions.
+
+    >>> print(python_code(["data.ttl"], {}, "ASK { ?it ?is 'so' }"))
+    import kgsparql
+    <BLANKLINE>
+    knowledge = kgsparql.open('data.ttl')
+    print(knowledge.query('''
+    ASK { ?it ?is 'so' }
+    '''))
+    """
+    given = [*map(repr, sources), *(f"{name}={value!r}" for name, value in options.items())]
+    is_safe = _is_plain(query) and "\\" not in query and "'''" not in query
+    text = f"'''\n{query}\n'''" if is_safe else repr(query)
+    return f"import kgsparql\n\nknowledge = kgsparql.open({', '.join(given)})\nprint(knowledge.query({text}))"
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether all of a text can be seen, and pasted: a tab would complete a word in a terminal."""
+    return all(line.isprintable() for line in text.split("\n"))
