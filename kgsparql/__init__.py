@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
-    from kgsparql.graphs.cut import Cut
     from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
+    from kgsparql.graphs.notes import Cut
     from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import QueryResult
@@ -51,7 +51,7 @@ _MODULES = {
     "errors": ("KgsparqlError",),
     "evidence.evidence": ("CitedTriple", "Evidence", "EvidenceItem"),
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
-    "graphs.cut": ("Cut",),
+    "graphs.notes": ("Cut",),
     "graphs.profiles": ("UNKNOWN", "EndpointProfile"),
     "graphs.graph": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),

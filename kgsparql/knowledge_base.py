@@ -104,8 +104,8 @@ class KnowledgeBase(GraphLookups):
         """
         for cancel in tuple(self._running):
             cancel.set()
-        if "_queries" in vars(self):
-            self._queries.close()
+        if "_user_queries" in vars(self):
+            self._user_queries.close()
         self.indexes.close()
         self.graph.close()
 
@@ -129,7 +129,7 @@ class KnowledgeBase(GraphLookups):
 
     @asked_with(AskOptions)
     async def aask(self, question: str, asking: AskOptions) -> Answer:
-        """As :meth:`ask`, on a thread beside the event loop; cancelling the task stops the question."""
+        """Answer as :meth:`ask`, on a thread beside the event loop; cancelling the task stops the question."""
         import asyncio  # 15 ms that other questions need not wait for
 
         try:
@@ -139,21 +139,23 @@ class KnowledgeBase(GraphLookups):
             raise
 
     def answer(self, question: str, asking: AskOptions) -> Answer:
-        """As :meth:`ask`, with the options as one value."""
-        with self._recorded(question, asking) as (session, retriever, reported):
+        """Answer as :meth:`ask`, with the options as one value."""
+        with self._recorded_session(question, asking) as (session, retriever, reported):
             answered = answer(retriever, session, augment=asking.augment, rerank=asking.rerank)
             reported.update(answered.usage)
         return answered
 
     @asked_with(AskOptions)
     def retrieve(self, question: str, asking: AskOptions) -> Retrieval:
-        """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
-        with self._recorded(question, asking) as (session, retriever, _):
+        """Retrieve verified evidence for a question, without an answer; options as for :meth:`ask`."""
+        with self._recorded_session(question, asking) as (session, retriever, _):
             return retrieve(retriever, session, augment=asking.augment, rerank=asking.rerank)
 
     @contextmanager
-    def _recorded(self, question: str, asking: AskOptions) -> Iterator[tuple[Session, Retriever, dict[str, Any]]]:
-        """Yields (session, retriever, reported): put the usage that the answer reports into ``reported``.
+    def _recorded_session(
+        self, question: str, asking: AskOptions
+    ) -> Iterator[tuple[Session, Retriever, dict[str, Any]]]:
+        """Yield (session, retriever, reported): put the usage that the answer reports into ``reported``.
 
         With a snapshot the usage is recorded when the question ends, however it ends; a replay has the recorded one.
         """
@@ -169,12 +171,12 @@ class KnowledgeBase(GraphLookups):
                 self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A measured time; in a replay, the recorded one."""
+        """Return a measured time; in a replay, the recorded one."""
         return value if self.snapshot is None else self.snapshot.measured(what, value)
 
     @asked_with(AskOptions)
     def stream(self, question: str, asking: AskOptions) -> Iterator[Event]:
-        """The steps of answering, as they happen; the last event carries the answer. Options as for :meth:`ask`.
+        """Yield the steps of answering, as they happen; the last event carries the answer. Options as for :meth:`ask`.
 
         Closing the iterator stops the question.
         """
@@ -203,7 +205,7 @@ class KnowledgeBase(GraphLookups):
             asking.cancel.set()
 
     def session(self, question: str, asking: AskOptions, *, usage: Usage | None = None) -> Session:
-        """A session for one question.
+        """Make a session for one question.
 
         :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
@@ -217,7 +219,7 @@ class KnowledgeBase(GraphLookups):
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """In here, labels that answers show are not kept for later questions: each is answered as if alone."""
+        """Keep no labels that answers show for later questions in here: each is answered as if alone."""
         before, self.indexes.remembers = self.indexes.remembers, False
         try:
             yield
@@ -254,16 +256,16 @@ class KnowledgeBase(GraphLookups):
         """
         cancel = cancel or threading.Event()
         with self._stopped_by_close(cancel):
-            return self._queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
+            return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     @cached_property
-    def _queries(self) -> GraphQueries:
+    def _user_queries(self) -> GraphQueries:
         from kgsparql.graphs.user_query import GraphQueries
 
         return GraphQueries(self.graph, prefixes=self.prefixes, note=self._note)
 
     def run(self, plan: Plan) -> Computed:
-        """What a query plan comes to: a set, a number, yes or no, or a table, with its query and the facts it rests on.
+        """Run a query plan: return a set, a number, yes or no, or a table, with its query and the facts it rests on.
 
         An endpoint has the time of a question for it; a query in a store or file is not stopped.
 
@@ -305,7 +307,7 @@ class KnowledgeBase(GraphLookups):
         budget: Budget | None = None,
         cancel: threading.Event | None = None,
     ) -> PlannedQuestion:
-        """What a question names, the plans that it may ask for, and what the likeliest comes to; no model is asked.
+        """Return what a question names, the plans it may ask for, and what the likeliest comes to; ask no model.
 
         :param entities: of the question, if they are known.
         :param cancel: stops it when it is set.
@@ -323,7 +325,7 @@ class KnowledgeBase(GraphLookups):
         asking = AskOptions(
             retriever=QueryPlan.name, entities=entities, budget=budget or Budget(), cancel=cancel or threading.Event()
         )
-        with self._recorded(question, asking) as (session, _, _):
+        with self._recorded_session(question, asking) as (session, _, _):
             return planned_question(session, QueryPlan())
 
     def index_paths(self) -> int:
@@ -346,7 +348,7 @@ class KnowledgeBase(GraphLookups):
         return 0 if built is None else built.edges
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
-        """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.
+        """Find entities, classes and predicates whose labels are like a text, or have it as a part, the best first.
 
         :raises InputError: for a text without a letter or digit.
         :raises LimitError: for one of more than 4,000 characters.
@@ -362,7 +364,7 @@ class KnowledgeBase(GraphLookups):
         return found
 
     def info(self, *, shown: int = 10) -> dict[str, Any]:
-        """What the graph holds, as a JSON object: sources, triples, named graphs, commonest classes and predicates.
+        """Describe the graph as a JSON object: sources, triples, named graphs, commonest classes and predicates.
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
@@ -398,7 +400,7 @@ def open(
     >>> knowledge.resolve("Marie Curie")
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
-    given = [_plain(source) for source in sources]
+    given = [_source_for_graphs(source) for source in sources]
     bound = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
@@ -416,8 +418,8 @@ def open(
     return knowledge
 
 
-def _plain(source: Any) -> str | Path | pyoxigraph.Store:
-    """The source as the graphs know it: rdflib's graphs become stores, the rest stays."""
+def _source_for_graphs(source: Any) -> str | Path | pyoxigraph.Store:
+    """Return the source as the graphs know it: rdflib's graphs become stores, the rest stays."""
     if isinstance(source, str | Path):
         return source
     if _is_of_rdflib(source):
@@ -428,7 +430,7 @@ def _plain(source: Any) -> str | Path | pyoxigraph.Store:
 
 
 def _prefixes_of(source: Any) -> dict[str, str]:
-    """The prefixes that were bound in an rdflib graph; files and stores say theirs when they are opened."""
+    """Return the prefixes that were bound in an rdflib graph; files and stores say theirs when they are opened."""
     if not _is_of_rdflib(source):
         return {}
     from kgsparql.graphs.rdflib_interop import prefixes_from_rdflib

@@ -23,7 +23,7 @@ _IN_QUERY = re.compile(rf"(?i)(?<=[?&])((?:{_HIDDEN})=)[^&\s#'\"<>]+")
 
 
 def redacted(text: str, *secrets: str | None) -> str:
-    """The text with ``***`` in place of these secrets, of the key in the environment, and of credentials in URLs.
+    """Put ``***`` in place of these secrets, of the key in the environment, and of credentials in URLs.
 
     >>> redacted("POST https://me:pass@host/sparql?api_key=abc failed")
     'POST https://***@host/sparql?api_key=*** failed'
@@ -33,7 +33,7 @@ def redacted(text: str, *secrets: str | None) -> str:
 
 
 def without(text: str, *secrets: str | None) -> str:
-    """The text with ``***`` in place of these secrets; what is too short for a secret stays.
+    """Return the text with ``***`` in place of these secrets; what is too short for a secret stays.
 
     >>> without("none of Bearer sk-12345", "none", "sk-12345")
     'none of Bearer ***'
@@ -45,7 +45,7 @@ def without(text: str, *secrets: str | None) -> str:
 
 
 def secret_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """The secrets in every encoding in which a server may repeat them, the longest first.
+    """Return the secrets in every encoding in which a server may repeat them, the longest first.
 
     >>> secret_spellings(["pa/ss&1"])
     ('pa%2Fss%261', 'pa/ss&amp;1', 'pa/ss%261', 'pa/ss&1')
@@ -58,7 +58,7 @@ def secret_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the value of a URL parameter of this name is secret.
+    """Tell whether the value of a URL parameter of this name is secret.
 
     >>> is_secret_name("apikey"), is_secret_name("X-Amz-Signature"), is_secret_name("default-graph-uri")
     (True, True, False)
@@ -67,7 +67,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_parameter(name: str, value: str) -> bool:
-    """Whether the value of a URL parameter is secret: by its name, or because it looks like a key.
+    """Tell whether the value of a URL parameter is secret: by its name, or because it looks like a key.
 
     >>> is_secret_parameter("k3y", "8f7a9b2c"), is_secret_parameter("infer", "true")
     (True, False)
@@ -81,7 +81,7 @@ def is_secret_parameter(name: str, value: str) -> bool:
 
 
 def is_word(secret: str) -> bool:
-    """Whether a secret is a word or number that ordinary texts have too, so that hiding it there would hide those.
+    """Tell whether a secret is a word or number that ordinary texts have too, so that hiding it there would hide those.
 
     >>> is_word("dbpedia"), is_word("123456"), is_word("sk-12345"), is_word("bWU6c2VjcmV0")
     (True, True, False, False)
@@ -91,7 +91,7 @@ def is_word(secret: str) -> bool:
 
 
 def shown_source(text: str) -> str:
-    """What may be shown of a source that could not be opened: all of a path, less of what is, or was to be, a URL.
+    """Return what may be shown of a source that could not be opened: all of a path, less of what may be a URL.
 
     >>> shown_source("data/a.ttl"), shown_source("me:pass@host/sparql"), shown_source("htps:///me:pass@host/")
     ('data/a.ttl', '***@host/sparql', '***@host/')
@@ -100,7 +100,7 @@ def shown_source(text: str) -> str:
 
 
 def unreadable_url(text: str) -> str:
-    r"""What may be shown of a text that is not a valid URL: the part between the last ``@`` and the first ``?``.
+    r"""Return what may be shown of a text that is not a valid URL: the part between the last ``@`` and the first ``?``.
 
     Before the ``@`` may be a user and a password, after the ``?`` a key.
 

@@ -31,7 +31,7 @@ def resource(folder: str, name: str) -> Traversable:
 
 
 def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
-    """The bytes of a file that an option names, which may be a device without an end.
+    """Return the bytes of a file that an option names, which may be a device without an end.
 
     :raises InputError: for a file of more than ``at_most`` bytes.
     :raises OSError: for a file that cannot be read.
@@ -44,7 +44,7 @@ def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
 
 
 def cache_directory() -> Path:
-    """The directory for files that can be made again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory.
+    """Return the directory for files that can be made again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory.
 
     Only its owner may look into the latter: it has what endpoints replied. Who names another, or has a link there,
     decides for that.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.storage.files import read_sealed_json, sealed_json
-from kgsparql.storage.response_cache import _sealed, unsealed
+from kgsparql.storage.response_cache import sealed, unsealed
 
 __all__ = ["read_sealed_json", "replace_in_replies", "rewrite"]
 
@@ -24,7 +24,7 @@ def replace_in_replies(file: Path, old: str, new: str) -> None:
     """Replace a text in every reply of a recording, each with its checksum."""
 
     def replaced(key: bytes, reply: str) -> str:
-        return _sealed(key, json.dumps(unsealed(key, reply), separators=(",", ":")).replace(old, new))
+        return sealed(key, json.dumps(unsealed(key, reply), separators=(",", ":")).replace(old, new))
 
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.create_function("replaced", 2, replaced)

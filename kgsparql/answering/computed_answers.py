@@ -10,8 +10,8 @@ from kgsparql.answering.session import Session
 from kgsparql.answering.value_types import unit_of
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import Source
+from kgsparql.graphs.notes import Cut
 from kgsparql.plans import algebra as a
 from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed

@@ -23,8 +23,8 @@ from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.evidence.verbalising import nested_text
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages

@@ -15,7 +15,7 @@ from kgsparql.linking.words import counted, words
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
 
 if TYPE_CHECKING:
-    from kgsparql.graphs.cut import Cut
+    from kgsparql.graphs.notes import Cut
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.rdf.paths import Path
 

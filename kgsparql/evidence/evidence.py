@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, overload
 from typing import Literal as OneOf
 
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import Source
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, Term, Triple, printable

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import FallbackUsed, LimitReached
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.notes import Note
+from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 

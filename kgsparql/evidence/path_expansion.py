@@ -11,7 +11,7 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels, read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, line_terms, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk, Way

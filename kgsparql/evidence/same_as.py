@@ -13,10 +13,10 @@ from kgsparql.exploration import Found, predicates
 from kgsparql.exploration.batched_select import batched_select, far_end, order_key, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
-from kgsparql.graphs.identifiers import MAX_FORMATTERS, Formatter, Identifier, Identifiers
+from kgsparql.graphs.ignored_predicates import MAX_FORMATTERS, Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable

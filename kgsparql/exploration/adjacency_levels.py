@@ -27,7 +27,7 @@ from kgsparql.exploration.neighbourhood import by_steps, cut_of_group
 from kgsparql.exploration.query_levels import EndsOfPaths, Level, QueryLevel, Walking
 from kgsparql.exploration.results import Found, PredicatePath
 from kgsparql.graphs.adjacency import AdjacencyView
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term
 

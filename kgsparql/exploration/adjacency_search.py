@@ -15,7 +15,7 @@ from kgsparql.events import PathsSearched
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.results import Found
 from kgsparql.graphs.adjacency import IS_CLASS, Adjacency, AdjacencyView
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Hop, Path
 from kgsparql.rdf.terms import IRI, Term
 

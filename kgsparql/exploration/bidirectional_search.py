@@ -10,8 +10,8 @@ from typing import TypeAlias, cast
 
 from kgsparql.exploration.batched_select import far_end, select_about, selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term

@@ -12,9 +12,9 @@ from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, QueryError,
 from kgsparql.exploration.batched_select import batched_select, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, parse_term, whole_number

@@ -9,8 +9,8 @@ from functools import lru_cache
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import entities_of, order_key, select_about
 from kgsparql.exploration.results import Found, Label, Text
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator

@@ -8,8 +8,8 @@ from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
 from kgsparql.exploration.batched_select import batched_select, far_end, skipped_in, skipping, union_of
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple

@@ -26,8 +26,8 @@ from kgsparql.exploration.batched_select import (
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term

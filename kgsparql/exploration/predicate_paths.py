@@ -8,8 +8,8 @@ from typing import TypeAlias
 from kgsparql.exploration.batched_select import entities_of, skipped_in
 from kgsparql.exploration.query_levels import Level, QueryLevel, Walking
 from kgsparql.exploration.results import Found, PredicatePath
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED

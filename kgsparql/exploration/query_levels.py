@@ -10,8 +10,8 @@ from kgsparql.exploration.batched_select import order_key
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount, PredicatePath
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import is_mediator

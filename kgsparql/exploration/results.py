@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 

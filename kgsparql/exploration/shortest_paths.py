@@ -22,8 +22,8 @@ from kgsparql.exploration.bidirectional_search import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.results import Found
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term

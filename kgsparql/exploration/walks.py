@@ -8,8 +8,8 @@ from typing import TypeVar, cast
 from kgsparql.exploration.batched_select import order_key, selected, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.results import Found
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Walk, Way
 from kgsparql.rdf.query import MAX_ARMS, Query

@@ -6,7 +6,7 @@ May use: ``rdf``, ``storage`` and ``http``. Open first: ``sources.py``, which op
 from __future__ import annotations
 
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.loading import load_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.sources import (

@@ -2,24 +2,151 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
+from typing import TypeAlias
+from urllib.parse import quote, unquote
 
+from kgsparql.errors import IriError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
-from kgsparql.graphs.identifiers import Identifiers
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 from kgsparql.rdf.vocabulary import claim_kind, claim_part
+
+FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
+"""Wikidata's "formatter URI for RDF resource"."""
+
+MAX_FORMATTERS = 5
+"""Of one predicate; of more, the first in lexical order are used."""
+
+_PLACE = "$1"
+_NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
+"""How a formatter must begin, so that not every IRI of the web fits it."""
+
+Identifier: TypeAlias = tuple[IRI, IRI | Literal]
+"""A predicate, and a value that only one thing has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formatter:
+    """Turns identifiers into IRIs.
+
+    :param predicate: leads from a thing to its identifier.
+    :param stated: the triple that states the formatter.
+
+    >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
+    >>> formatter = Formatter.parse(viaf, stated, Literal("http://viaf.org/$1/rdf"))
+    >>> [one.value for one in formatter.iris("47/11")], formatter.identifiers(IRI("http://viaf.org/4711/rdf"))
+    (['http://viaf.org/47%2F11/rdf', 'http://viaf.org/47/11/rdf'], ['4711'])
+    """
+
+    predicate: IRI
+    stated: Triple
+    before: str
+    after: str
+
+    @classmethod
+    def parse(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
+        """Read the formatter of a property; ``None`` unless it has one ``$1``, in a namespace of its own."""
+        before, _, after = formatter.value.partition(_PLACE)
+        if formatter.value.count(_PLACE) != 1 or not _NAMESPACE.match(before):
+            return None
+        return cls(predicate, Triple(property_, FORMATTER, formatter), before, after)
+
+    def iris(self, value: str) -> list[IRI]:
+        """Return the IRIs of an identifier: percent-encoded, and as it is where that makes an IRI."""
+        texts = dict.fromkeys((quote(value, safe=""), *([] if "%" in value else [value])))
+        found = []
+        for text in texts if value else ():
+            try:
+                found.append(iri(f"{self.before}{text}{self.after}"))
+            except IriError:
+                continue  # it makes an IRI only when it is encoded
+        return found
+
+    def identifiers(self, term: IRI) -> list[str]:
+        """Return the identifiers that an IRI may be made of."""
+        text = term.value
+        if not (text.startswith(self.before) and text.endswith(self.after)):
+            return []
+        inner = text[len(self.before) : len(text) - len(self.after)]
+        return [value for value in dict.fromkeys((inner, unquote(inner))) if term in self.iris(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """The identifying predicates of graphs: external identifiers of a Wikibase, inverse functional properties of OWL.
+
+    :param predicates: each value of theirs belongs to one thing.
+    :param formatters: of those whose values make IRIs.
+    :param crowded: for predicates with more formatters than are used, how many they have.
+    """
+
+    predicates: frozenset[IRI] = frozenset()
+    formatters: Mapping[IRI, tuple[Formatter, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    crowded: Mapping[IRI, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
+        """Read the solutions of ``queries/external_ids.rq``."""
+        predicates: set[IRI] = set()
+        formatters: dict[Formatter, None] = {}
+        for solution in solutions:
+            predicate = solution.get("key", solution.get("predicate"))
+            if not isinstance(predicate, IRI) or ("key" not in solution and claim_kind(predicate) != "direct"):
+                continue
+            predicates.add(predicate)
+            property_, pattern = solution.get("property"), solution.get("formatter")
+            if isinstance(property_, IRI) and isinstance(pattern, Literal):
+                parsed = Formatter.parse(predicate, property_, pattern)
+                formatters.update({parsed: None} if parsed else {})
+        return cls._of_formatters(frozenset(predicates), formatters)
+
+    @classmethod
+    def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
+        """Join those of several graphs."""
+        each = list(parts)
+        formatters = dict.fromkeys(one for part in each for some in part.formatters.values() for one in some)
+        found = cls._of_formatters(frozenset[IRI]().union(*(part.predicates for part in each)), formatters)
+        crowded = {predicate: count for part in each for predicate, count in part.crowded.items()}
+        return replace(found, crowded=MappingProxyType({**found.crowded, **crowded}))
+
+    @classmethod
+    def _of_formatters(cls, predicates: frozenset[IRI], formatters: Iterable[Formatter]) -> Identifiers:
+        every: dict[IRI, list[Formatter]] = {}
+        for one in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
+            every.setdefault(one.predicate, []).append(one)
+        crowded = {predicate: len(some) for predicate, some in every.items() if len(some) > MAX_FORMATTERS}
+        taken = {predicate: tuple(some[:MAX_FORMATTERS]) for predicate, some in every.items()}
+        return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
+
+    def iris_of(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
+        """Return the IRIs that are made of an identifier, each with its formatter."""
+        predicate, value = identifier
+        formatters = self.formatters.get(predicate, ()) if isinstance(value, Literal) else ()
+        return [(term, formatter) for formatter in formatters for term in formatter.iris(value.value)]
+
+    def identifiers_of(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
+        """Return the identifiers that an IRI may be made of, each with its formatter."""
+        return [
+            ((formatter.predicate, Literal(value)), formatter)
+            for some in self.formatters.values()
+            for formatter in some
+            for value in formatter.identifiers(term)
+        ]
+
 
 _PREDICATES = ("predicate", "onward")
 """The variables of walked predicates, in every query that does not name its predicates."""
 
 _WIKIBASE = "http://wikiba.se/ontology#"
-"""Of what a Wikibase says of its own records: ranks, counts, types of properties."""
+"""The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""
 _DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
 """Leads from a property of a Wikibase to the predicate."""
 
@@ -56,14 +183,16 @@ class IgnoredPredicates:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
-        """Those of a graph that declares its external identifiers itself: one query.
+        """Ask a graph that declares its external identifiers itself: one query.
 
         Where an endpoint cuts the result, it is asked for parts; a note says if these are cut, too.
         """
         found = graph.select(Query.load("external_ids"))
         if found.cut:
             found = _in_parts(graph, found)
-        external = (part for s in found if isinstance(direct := s.get("predicate"), IRI) for part in _parts_of(direct))
+        external = (
+            part for s in found if isinstance(direct := s.get("predicate"), IRI) for part in _predicates_of(direct)
+        )
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
         return cls(
             frozenset((*terms, *external)),
@@ -73,7 +202,7 @@ class IgnoredPredicates:
 
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
-        """Those of a graph without a profile; it may be a dump of a known service, whose noise is then ignored, too.
+        """Ask a graph without a profile; it may be a dump of a known service, whose noise is then ignored, too.
 
         It is a dump if it declares these properties itself, and does not only use them. One query more; two if it is a
         Wikibase.
@@ -87,21 +216,21 @@ class IgnoredPredicates:
 
     @classmethod
     def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
-        """Those of several graphs together."""
+        """Join those of several graphs."""
         each = list(parts)
         terms = frozenset[IRI]().union(*(part.terms for part in each))
         notes = tuple(dict.fromkeys(note for part in each for note in part.notes))
         return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each), notes=notes)
 
     def drops(self, predicate: Term) -> bool:
-        """Whether a predicate is ignored."""
+        """Tell whether a predicate is ignored."""
         if not isinstance(predicate, IRI):
             return False
-        kind = _kind(predicate)
+        kind = _kind_of_claim(predicate)
         return kind == "other" or (not self.qualifiers and kind not in {"", "direct"}) or predicate in self.terms
 
     def without(self, solutions: Solutions) -> Solutions:
-        """The solutions that walk no ignored predicate; ``left_out`` counts the others."""
+        """Return the solutions that walk no ignored predicate; ``left_out`` counts the others."""
         walked = [name for name in _PREDICATES if name in solutions.variables]
         if not walked:
             return solutions
@@ -111,22 +240,24 @@ class IgnoredPredicates:
         claims = {p for p in dropped if claim_kind(p) == "claim"} if not self.qualifiers else set()
         self.hidden.update(s["entity"] for s in solutions if "entity" in s and s.get("predicate") in claims)
         kept = tuple(
-            s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
+            s
+            for s in solutions
+            if not any(dropped[s[name]] for name in walked if name in s) and not _repeats_direct_claim(s)
         )
         return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
 
 
 @lru_cache(maxsize=4096)
-def _kind(predicate: IRI) -> str:
-    """As :func:`claim_kind`; ``other`` also for what a Wikibase says of its own records."""
+def _kind_of_claim(predicate: IRI) -> str:
+    """Return the kind of claim; ``other`` also for what a Wikibase says of its own records."""
     return "other" if predicate.value.startswith(_WIKIBASE) else claim_kind(predicate)
 
 
 def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
-    """All solutions of a result that an endpoint cut, in parts: by the last character of IRIs, or by more of them."""
+    """Ask for a result that an endpoint cut in parts: by the last character of IRIs, or by more of them."""
     query, halving = Query.load("external_ids_ending"), Halving()
     first = [[digit] for digit in _DIGITS]
-    todo = deque(_longer([""]))
+    todo = deque(_longer_endings([""]))
     found, open_ = [seen], []
     while todo:
         endings = todo.popleft()
@@ -138,25 +269,25 @@ def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
         if part.cut and endings not in first:
             open_.append(part)
         elif part.cut:
-            todo.extendleft(reversed(_longer(endings)))
+            todo.extendleft(reversed(_longer_endings(endings)))
     solutions = tuple(solution for part in found for solution in part)
     return replace(seen, solutions=solutions, cut=open_[0].cut if open_ else "")
 
 
-def _longer(endings: Iterable[str]) -> list[list[str]]:
+def _longer_endings(endings: Iterable[str]) -> list[list[str]]:
     """Longer endings: with each digit before them, and with all other characters.
 
-    >>> [len(part) for part in _longer(["7"])], _longer(["7"])[0]
+    >>> [len(part) for part in _longer_endings(["7"])], _longer_endings(["7"])[0]
     ([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 60], ['07'])
     """
     some = list(endings)
     return [[digit + ending for ending in some] for digit in _DIGITS] + [[c + e for e in some for c in _OTHERS]]
 
 
-def _parts_of(direct: IRI) -> Iterable[IRI]:
-    """A predicate; with the predicate of a direct claim, those of statements of the same property.
+def _predicates_of(direct: IRI) -> Iterable[IRI]:
+    """Return a predicate; for that of a direct claim, also those of statements of the same property.
 
-    >>> [part.value for part in _parts_of(IRI("http://e.org/prop/direct/P1"))][1:3]
+    >>> [part.value for part in _predicates_of(IRI("http://e.org/prop/direct/P1"))][1:3]
     ['http://e.org/prop/P1', 'http://e.org/prop/statement/P1']
     """
     part = claim_part(direct)
@@ -166,8 +297,8 @@ def _parts_of(direct: IRI) -> Iterable[IRI]:
     return (direct, *(IRI(f"{before}{kind}{name}") for kind in ("", "statement/", "qualifier/")))
 
 
-def _repeats(solution: Solution) -> bool:
-    """Whether two hops lead through a statement to its value, as the direct claim does in one."""
+def _repeats_direct_claim(solution: Solution) -> bool:
+    """Tell whether two hops lead through a statement to its value, as the direct claim does in one."""
     predicates = [p for name in _PREDICATES if isinstance(p := solution.get(name), IRI)]
     parts = {part for predicate in predicates if (part := claim_part(predicate))}
     return {kind for kind, _ in parts} == {"claim", "statement"} and len({name for _, name in parts}) == 1

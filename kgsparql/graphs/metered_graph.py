@@ -97,23 +97,23 @@ class MeteredGraph(KnowledgeGraph):
         :raises BudgetExceededError: if the query, or what it returns, is over the budget.
         :raises CancelledError: if the question was stopped.
         """
-        return self._select(query, self._in_time.select)
+        return self._select_metered(query, self._in_time.select)
 
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""
-        return self._ask(query, self._in_time.ask)
+        return self._ask_metered(query, self._in_time.ask)
 
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> Solutions:
         """Return the solutions as :meth:`select`, with a limit of their own."""
-        return self._select(query, partial(self._in_time.select_within, timeout_s=timeout_s, cancel=cancel))
+        return self._select_metered(query, partial(self._in_time.select_within, timeout_s=timeout_s, cancel=cancel))
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
         """Return the answer as :meth:`ask`, with a limit of its own."""
-        return self._ask(query, partial(self._in_time.ask_within, timeout_s=timeout_s, cancel=cancel))
+        return self._ask_metered(query, partial(self._in_time.ask_within, timeout_s=timeout_s, cancel=cancel))
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return the adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
@@ -130,10 +130,10 @@ class MeteredGraph(KnowledgeGraph):
         self.emit(replace(search, graph=self.name))
         self.usage.after_query(search.paths, in_grace=not self.limited)
 
-    def _select(self, query: Query, run: Callable[[Query], Solutions]) -> Solutions:
+    def _select_metered(self, query: Query, run: Callable[[Query], Solutions]) -> Solutions:
         return Solutions() if query.empty else self.ignored.without(self._count_query(query, lambda: run(query)))
 
-    def _ask(self, query: Query, run: Callable[[Query], bool]) -> bool:
+    def _ask_metered(self, query: Query, run: Callable[[Query], bool]) -> bool:
         return bool(self._count_query(query, lambda: Solutions(solutions=({},) if run(query) else ())))
 
     def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
-    """The same term as kgsparql's.
+    """Turn a term of rdflib into the same term of kgsparql.
 
     :raises IriError: for an IRI that rdflib accepts and RDF does not.
     :raises InputError: for anything that is not an RDF 1.1 term.
@@ -39,7 +39,7 @@ def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
 
 
 def to_rdflib(term: Term) -> Node:
-    """The same term as rdflib's.
+    """Turn a term into the same term of rdflib.
 
     :raises InputError: for a triple term, which rdflib does not have.
 
@@ -62,7 +62,7 @@ def to_rdflib(term: Term) -> Node:
 
 
 def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
-    """The quads of an rdflib ``Graph`` or ``Dataset``.
+    """Yield the quads of an rdflib ``Graph`` or ``Dataset``.
 
     :raises GraphLoadError: for a statement that is not RDF, which rdflib allows.
     """
@@ -84,7 +84,7 @@ def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
 
 
 def store_from_rdflib(graph: rdflib.Graph) -> pyoxigraph.Store:
-    """A store in memory with the same quads; of a graph in Oxrdflib's store, that store itself where it has no others.
+    """Return a store with the same quads: a new one in memory, or Oxrdflib's own where it holds no others.
 
     What is added later to a graph that Oxrdflib holds is seen, to another is not.
     """
@@ -97,7 +97,7 @@ def store_from_rdflib(graph: rdflib.Graph) -> pyoxigraph.Store:
 
 
 def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:
-    """The prefixes that were bound in an rdflib graph, without those that rdflib binds in every graph."""
+    """Return the prefixes that were bound in an rdflib graph, without those that rdflib binds in every graph."""
     import rdflib
 
     usual = set(rdflib.Graph().namespaces())
@@ -105,7 +105,7 @@ def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:
 
 
 def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
-    """The store in which Oxrdflib keeps a graph and no other triple; ``None`` if there is none.
+    """Return the store in which Oxrdflib keeps a graph and no other triple; ``None`` if there is none.
 
     Oxrdflib has no public name for it: under another name the triples are copied.
     """
@@ -122,7 +122,7 @@ def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
 
 
 def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
-    """An rdflib graph of these triples.
+    """Make an rdflib graph of triples.
 
     >>> len(triples_to_rdflib([Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal("x"))]))
     1
@@ -136,7 +136,7 @@ def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
 
 
 def quads_to_rdflib(quads: Iterable[pyoxigraph.Quad], *, prefixes: Mapping[str, str]) -> rdflib.Dataset:
-    """An rdflib dataset of these quads, with these prefixes bound."""
+    """Make an rdflib dataset of quads, with prefixes bound."""
     import rdflib
 
     dataset = rdflib.Dataset()

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -95,16 +95,16 @@ def open_embedded(
     notes: _Notes = None,
     **reading: Any,
 ) -> OxigraphGraph:
-    """As :func:`open_graph`, for sources that are held in this process: all but endpoints.
+    """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does.
 
     :param reading: the options of files (:class:`ReadOptions`).
     """
-    given = _listed(sources)
+    given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
     if any(_is_store(source) for source in given):
         return _stored_graph(given, name)
-    options, files = ReadOptions(**reading), _files(given)
+    options, files = ReadOptions(**reading), _files_of(given)
     if cache and _exceed_cache_threshold(files):
         try:
             graph = graph_in_cache(files, options, name=name, progress=progress, notes=notes)
@@ -124,7 +124,7 @@ def open_embedded(
 
 
 def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
-    """The sources that are one graph each: all files together, every store and every endpoint, in the order given.
+    """Group the sources that are one graph: all files together, every store and every endpoint, in the order given.
 
     A source that is named twice counts once.
 
@@ -133,7 +133,7 @@ def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSo
     """
     groups: list[list[GraphSource]] = []
     files: list[GraphSource] = []
-    for source in _listed(sources):
+    for source in _as_list(sources):
         is_own = is_graph_by_itself(source)
         if is_own and [source] not in groups:
             groups.append([source])
@@ -145,29 +145,29 @@ def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSo
 
 
 def is_graph_by_itself(source: GraphSource) -> bool:
-    """Whether a source is a graph by itself, which cannot be read together with others."""
+    """Tell whether a source is a graph by itself, which cannot be read together with others."""
     return _is_endpoint(source) or _is_store(source)
 
 
 def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) -> dict[str, str]:
-    """The prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
+    """Return the prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
 
     Of one prefix with several meanings, the first. Standard input is not read: the opened graph knows its prefixes.
 
     :param reading: options of files (:class:`ReadOptions`).
     :raises KgsparqlError: as :func:`open_graph`, for errors that show at the head of a file.
     """
-    given = _listed(sources)
+    given = _as_list(sources)
     if names_endpoint(given):
         return {}
     if any(_is_store(source) for source in given):
         return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
     options = ReadOptions(**reading)
-    return {prefix: name for f in reversed(_files(given)) for prefix, name in prefixes_of(f, options).items()}
+    return {prefix: name for f in reversed(_files_of(given)) for prefix, name in prefixes_of(f, options).items()}
 
 
 def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
-    """Whether one of the sources is the URL of an endpoint, or the alias of a known one.
+    """Tell whether one of the sources is the URL of an endpoint, or the alias of a known one.
 
     :raises InputError: for an alias that is also the name of a file here.
 
@@ -176,21 +176,21 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     >>> names_endpoint("wikidata"), names_endpoint("./wikidata")
     (True, False)
     """
-    return any(_is_endpoint(source) for source in _listed(sources))
+    return any(_is_endpoint(source) for source in _as_list(sources))
 
 
 def known_aliases(source: GraphSource) -> str:
-    """The end of a hint that lists known endpoints, if a source that is no file is written as an alias; else empty."""
+    """List known endpoints for the end of a hint, if a source that is no file is written as an alias."""
     if not could_be_alias(str(source)):
         return ""
     return f"; known endpoints: {', '.join(known_endpoints().aliases)}"
 
 
-def _listed(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
+def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
     return [sources] if isinstance(sources, GraphSource) else list(sources)
 
 
-def _files(sources: Sequence[GraphSource]) -> list[RdfFile]:
+def _files_of(sources: Sequence[GraphSource]) -> list[RdfFile]:
     files = [file for source in sources for file in rdf_files(str(source), more_hint=known_aliases(source))]
     return list({file.iri: file for file in files}.values())
 
@@ -203,7 +203,7 @@ def _refuse_file_options(reading: dict[str, Any], where: str) -> None:
 
 
 def _is_endpoint(source: GraphSource) -> bool:
-    """Whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
+    """Tell whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
     path = re.sub(r"[?#].*", "", str(source).partition("://")[2], flags=re.DOTALL).partition("/")[2]
     return (is_address(source) and not has_rdf_suffix(Path(path))) or endpoint_named(source) is not None
 
@@ -218,7 +218,7 @@ def _endpoint_graph(
 
 
 def _is_store(source: GraphSource) -> bool:
-    """Whether a source is a store, which is queried where it is, and not a file to be read."""
+    """Tell whether a source is a store, which is queried where it is and not read."""
     if not isinstance(source, GraphSource):
         raise InputError(
             f"{type(source).__name__} is not a graph source",

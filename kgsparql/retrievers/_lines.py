@@ -12,7 +12,7 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, path_text
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import asks_for_others
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, may_follow

@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted, root, words
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk

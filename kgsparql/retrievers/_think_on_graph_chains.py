@@ -22,7 +22,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow

@@ -22,7 +22,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, object_schema
 from kgsparql.models.citations import cited_text, like_markers

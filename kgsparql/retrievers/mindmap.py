@@ -26,7 +26,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.exploration import neighbours, shortest_paths
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced

@@ -24,7 +24,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.replies import Numbers, numbers

@@ -120,7 +120,7 @@ class Recording(Exchanges):
                 self._times[key] += 1
             else:
                 self._answered.add(key)
-        self._keep(kind, _numbered_request(request, number), {**reply, _AGAIN: True} if again else reply)
+        self._keep_reply(kind, _numbered_request(request, number), {**reply, _AGAIN: True} if again else reply)
 
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
         """Keep an error; a replay raises it again."""

@@ -86,7 +86,7 @@ class Exchanges:
         """
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
         key = key_of(kind, request)
-        rows = self._file.rows(select, (key, _earliest(at_most_s)))
+        rows = self._file.rows(select, (key, _earliest_time(at_most_s)))
         found = unsealed(key, rows[0][0]) if rows else None
         if rows and found is None and self.mode == "only":
             why, hint = f"{self.path}: a reply in it is damaged", "record it again, into another directory"
@@ -97,12 +97,12 @@ class Exchanges:
         """Close the file; the next use opens it again."""
         self._file.close()
 
-    def _keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+    def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply; it replaces an earlier one to the same request."""
         key = key_of(kind, request)
-        asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
+        asked, replied = _canonical_json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = (key, kind, now, len(asked) + len(replied), asked, _sealed(key, replied))
+        row = (key, kind, now, len(asked) + len(replied), asked, sealed(key, replied))
         with self._file.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -136,11 +136,11 @@ class ResponseCache(Exchanges):
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply; it replaces an earlier one."""
-        self._keep(kind, request, reply)
+        self._keep_reply(kind, request, reply)
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
-        return self._file.delete(_PRUNE, (kind, _earliest(at_most_s), most_bytes))
+        return self._file.delete(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
     def check(self) -> None:
         """Read all; a StoreError says that something is damaged."""
@@ -159,7 +159,7 @@ class ResponseCache(Exchanges):
 _SEAL = '"kgsparql crc":'
 
 
-def _sealed(key: bytes, reply: str) -> str:
+def sealed(key: bytes, reply: str) -> str:
     """Return the JSON of a reply with a checksum as its last value."""
     comma = "," if reply != "{}" else ""
     return f"{reply[:-1]}{comma}{_SEAL}{zlib.crc32(key + reply.encode())}}}"
@@ -175,17 +175,17 @@ def unsealed(key: bytes, text: object) -> dict[str, Any] | None:
         return None
 
 
-def _json(request: Mapping[str, Any]) -> str:
+def _canonical_json(request: Mapping[str, Any]) -> str:
     """Return JSON that is the same for equal requests; in ASCII, so that its length is its size in bytes."""
     return json.dumps(request, sort_keys=True, separators=(",", ":"))
 
 
 def key_of(kind: str, request: Mapping[str, Any]) -> bytes:
     """Return the key of a request: a hash that is the same for equal requests of a kind."""
-    return hashlib.sha256(f"{kind}\n{_json(request)}".encode()).digest()
+    return hashlib.sha256(f"{kind}\n{_canonical_json(request)}".encode()).digest()
 
 
-def _earliest(seconds: float) -> str:
+def _earliest_time(seconds: float) -> str:
     """Return the time so many seconds ago as the table has it; for infinity a text that sorts before every time."""
     if math.isinf(seconds):
         return ""

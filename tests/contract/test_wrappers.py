@@ -8,7 +8,7 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
-from kgsparql.graphs.federation.federated_graph import Member
+from kgsparql.graphs.federated_graph import Member
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.query import Query

@@ -30,7 +30,7 @@ from kgsparql.errors import (
     QuerySyntaxError,
 )
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.replies import solutions

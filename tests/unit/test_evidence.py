@@ -14,9 +14,9 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 

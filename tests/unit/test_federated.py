@@ -30,7 +30,7 @@ from kgsparql.exploration import (
 )
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query

@@ -14,8 +14,7 @@ from kgsparql.evidence import same_as as module
 from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.identifiers import Formatter
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.ignored_predicates import Formatter, IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal, Triple

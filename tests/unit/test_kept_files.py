@@ -51,7 +51,7 @@ from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache, _sealed, unsealed
+from kgsparql.storage.response_cache import ResponseCache, sealed, unsealed
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -416,12 +416,12 @@ def test_only_its_owner_may_look_into_the_cache(tmp_path: Path, monkeypatch: pyt
 def test_no_flipped_bit_changes_a_kept_reply() -> None:
     replies: tuple[dict[str, Any], ...] = ({}, {"answer": "yes", "total_tokens": 19})
     for reply in replies:
-        sealed = _sealed(b"key", json.dumps(reply, separators=(",", ":"))).encode()
-        for at, bit in itertools.product(range(len(sealed)), range(8)):
-            flipped = bytearray(sealed)
+        whole = sealed(b"key", json.dumps(reply, separators=(",", ":"))).encode()
+        for at, bit in itertools.product(range(len(whole)), range(8)):
+            flipped = bytearray(whole)
             flipped[at] ^= 1 << bit
             assert unsealed(b"key", flipped.decode("utf-8", "replace")) in (None, reply)
-        assert unsealed(b"key", sealed.decode()) == reply
+        assert unsealed(b"key", whole.decode()) == reply
     assert unsealed(b"key", 7) is None
 
 

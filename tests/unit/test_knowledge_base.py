@@ -106,11 +106,11 @@ def test_a_stopped_question_raises(nobel: kgsparql.KnowledgeBase) -> None:
 def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
     with kgsparql.open(NOBEL, embedder="none") as knowledge:
         assert knowledge.query("ASK { ?s ?p ?o }")
-        worker = knowledge._queries._kept
+        worker = knowledge._user_queries._worker
         assert worker is not None
-        process = worker._process
+        process = worker._child
         assert process is not None
-        assert process.poll() is None
+        assert process.is_alive
         begun, closed = threading.Event(), threading.Event()
 
         def wait(_: object) -> None:
@@ -136,7 +136,7 @@ def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
     for thread in threads:
         thread.join(20)
     assert [type(error) for error in ends] == [CancelledError, CancelledError]
-    assert process.poll() is not None
+    assert not process.is_alive
     assert worker.pid is None
     with knowledge:
         assert knowledge.query("ASK { ?s ?p ?o }")  # opened again

@@ -291,7 +291,7 @@ def test_the_process_of_queries_is_kept_and_ends_with_the_knowledge() -> None:
     notes: list[str] = []
     knowledge = kgsparql.open(NOBEL, embedder="none", note=notes.append)
     knowledge.query("ASK {}")
-    worker = knowledge._queries._kept
+    worker = knowledge._user_queries._worker
     assert worker is not None
     pid = worker.pid
     knowledge.query(ALL_TRIPLES, max_rows=1)

@@ -15,8 +15,7 @@ from kgsparql.answering.composing import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_text
-from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.notes import Note
+from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query

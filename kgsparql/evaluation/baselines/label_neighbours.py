@@ -13,7 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath

@@ -47,12 +47,12 @@ class RecordedSender:
     asker: int = 0
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """As :meth:`Sender.send`.
+        """Return the recorded reply, or send the request and record what comes of it.
 
         :raises ReplayMissError: if nothing may be sent, and this was not recorded.
         :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording must be complete.
         """
-        exchange, recording = _exchange(request, self.asker), self.recording
+        exchange, recording = _exchange_key(request, self.asker), self.recording
         with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
             what = "a query that this run needs" if request.name else "the query"
             kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
@@ -83,21 +83,21 @@ class CachedSender:
     _is_broken: bool = field(default=False, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """As :meth:`Sender.send`."""
-        exchange, keep_s = _exchange(request), keep_s_of(request)
-        kept = self._cached(exchange, keep_s) if keep_s else None
+        """Return a kept reply, or send the request and keep the reply where it may be used again."""
+        exchange, keep_s = _exchange_key(request), keep_s_of(request)
+        kept = self._cached_reply(exchange, keep_s) if keep_s else None
         if kept is not None:
             return reply_of(kept)
         reply = self.sender.send(request)
         may_keep = keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES
-        if may_keep and request.form in {"SELECT", "ASK"} and _completeness(reply, request):
+        if may_keep and request.form in {"SELECT", "ASK"} and _is_complete(reply, request):
             try:
                 self.response_cache.put(QUERY, exchange, _entry_of(reply))
             except StoreError as error:
                 self._do_without(error)
         return reply
 
-    def _cached(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
+    def _cached_reply(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
         if self._is_broken:
             return None
         try:
@@ -117,8 +117,8 @@ class CachedSender:
             self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _completeness(reply: HttpReply, request: SparqlRequest) -> bool | None:
-    """Whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
+def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
+    """Tell whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
     try:
         if request.form == "SELECT":
             return solutions(reply, request).complete
@@ -132,12 +132,12 @@ def _completeness(reply: HttpReply, request: SparqlRequest) -> bool | None:
 
 
 def keep_s_of(request: SparqlRequest) -> float:
-    """Seconds for which a result of this request may be used again; 0 for never."""
+    """Return for how many seconds a result of this request may be used again; 0 for never."""
     return request.profile.keep_s if not any(request.secrets) else 0.0
 
 
-def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
-    """The key of a request: what two requests must share to be the same; not who asks, but its number."""
+def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
+    """Return the key of a request: what two requests must share to be the same; not who asks, but its number."""
     given = dict(sorted(request.parameters.items()))
     exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
     return {**exchange, "asker": asker} if asker else exchange
@@ -154,13 +154,13 @@ def _entry_of(reply: HttpReply) -> dict[str, Any]:
 
 
 def reply_of(kept: Mapping[str, Any]) -> HttpReply:
-    """The reply that was kept."""
+    """Return the reply that was kept."""
     body = b64decode(kept["base64"]) if "base64" in kept else str(kept["body"]).encode("utf-8")
     return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
 def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
-    """The reply without the credentials that the server echoed; where it is no result, without the contact, too.
+    """Return the reply without the credentials that the server echoed; where it is no result, without the contact, too.
 
     Results stay as they are: our password, or the contact, may be a term of the graph.
 
@@ -170,7 +170,7 @@ def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
     secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
     headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
     met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
-    if (met or _CREDENTIALS.search(body)) and _completeness(reply, request) is None:
+    if (met or _CREDENTIALS.search(body)) and _is_complete(reply, request) is None:
         body = _CREDENTIALS.sub(rb"\1 ***", body)
         for secret in secrets:
             body = body.replace(secret.encode(), b"***")

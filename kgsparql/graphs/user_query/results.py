@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 import pyoxigraph as ox
 
 from kgsparql.errors import OptionError, QueryError
-from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.graph import Solution, Solutions
+from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable

@@ -107,7 +107,7 @@ class QueryWorker:
         :raises CancelledError: if ``cancel`` was set meanwhile.
         """
         with self._busy:
-            self._started(cancel)
+            self._ensure_started(cancel)
 
     def run(
         self,
@@ -136,12 +136,14 @@ class QueryWorker:
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
         try:
             with self._busy:
-                child = self._started(cancel)
-                self._send(child, request)
-                header, content = self._reply(child, cancel, timeout_s)
+                child = self._ensure_started(cancel)
+                self._send_frame(child, request)
+                header, content = self._next_reply(child, cancel, timeout_s)
             if "error" in header:
                 is_syntax = header["error"]["class"] == "QuerySyntaxError"
-                raise _syntax_error(header["error"]["message"], query) if is_syntax else _reported(header["error"])
+                raise (
+                    _syntax_error(header["error"]["message"], query) if is_syntax else _reported_error(header["error"])
+                )
         except (LimitError, QueryCrashError) as error:
             if not isinstance(error, QueryTimeoutError):
                 self._check_stores()  # what is read from a damaged one may take any memory
@@ -155,7 +157,7 @@ class QueryWorker:
         for store in filter(is_store, map(Path, self._sources)):
             check_tables(store, read_manifest(store), thoroughly=True)
 
-    def _started(self, cancel: threading.Event | None) -> Child:
+    def _ensure_started(self, cancel: threading.Event | None) -> Child:
         """Return the process, with its graph loaded."""
         if self._child is not None and self._child.is_alive:
             return self._child
@@ -164,26 +166,28 @@ class QueryWorker:
         child = self._child = Child("kgsparql.graphs.user_query.process")
         self._is_loading = True
         sources = self._sources if self._store is None else None
-        self._send(child, {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content)
+        self._send_frame(
+            child, {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content
+        )
         del content  # as large as the graph
-        header, _ = self._reply(child, cancel)
+        header, _ = self._next_reply(child, cancel)
         self._is_loading = False
         if "error" in header:
             self.close()
-            raise _reported(header["error"])
+            raise _reported_error(header["error"])
         self._may_repeat = header["may_repeat"]
         return child
 
-    def _send(self, child: Child, header: dict[str, Any], content: bytes = b"") -> None:
+    def _send_frame(self, child: Child, header: dict[str, Any], content: bytes = b"") -> None:
         try:
             child.send(header, content)
         except OSError as error:
-            raise self._crashed(child) from error
+            raise self._crash_error(child) from error
         except BaseException:
             self.close()
             raise
 
-    def _reply(self, child: Child, cancel: threading.Event | None, timeout_s: float | None = None) -> Frame:
+    def _next_reply(self, child: Child, cancel: threading.Event | None, timeout_s: float | None = None) -> Frame:
         """Return the next frame with a reply; pass frames of progress on. Kill the worker if none comes in time."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         try:
@@ -211,7 +215,7 @@ class QueryWorker:
                 pass
             else:
                 if frame is None:
-                    raise self._crashed(child)
+                    raise self._crash_error(child)
                 return frame
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the query was stopped")
@@ -219,7 +223,7 @@ class QueryWorker:
                 hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
-    def _crashed(self, child: Child) -> KgsparqlError:
+    def _crash_error(self, child: Child) -> KgsparqlError:
         """Return the error for a process that ended by itself."""
         if self._child is None:
             return CancelledError("the query was stopped")  # closed by another thread
@@ -239,7 +243,7 @@ class QueryWorker:
         )
 
 
-def _reported(record: Mapping[str, Any]) -> KgsparqlError:
+def _reported_error(record: Mapping[str, Any]) -> KgsparqlError:
     return error_from({**record, "message": printable(record["message"])})
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
-from kgsparql.graphs.federation.federated_graph import FederatedGraph
+from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.rows import LabelRow

@@ -5,26 +5,30 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, InputError, KgsparqlError
-from kgsparql.graphs.federation.queries import (
-    FederatedQuery,
-    MemberFailure,
-    is_survivable,
-    local_triple,
-    merged,
+from kgsparql.errors import (
+    GRAPH_FAILED,
+    CancelledError,
+    EndpointTimeoutError,
+    InputError,
+    KgsparqlError,
+    QueryError,
+    QuerySyntaxError,
 )
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
+from kgsparql.graphs.joining import joined, merged
 from kgsparql.graphs.notes import Note
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.rdf.query import Join, Query
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, renamed
 from kgsparql.rdf.vocabulary import Naming
 
 _T = TypeVar("_T")
@@ -55,7 +59,7 @@ class FederatedGraph(KnowledgeGraph):
         self.used: dict[tuple[IRI, ...], bool] = {}
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
-        """The same graphs for one question, as :meth:`KnowledgeGraph.within`; failures are shared with this one."""
+        """Return the same graphs for one question; failures are shared with this one."""
         view = copy.copy(self)
         view._members = tuple(  # noqa: SLF001 - its own
             member.within(usage, in_grace=in_grace, most_s=most_s) for member in self.members
@@ -63,13 +67,13 @@ class FederatedGraph(KnowledgeGraph):
         return view
 
     def refreshed(self) -> Self:
-        """The same graphs, all failures forgotten."""
+        """Return the same graphs, all failures forgotten."""
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
         return view
 
     def with_own_failures(self) -> Self:
-        """The same graphs for optional queries: what fails there does not count as failed here."""
+        """Return the same graphs for optional queries: what fails there does not count as failed here."""
         view = copy.copy(self)
         view._failed = dict(self._failed)  # noqa: SLF001 - its own
         return view
@@ -142,7 +146,7 @@ class FederatedGraph(KnowledgeGraph):
         return any(member.is_remote for member in self.members)
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
-        """Where a triple with a blank node is found; ``None`` if the member that it came from cannot be asked."""
+        """Return where a triple is found; ``None`` if the member that its blank node came from cannot be asked."""
         at, own = local_triple(triple)
         members = [self.members[at]] if at is not None and at < len(self.members) else self.members
         found = [member.sources_of(own) for member in members]
@@ -152,20 +156,20 @@ class FederatedGraph(KnowledgeGraph):
         return tuple(dict.fromkeys(source for sources in known for source in sources))
 
     def select(self, query: Query) -> Solutions:
-        """As :meth:`KnowledgeGraph.select`, with the errors of the members if all of them fail."""
+        """Return the solutions of all members and of joins across them; raise the first member's error if all fail."""
         return self.select_within(query)
 
     def ask(self, query: Query) -> bool:
-        """Whether it holds in any member."""
+        """Tell whether it holds in any member."""
         return self.ask_within(query)
 
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> Solutions:
-        """As :meth:`select`, with the limits of :meth:`KnowledgeGraph.select_within` for all that it takes together."""
+        """Return the solutions as :meth:`select`, with limits for all that it takes together."""
         if query.empty:
             return Solutions()
-        federated = FederatedQuery(self, _deadline(timeout_s), cancel)
+        federated = FederatedQuery(self, _deadline_after(timeout_s), cancel)
         arms = query.arms or (query,)
         classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
         plain = [arm for arm in arms if arm not in classless]
@@ -184,10 +188,10 @@ class FederatedGraph(KnowledgeGraph):
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
-        """As :meth:`ask`, with the limits of :meth:`select_within`."""
+        """Return the answer as :meth:`ask`, with the limits of :meth:`select_within`."""
         if query.empty:
             return False
-        return FederatedQuery(self, _deadline(timeout_s), cancel).ask(query)
+        return FederatedQuery(self, _deadline_after(timeout_s), cancel).ask(query)
 
     def ask_each(
         self,
@@ -197,7 +201,7 @@ class FederatedGraph(KnowledgeGraph):
         *,
         only: int | None = None,
     ) -> dict[int, _T]:
-        """The reply of each member by its place, without those that fail; remote members are asked side by side.
+        """Ask each member, remote ones side by side; return the replies by place, without the members that fail.
 
         :param only: the place of the one member to ask; ``None`` for all.
         :raises KgsparqlError: the error of the first member, if all fail.
@@ -229,7 +233,7 @@ class FederatedGraph(KnowledgeGraph):
 
 
 def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
-    """The members, of which those that come after another of the same name are copies with a number in theirs."""
+    """Give members of one name numbers: all but the first are copies with a number in their name."""
     named: dict[str, KnowledgeGraph] = {}
     given = {member.name for member in members}
     for member in members:
@@ -267,14 +271,14 @@ class Member(KnowledgeGraph):
         """Return the solutions as :meth:`select`, with a limit of their own."""
         if query.empty:
             return Solutions()
-        (found,) = FederatedQuery(self._graph, _deadline(timeout_s), cancel, self._at).of_each(query)
+        (found,) = FederatedQuery(self._graph, _deadline_after(timeout_s), cancel, self._at).of_each(query)
         return found
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
         """Return the answer as :meth:`ask`, with a limit of its own."""
-        return not query.empty and FederatedQuery(self._graph, _deadline(timeout_s), cancel, self._at).ask(query)
+        return not query.empty and FederatedQuery(self._graph, _deadline_after(timeout_s), cancel, self._at).ask(query)
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same member within the time of a question."""
@@ -305,5 +309,150 @@ class Member(KnowledgeGraph):
         return True
 
 
-def _deadline(timeout_s: float | None) -> float | None:
+def _deadline_after(timeout_s: float | None) -> float | None:
     return None if timeout_s is None else time.monotonic() + timeout_s
+
+
+_NODE_OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
+
+_CUT_BY_CLASSES = "classes are in the place of other solutions"
+_CUT_BY_JOINS = "terms with too many triples to be joined over several graphs"
+_MOST_FAILURES = 3
+"""Queries at which a member may fail before it is not asked again; a member that cannot be reached, one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFailure:
+    """The last error of a member, and how many queries failed there."""
+
+    error: KgsparqlError
+    number: int
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is not asked again; where the query was too much for it, another may do."""
+        is_heavy = isinstance(self.error, EndpointTimeoutError | QueryError)
+        return self.number >= (_MOST_FAILURES if is_heavy else 1)
+
+
+def is_survivable(error: BaseException, deadline: float | None) -> bool:
+    """Tell whether a question goes on without the member that had this error; not when its own time was over."""
+    if isinstance(error, EndpointTimeoutError) and deadline is not None and time.monotonic() >= deadline:
+        return False
+    return isinstance(error, GRAPH_FAILED) and not isinstance(error, QuerySyntaxError)
+
+
+@dataclass(frozen=True, slots=True)
+class FederatedQuery:
+    """A query of a federation that must be over at a deadline, or when ``cancel`` is set.
+
+    :param only: the place of the one member to ask; ``None`` for all.
+    """
+
+    graph: FederatedGraph
+    deadline: float | None = None
+    cancel: threading.Event | None = None
+    only: int | None = None
+
+    @property
+    def _left_s(self) -> float | None:
+        return None if self.deadline is None else max(0.001, self.deadline - time.monotonic())
+
+    def of_each(self, query: Query) -> list[Solutions]:
+        """Return the solutions of each member, blank nodes with names that no other member has."""
+
+        def solutions(member: KnowledgeGraph) -> Solutions:
+            return member.select_within(query, timeout_s=self._left_s, cancel=self.cancel)
+
+        graph = self.graph
+        replies = graph.ask_each(solutions, self.cancel, self.deadline, only=self.only)
+        return [_renamed_solutions(found, at, graph.members[at].name) for at, found in replies.items()]
+
+    def ask(self, query: Query) -> bool:
+        """Tell whether it holds in any member."""
+
+        def holds(member: KnowledgeGraph) -> bool:
+            return member.ask_within(query, timeout_s=self._left_s, cancel=self.cancel)
+
+        return any(self.graph.ask_each(holds, self.cancel, self.deadline, only=self.only).values())
+
+    def select(self, query: Query) -> Solutions:
+        """Return the solutions of all members together."""
+        found = merged(self.of_each(query), query.counts)
+        return replace(found, failed=self.graph.failed)
+
+    def may_be_across(self, join: Join) -> bool:
+        """Tell whether its triples may be in different members: several, of predicates that are used at all."""
+        used = self.graph.used
+        for predicates in join.one_of:
+            if predicates not in used:
+                found = self.select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
+                if not found.complete and not len(found):
+                    continue  # a member that failed, or cut its result, may have one
+                used[predicates] = len(found) > 0
+            if not used[predicates]:
+                return False
+        return len(join.patterns) > 1
+
+    def across(self, joins: Sequence[Join]) -> list[Solutions]:
+        """Return the solutions of joins whose triples are in different members, and why these may not be all."""
+        solutions, incomplete, complete = joined(joins, self.select, self.graph.chunk_size)
+        reasons = [replace(found, solutions=()) for found in incomplete if not found.complete]
+        is_whole = complete and not any(found.complete for found in incomplete)
+        cut = "" if is_whole else _CUT_BY_JOINS
+        return [Solutions(solutions=tuple(self._without_classes(solutions, joins)), cut=cut), *reasons]
+
+    def without_classes(self, arms: Sequence[Query]) -> Solutions:
+        """Return the solutions of queries for terms that no member may call a class."""
+        found = self.select(arms[0] if len(arms) == 1 else Query.union(arms))
+        joins = [arm.join for arm in arms if arm.join is not None]
+        kept = self._without_classes(found.solutions, joins)
+        at_limit = len(found) >= min(join.limit for join in joins)
+        is_whole = len(kept) == len(found) or not at_limit
+        return replace(found, solutions=tuple(kept), cut=found.cut or ("" if is_whole else _CUT_BY_CLASSES))
+
+    def _without_classes(self, solutions: Sequence[Solution], joins: Sequence[Join]) -> list[Solution]:
+        """Return the solutions of joins whose terms are no classes in any member, where they must not be."""
+        names = {join.names: join.classless for join in joins if join.classless}
+        classless = [names.get(frozenset(solution), frozenset()) for solution in solutions]
+        terms = {s[name] for s, own in zip(solutions, classless, strict=True) for name in own}
+        classes = self._classes_among(sorted((term for term in terms if isinstance(term, IRI)), key=str))
+        return [s for s, own in zip(solutions, classless, strict=True) if not any(s[name] in classes for name in own)]
+
+    def _classes_among(self, terms: Sequence[IRI]) -> set[Term]:
+        query, size = Query.load("classes"), self.graph.chunk_size
+        chunks = (terms[at : at + size] for at in range(0, len(terms), size))
+        return {s["entity"] for chunk in chunks for s in self.select(query.bind(entity=chunk).limit(len(chunk) + 1))}
+
+
+def _renamed_solutions(found: Solutions, at: int, name: str) -> Solutions:
+    """Rename the blank nodes of a member's solutions, and say where they are cut that it was this member."""
+    solutions = found.solutions
+    if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
+
+        def name_in_federation(node: BlankNode) -> BlankNode:
+            return BlankNode(f"m{at}.{node.value}")
+
+        solutions = tuple({n: renamed(term, name_in_federation) for n, term in s.items()} for s in solutions)
+    return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
+
+
+def local_triple(triple: Triple) -> tuple[int | None, Triple]:
+    """Find the member that a triple's blank nodes are from; return its place, and the triple as that member has it.
+
+    >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
+    >>> at, own = local_triple(Triple(a, p, BlankNode("m1.b7")))
+    >>> at, str(own.object)
+    (1, '_:b7')
+    """
+    places: set[int] = set()
+
+    def local(node: BlankNode) -> BlankNode:
+        found = _NODE_OF_MEMBER.fullmatch(node.value)
+        if found is None:
+            return node
+        places.add(int(found[1]))
+        return BlankNode(found[2])
+
+    own = renamed(triple, local)
+    return (min(places) if len(places) == 1 else None), own
