@@ -265,12 +265,11 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 def prompts_hash() -> str:
     """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
     from kgsparql.answering import choosing, composing
-    from kgsparql.evaluation.baselines import closed_book
     from kgsparql.retrievers import _written_plans, entity, mindmap, struct_gpt
 
     prompts = (
         choosing.MENDING, choosing.RULES,
-        closed_book.NOT_KNOWN, closed_book.RULES,
+        baselines.NOT_KNOWN, baselines.RULES,
         composing.CLOSED_BOOK, composing.NOT_ANSWERED, composing.NO_EVIDENCE, composing.OWN_KNOWLEDGE, composing.REPLY,
         composing.RULES, composing.UNGROUNDED,
         entity.NUMERIC, entity.REASONING, entity.RULES, entity.TEXT,

@@ -1,0 +1,487 @@
+"""What every method must beat: the model alone, the nearest triples, the nearest labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path as FilePath
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.option_ranges import Within
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
+from kgsparql.errors import ModelReplyError, OptionError
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import Line, line_terms, line_text, path_text
+from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
+from kgsparql.graphs.notes import Cut
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking import bm25
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import STOP_WORDS, root, words
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.embedding import INSTALL_HINT, Embedder
+from kgsparql.models.prompting import plain
+from kgsparql.models.reply_json import json_value
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised, printable
+from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.resources import cache_directory
+from kgsparql.retrievers import with_options
+from kgsparql.storage.files import put_in_place, writer_lock
+from kgsparql.storage.lance_tables import errors_translated
+
+__all__ = ["UNLINKED", "load", "names", "why_not"]
+
+MOST_BY_WORDS = 50_000
+"""Triples that are compared by their words where there is no embedder."""
+
+MOST_BY_MEANING = 1_000_000
+"""Triples that are embedded, which takes an hour; all of them are held in memory."""
+
+EMBED_AT_ONCE = 10_000
+"""Triples that are embedded even if nobody named the baseline."""
+
+TRIPLES_PER_SECOND = 300
+"""Triples that the default model embeds in a second on two cores, for estimates."""
+
+UNLINKED = frozenset({"closed_book", "label_neighbours"})
+"""Baselines that do not look for the entities of a question."""
+
+RULES = """\
+You answer questions from memory, with nothing to look things up in. Reply with the names of the answers alone, as they
+are usually written: no sentences, no explanations, one entry for each answer, the likeliest first. If the question has
+several right answers, list all that you know. A number or a date is an entry by itself. If you do not know, reply with
+an empty list. Reply with JSON only. An example, for another question:
+{"answers": ["Ada Novak", "Jon Berg"]}"""
+
+NOT_KNOWN = "The model does not know the answer."
+
+_NOT_KNOWN_REPLIES = frozenset({"unknown", "not known", "none", "n a", "i do not know", "i don t know", "no answer"})
+"""Normalised replies of a model that knows no answer."""
+
+_MAX_NAME_CHARACTERS = 300
+"""A longer answer is a sentence, not a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedBook(Retriever):
+    """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``.
+
+    :param most: names that are read of a reply.
+    """
+
+    name: ClassVar[str] = "closed_book"
+    summary: ClassVar[str] = "the model alone, without the graph"
+    source: ClassVar[str] = "a baseline of every paper in the field"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="5 + 2 * entities")
+
+    most: Annotated[int, Within(1, 1_000)] = 100
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Return no evidence, and a draft of names.
+
+        :raises OptionError: if there is no model.
+        :raises ModelReplyError: if the reply cannot be used.
+        """
+        if session.model is None:
+            raise OptionError("closed_book asks the model alone, and there is none", hint="name one with -m")
+        messages = Message("system", RULES), Message("user", f"Question: {plain(session.own_words, 4_000)}")
+        schema = object_schema(answers={"type": "array", "items": {"type": "string"}})
+        found = session.ask_model(Call("closed book", messages, schema, _answer_names), required=True) or []
+        if not found:
+            return Retrieval(draft=Draft(NOT_KNOWN, grounding="model", sufficient=False))
+        kept = found[: self.most]
+        answers = tuple(AnswerTerm(Literal(name), name, 1 / place) for place, name in enumerate(kept, 1))
+        return Retrieval(draft=Draft("; ".join(kept), answers=answers, grounding="model"))
+
+
+def _answer_names(text: str) -> list[str]:
+    """Read the names in a reply, none twice; none from a model that says it does not know.
+
+    :raises ModelReplyError: if there is no list of names.
+
+    >>> _answer_names('{"answers": ["Marie Curie", "unknown", "Marie Curie", 1903]}')
+    ['Marie Curie', '1903']
+    """
+    value = json_value(text)
+    listed = value.get("answers", value.get("answer")) if isinstance(value, dict) else value
+    if isinstance(listed, str | int | float):
+        listed = [listed]
+    if not isinstance(listed, list):
+        raise ModelReplyError("there is no list of answers in the reply", code="E_LLM_FORMAT")
+    names: dict[str, str] = {}
+    for entry in listed:
+        name = (
+            " ".join(printable(str(entry), _MAX_NAME_CHARACTERS).split())
+            if isinstance(entry, str | int | float)
+            else ""
+        )
+        if normalised(name) and normalised(name) not in _NOT_KNOWN_REPLIES:
+            names.setdefault(normalised(name), name)
+    return list(names.values())
+
+
+Nearest = Callable[..., Sequence[LinkedEntity]]
+"""Finds the entities whose labels are most like a text, at most ``limit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNeighbours(Retriever):
+    """Entities whose labels are most like the question as candidates, and their neighbours as evidence.
+
+    :param labels: entities.
+    :param lines: predicates of an entity whose neighbours are shown.
+    :param ends_per_line: neighbours by each of them.
+    """
+
+    name: ClassVar[str] = "label_neighbours"
+    summary: ClassVar[str] = "the entities whose labels are most like the question, with their neighbours"
+    source: ClassVar[str] = "a baseline: nearest neighbours in the label index"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="30 + 2 * entities")
+
+    labels: Annotated[int, Within(1, 100)] = 10
+    lines: Annotated[int, Within(1, 100)] = 5
+    ends_per_line: Annotated[int, Within(1, 100)] = 10
+    nearest: Nearest | None = field(default=None, repr=False, compare=False)
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Return neighbour lines (N) of the entities, the nearest first; candidates are those that were not linked."""
+        linked = {link.term for link in session.links}
+        near_labels = self._nearest_entities(session, self.labels + len(linked))
+        found = [entity for entity in near_labels if entity.term not in linked][: self.labels]
+        items: list[EvidenceItem] = []
+        with session.within_budget():
+            terms, most = [entity.term for entity in found], self.ends_per_line
+            groups = neighbours(session.graph, terms, direction=session.direction, limit=most).items
+            items += self._neighbour_items(found, groups, session)
+        evidence = Evidence(items)
+        return Retrieval(evidence=evidence, candidates=tuple(_entity_candidates(found, evidence)))
+
+    def _nearest_entities(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
+        if self.nearest is not None:
+            return self.nearest(session.question, limit=at_most)
+        if session.linker is None:
+            return ()
+        return session.linker.similar(session.question, limit=at_most, threshold=0.0)
+
+    def _neighbour_items(
+        self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
+    ) -> list[EvidenceItem]:
+        kept: list[tuple[Line, float]] = []
+        for entity in found:
+            own = [
+                line for group in groups if group.entity == entity.term if (line := _neighbour_line(group)) is not None
+            ]
+            if len(own) > self.lines:
+                session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
+            kept += [(line, entity.score) for line in own[: self.lines]]
+        labels = session.labels(line_terms(line for line, _ in kept), in_grace=True)
+        return [_line_item(line, score, labels) for line, score in kept]
+
+
+def _neighbour_line(group: NeighbourGroup) -> Line | None:
+    """Put the neighbours that are no mediators in a line; ``None`` if there are none."""
+    ways = tuple(Path(group.entity, (hop,)) for hop in group.hops if not is_mediator(hop.end))
+    count = group.count - len(group.neighbours) + len(ways)
+    return Line(PropertyPath((group.step,)), ways, count, group.exact) if ways else None
+
+
+def _line_item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
+    """Make evidence of a line; its query finds everything on it or, if it was cut, what is shown."""
+    whole = line.exact and line.count == len(line.ways)
+    known = line.count if line.exact else None
+    return EvidenceItem(
+        kind="neighbours",
+        text=line_text(line, labels, shown=len(line.ways)),
+        triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
+        query=path_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
+        score=score,
+        cuts=() if whole else (Cut("ends", len(line.ways), known, f"{line.start} {line.path}"),),
+        ways=line.ways,
+    )
+
+
+def _entity_candidates(found: Sequence[LinkedEntity], evidence: Evidence) -> Iterator[AnswerTerm]:
+    """Yield the entities that there is evidence of, the nearest first."""
+    for entity in found:
+        markers = tuple(item.marker for item in evidence if item.ways and item.ways[0].start == entity.term)
+        if markers:
+            yield AnswerTerm(entity.term, entity.label, entity.score, markers)
+
+
+@dataclass(frozen=True, slots=True)
+class TripleEmbedding(Retriever):
+    """Triples most like the question as evidence; their terms that the question does not name are the answers.
+
+    :param triples: how many.
+    """
+
+    name: ClassVar[str] = "triple_embedding"
+    summary: ClassVar[str] = "the triples whose texts are most like the question"
+    source: ClassVar[str] = "a baseline: Baek et al., 2023, arXiv 2310.13481 (direct fact retrieval), without training"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="20 + 2 * entities")
+
+    triples: Annotated[int, Within(1, 1_000)] = 20
+    index: TripleIndex | None = field(default=None, repr=False, compare=False)
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Return the nearest triples (N), each an item; candidates are their terms, those of the best first.
+
+        :raises OptionError: without an index of the triples.
+        """
+        if self.index is None:
+            raise OptionError("triple_embedding has no index of this graph", hint="evaluation.baselines.load makes it")
+        found = self.index.nearest(session.question, self.triples)
+        terms = dict.fromkeys(term for t, _ in found for term in (t.subject, t.predicate, t.object))
+        labels = session.labels(terms, in_grace=True)
+        evidence = Evidence(_triple_item(triple, score, labels) for triple, score in found)
+        return Retrieval(evidence=evidence, candidates=tuple(_term_candidates(evidence, labels, session)))
+
+
+def _triple_item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
+    hop = Hop(triple)
+    path = Path(triple.subject, (hop,))
+    if not isinstance(triple.subject, IRI):
+        raise TypeError(f"{triple} has a blank node")
+    return EvidenceItem(
+        kind="neighbours",
+        text=path_text(path, labels),
+        triples=(CitedTriple(triple),),
+        query=path_queries.walk_triples(
+            PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1
+        ),
+        score=score,
+        ways=(path,),
+    )
+
+
+def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:
+    """Yield the subjects and objects that the question does not name, by the best triple each is in.
+
+    If it names all of them, those that were not linked; if all were linked, all.
+    """
+    linked: set[Term] = {link.term for link in session.links}
+    asked = f" {normalised(session.own_words)} "
+    markers: dict[Term, list[str]] = {}
+    for item in evidence:
+        for way in item.ways:
+            for term in dict.fromkeys((way.end, way.start)):
+                markers.setdefault(term, []).append(item.marker)
+    unlinked = [term for term in markers if term not in linked]
+    new = [term for term in unlinked if f" {normalised(labels[term])} " not in asked]
+    for term in new or unlinked or markers:
+        yield AnswerTerm(term, labels[term], evidence[markers[term][0]].score, tuple(markers[term]))
+
+
+_RECIPE = "triples-2"
+"""Changes whenever the triples, their order or their texts would be others."""
+
+_PART = 2_048
+"""Triples whose vectors are one file: as many are embedded again if the process is killed."""
+
+_WHOLE = "whole"
+"""The file that says that all vectors are there."""
+
+_TEXTS_AT_ONCE = 256
+_MAX_TERM_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TripleIndex:
+    """The triples of a graph in lexical order, and how each compares with a text.
+
+    :param scores: gives a number for each triple, higher for one that is more like the text.
+    """
+
+    triples: Sequence[Triple]
+    scores: Callable[[str], NDArray[np.floating]]
+
+    @classmethod
+    def by_meaning(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleIndex:
+        """Compare by the cosine of vectors, which are kept in the directory of the label index.
+
+        :raises StoreLockedError: if another process is making them.
+        """
+        triples = list(_compared_triples(knowledge))
+        directory = _vector_directory(knowledge, embedder)
+        with nullcontext() if (directory / _WHOLE).is_file() else writer_lock(directory):
+            parts = [_part_vectors(directory, triples, at, knowledge, embedder) for at in range(0, len(triples), _PART)]
+            with errors_translated(directory):
+                directory.mkdir(parents=True, exist_ok=True)
+                (directory / _WHOLE).touch()
+
+        def scores(text: str) -> NDArray[np.floating]:
+            asked = embedder.embed([text])[0]
+            return np.concatenate([part @ asked for part in parts]) if parts else np.zeros(0)
+
+        return cls(triples, scores)
+
+    @classmethod
+    def by_words(cls, knowledge: KnowledgeBase) -> TripleIndex:
+        """Compare by the words in common.
+
+        Source: Okapi BM25, as :mod:`kgsparql.linking.bm25`.
+        """
+        triples = list(_compared_triples(knowledge))
+        places: dict[str, tuple[array[int], array[float]]] = {}
+        lengths = np.zeros(len(triples))
+        for number, text in enumerate(_triple_texts(triples, knowledge)):
+            counts = Counter(_stems(text))
+            lengths[number] = sum(counts.values())
+            for stem, count in counts.items():
+                own = places.setdefault(stem, (array("q"), array("d")))
+                own[0].append(number)
+                own[1].append(count)
+        norms = bm25.length_norms(lengths, float(lengths.mean()) if triples else 1.0)
+
+        def scores(text: str) -> NDArray[np.floating]:
+            found = np.zeros(len(triples))
+            for stem in sorted(set(_stems(text)) & places.keys()):
+                where, counts = (np.array(own) for own in places[stem])
+                idf = bm25.inverse_frequency(len(triples), len(where))
+                found[where] += bm25.term_scores(idf, counts, norms[where])
+            return np.where(found > 0, found, -np.inf)
+
+        return cls(triples, scores)
+
+    def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
+        """Return at most so many triples, the nearest first, with their scores; the same for the same text."""
+        scores = self.scores(text)
+        best = np.argsort(-scores, kind="stable")[:limit]
+        return [(self.triples[i], float(scores[i])) for i in best if np.isfinite(scores[i])]
+
+
+def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
+    """Count the triples of the predicates that are compared, in lexical order."""
+    counted, naming = predicate_counts(knowledge.graph), knowledge.graph.naming
+    named = {*naming.labels, *naming.links}  # their objects are in the texts of all other triples
+    return {p: counted[p] for p in sorted(counted, key=str) if p not in named}
+
+
+def _compared_triples(knowledge: KnowledgeBase) -> Iterator[Triple]:
+    """Yield the triples between terms that have names, predicate by predicate, in lexical order."""
+    query = Query.load("index_triples")
+    for predicate in predicates_of(knowledge):
+        found = knowledge.graph.select(query.bind(predicate=[predicate]))
+        triples = (Triple(s["subject"], predicate, s["object"]) for s in found if isinstance(s["subject"], IRI))
+        yield from sorted(triples, key=str)
+
+
+def _triple_texts(triples: Sequence[Triple], knowledge: KnowledgeBase) -> Iterator[str]:
+    """Yield the triples in the words of their labels."""
+    rest = iter(triples)
+    while some := list(islice(rest, _TEXTS_AT_ONCE)):
+        labels = knowledge.labels({term for t in some for term in (t.subject, t.predicate, t.object)})
+        for t in some:
+            yield " ".join(printable(labels[term], _MAX_TERM_CHARACTERS) for term in (t.subject, t.predicate, t.object))
+
+
+def _stems(text: str) -> list[str]:
+    return [root(word) for word in words(normalised(text)) if word not in STOP_WORDS["en"]]
+
+
+def _vector_directory(knowledge: KnowledgeBase, embedder: Embedder) -> FilePath:
+    key = json.dumps([_RECIPE, embedder.name, knowledge.languages])
+    kept = knowledge.indexes.directory
+    place = kept if isinstance(kept, FilePath) else cache_directory() / "labels" / kept.name  # files need a directory
+    return place / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
+
+
+def _part_vectors(
+    directory: FilePath, triples: Sequence[Triple], at: int, knowledge: KnowledgeBase, embedder: Embedder
+) -> NDArray[np.float32]:
+    """Read the vectors of the triples from one on, or make them; shape ``(n_triples, dimension)``."""
+    file, some = directory / f"{at:09}.f32", triples[at : at + _PART]
+    shape = len(some), embedder.dimension
+    if file.is_file() and file.stat().st_size == 4 * len(some) * embedder.dimension:
+        return np.memmap(file, dtype="<f4", mode="r", shape=shape)
+    texts, made = list(_triple_texts(some, knowledge)), []
+    for begin in range(0, len(texts), _TEXTS_AT_ONCE):
+        made.append(embedder.embed(texts[begin : begin + _TEXTS_AT_ONCE]))
+        if knowledge.indexes.progress is not None:
+            knowledge.indexes.progress("embedding triples", at + begin + len(made[-1]), len(triples))
+    vectors = np.concatenate(made).astype("<f4")
+    unfinished = file.with_suffix(".partial")
+    with errors_translated(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(vectors.tobytes())
+        put_in_place(unfinished, file)
+    return vectors
+
+
+_CLASSES: dict[str, type[Retriever]] = {
+    "closed_book": ClosedBook,
+    "triple_embedding": TripleEmbedding,
+    "label_neighbours": LabelNeighbours,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Name the baselines there are.
+
+    >>> names()
+    ('closed_book', 'triple_embedding', 'label_neighbours')
+    """
+    return tuple(_CLASSES)
+
+
+def why_not(name: str, knowledge: KnowledgeBase, *, model: bool) -> str:
+    """Say why a baseline that nobody named is left out, and how to have it all the same; empty if it is not left out.
+
+    :param model: there is a language model.
+    """
+    if name == "closed_book" and not model:
+        return "it asks the model alone, and there is none (-m names one)"
+    return _too_much(knowledge) or _takes_long(knowledge) if name == "triple_embedding" else ""
+
+
+def _too_much(knowledge: KnowledgeBase) -> str:
+    """Say why the triples of a graph cannot be compared; empty if they can."""
+    if knowledge.graph.is_remote:
+        return "the triples of an endpoint are not all read (load its data into a store)"
+    triples = sum(predicates_of(knowledge).values())
+    if knowledge.indexes.embedder is None and triples > MOST_BY_WORDS:
+        return f"{triples:,} triples are too many to compare by their words ({INSTALL_HINT} adds an embedding model)"
+    return f"{triples:,} triples are too many to embed" if triples > MOST_BY_MEANING else ""
+
+
+def _takes_long(knowledge: KnowledgeBase) -> str:
+    """Say how long embedding the triples of a graph takes, if it takes long and is not done yet."""
+    embedder, triples = knowledge.indexes.embedder, sum(predicates_of(knowledge).values())
+    if embedder is None or triples <= EMBED_AT_ONCE or (_vector_directory(knowledge, embedder) / _WHOLE).is_file():
+        return ""
+    minutes = max(1, round(triples / TRIPLES_PER_SECOND / 60))
+    return f"{triples:,} triples take about {minutes} min to embed, once; -r triple_embedding does it"
+
+
+def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None = None) -> Retriever:
+    """Load a baseline, with the index of the graph that it needs.
+
+    :raises OptionError: for a name or options that do not exist, and where it cannot be asked of this graph.
+    """
+    if name not in _CLASSES:
+        raise OptionError(f"no baseline {printable(name, 60)!r}", hint=f"there are: {', '.join(names())}")
+    made = with_options(_CLASSES[name], options)
+    if isinstance(made, TripleEmbedding):
+        if why := _too_much(knowledge):
+            raise OptionError(f"triple_embedding: {why}")
+        embedder = knowledge.indexes.embedder
+        index = TripleIndex.by_words(knowledge) if embedder is None else TripleIndex.by_meaning(knowledge, embedder)
+        return replace(made, index=index)
+    if isinstance(made, LabelNeighbours):
+        return replace(made, nearest=partial(knowledge.indexes.linker.similar, threshold=0.0))
+    return made
