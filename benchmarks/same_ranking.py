@@ -16,8 +16,7 @@ import kgsparql
 from kgsparql.answering.answer import AnswerTerm
 from kgsparql.evaluation.datasets import load
 from kgsparql.models.embedders import open_embedder
-from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
-from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
+from kgsparql.models.embedding import DEFAULT_MODEL, SentenceTransformerEmbedder, find_model
 from kgsparql.rdf.terms import Term
 
 TIE = 0.001

@@ -29,8 +29,8 @@ TEXTS = (
     "texts = [f'{word} of place {i}' for i in range(50) for word in ('birth', 'award received', 'doctoral student')]\n"
 )
 BY_ONNX = f"{TEXTS}from kgsparql.models.embedders import open_embedder\nopen_embedder('auto').embed(texts)"
-BY_TORCH = f"""{TEXTS}from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
-from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
+BY_TORCH = f"""{TEXTS}from kgsparql.models.embedding import DEFAULT_MODEL, find_model
+from kgsparql.models.embedding import SentenceTransformerEmbedder
 SentenceTransformerEmbedder(find_model(DEFAULT_MODEL)).embed(texts)"""
 
 

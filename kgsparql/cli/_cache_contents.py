@@ -13,7 +13,7 @@ from pathlib import Path
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.graphs.protocol.rate_limiter import FOLDER as RATE_LIMITS
 from kgsparql.graphs.protocol.rate_limiter import is_to_be_left_alone
-from kgsparql.models.embedding_cache import VECTORS, VectorStore
+from kgsparql.models.embedders import VECTORS, VectorStore
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import bytes_of, link_trouble, modified_at, remove, remove_database, size_of, writer_lock

@@ -16,10 +16,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.cli._checks import Check, Note, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
 from kgsparql.models.chat_completion import Call, Capabilities, Message, object_schema
-from kgsparql.models.embedders import open_embedder
-from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
-from kgsparql.models.embedders.openai_server import OpenAIEmbedder
-from kgsparql.models.embedding import INSTALL_HINT
+from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
+from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_json import json_value

@@ -27,9 +27,8 @@ from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
-from kgsparql.models.embedders import open_embedder
+from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
-from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
 from kgsparql.storage.lance_tables import Location, ObjectPrefix, location

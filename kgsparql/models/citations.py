@@ -1,4 +1,4 @@
-"""Citations in a text of a model: found, written in one way, and removed where their marker is not known."""
+"""Find citations in a text of a model, write them in one way, and remove those whose marker is not known."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _TO = rf"(?:\s?[-–—]\s?(?:[A-Za-z]\s?)?[0-9]{{1,6}}{_END})?"
 _BETWEEN = r"\s?(?:[,;/&|+、，和与]|\band\b)?\s?"
 
 
-def _run(letter: str, before: str = "", otherwise: str = "") -> re.Pattern[str]:
-    """One or more markers and what stands between them."""
+def _run_of_markers(letter: str, before: str = "", otherwise: str = "") -> re.Pattern[str]:
+    """Compile a pattern of one or more markers and what stands between them."""
     one = rf"(?:{letter}[0-9]{{1,6}}{otherwise}){_END}{_TO}"
     return re.compile(rf"{before}{one}(?:{_BETWEEN}{one})*+")
 
 
 _BEFORE = r"(?<![\w/#.:-])"
-_ONLY = _run(r"[A-Za-z]\s?", otherwise="|[0-9]{1,3}")
-_OURS = _run(rf"[{_KINDS}]\s?", _BEFORE)
-_BARE = _run(rf"[{_KINDS}]", _BEFORE)
+_ONLY = _run_of_markers(r"[A-Za-z]\s?", otherwise="|[0-9]{1,3}")
+_OURS = _run_of_markers(rf"[{_KINDS}]\s?", _BEFORE)
+_BARE = _run_of_markers(rf"[{_KINDS}]", _BEFORE)
 _SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
 _ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
 _OPEN = re.compile(r"\s?[\[【〔［][A-Za-z\d ,;]{0,40}…?\Z")
@@ -37,7 +37,7 @@ _EDGES = " ,;:./&|+、，"
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text as it is shown, and the markers it cites.
+    """Text as it is shown, and the markers it cites.
 
     :param text: with every citation as ``[P1, N2]``, without unknown markers.
     :param known: markers that exist, each once; ``unknown``: markers that do not.
@@ -49,7 +49,7 @@ class CitedText:
 
 
 def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
-    """A text and what it cites: every marker in brackets, and P1, N1, T1 … anywhere.
+    """Find what a text cites: every marker in brackets, and P1, N1, T1 … anywhere.
 
     :param quoted: words like markers in the texts that the model was shown (:func:`like_markers`); they cite only in
         square brackets.
@@ -63,7 +63,7 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
     unknown: dict[str, None] = {}
 
     def known_markers(run: str) -> str:
-        markers = _markers(run)
+        markers = _markers_in(run)
         unknown.update(dict.fromkeys(m for m in markers if m not in known))
         found.update(dict.fromkeys(m for m in markers if m in known))
         return ", ".join(m for m in markers if m in known)
@@ -91,7 +91,7 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
         if is_quoted(match[0]):
             return match[0]
         left = known_markers(match[0])
-        return match[0] if all(m in known for m in _markers(match[0])) else left or "[…]"
+        return match[0] if all(m in known for m in _markers_in(match[0])) else left or "[…]"
 
     shown = _SQUARE.sub(square, without_open_citation(text))
     shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
@@ -99,23 +99,23 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
 
 
 def listed_markers(text: str) -> list[str]:
-    """The markers in an entry of a list of markers, without its other words.
+    """Read the markers in an entry of a list of markers, without its other words.
 
     >>> listed_markers("[p1]; N 2"), listed_markers("2."), listed_markers("P1: he worked there"), listed_markers("none")
     (['P1', 'N2'], ['2'], ['P1'], [])
     """
     if _NUMBERS.fullmatch(text) or _ONLY.fullmatch(text.strip()):
-        return _markers(text)
-    return _markers(" ".join(_LETTERED.findall(text)))
+        return _markers_in(text)
+    return _markers_in(" ".join(_LETTERED.findall(text)))
 
 
 def like_markers(texts: Iterable[str]) -> frozenset[str]:
-    """The words of some texts that look like markers: the protein P53, the hormone T4."""
+    """Find the words of some texts that look like markers: the protein P53, the hormone T4."""
     return frozenset(marker for text in texts for marker in _LIKE.findall(text))
 
 
 def without_open_citation(text: str) -> str:
-    """The text without a citation that breaks off at its end.
+    """Remove a citation that breaks off at the end of a text.
 
     >>> without_open_citation("It is Paris [P1, N"), without_open_citation("It is Paris [P1]")
     ('It is Paris', 'It is Paris [P1]')
@@ -123,8 +123,8 @@ def without_open_citation(text: str) -> str:
     return text[:-_LAST] + _OPEN.sub("", text[-_LAST:])
 
 
-def _markers(run: str) -> list[str]:
-    """The markers of a run, in one spelling, with ranges written out; each once."""
+def _markers_in(run: str) -> list[str]:
+    """Read the markers of a run, in one spelling, with ranges written out; each once."""
     found: list[str] = []
     for letter, first, other, last in _TOKEN.findall(run):
         numbers = [int(first)]

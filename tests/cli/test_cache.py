@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.rate_limiter import RateState, SharedRateState
-from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
+from kgsparql.models.embedders import VECTORS, CachedEmbedder
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held

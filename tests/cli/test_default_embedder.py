@@ -18,8 +18,7 @@ from kgsparql.errors import EmbeddingError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.embedders import open_embedder
-from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
-from kgsparql.models.embedders.sentence_transformer import SentenceTransformerEmbedder
+from kgsparql.models.embedding import DEFAULT_MODEL, SentenceTransformerEmbedder, find_model, has_sentence_transformers
 from kgsparql.rdf.terms import Literal
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES

@@ -18,7 +18,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.cli._checks import certificates_check
-from kgsparql.models.embedders.local_models import has_sentence_transformers
+from kgsparql.models.embedding import has_sentence_transformers
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held

@@ -24,7 +24,7 @@ QUERIES = sorted(file.stem for file in (ROOT / "queries").glob("*.rq"))
 FINDS_NOTHING_HERE = {"named_graph_triples"}
 """What a default graph does not show, and ours show everything; servers that do not are asked in tests/endpoints."""
 FIXTURES = ROOT / "fixtures" / "queries"
-STORES = ("storage/", "models/embedding_cache.py", "linking/label_index/")
+STORES = ("storage/", "models/embedders.py", "linking/label_index/")
 """Where SQL is written."""
 
 graph_of = cache(engine_from_file)

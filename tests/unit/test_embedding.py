@@ -21,9 +21,8 @@ from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.models import openai_client
-from kgsparql.models.embedders import open_embedder
-from kgsparql.models.embedders.local_models import find_model, has_sentence_transformers
-from kgsparql.models.embedders.openai_server import OpenAIEmbedder
+from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
+from kgsparql.models.embedding import find_model, has_sentence_transformers
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
 
 needs_model = pytest.mark.skipif(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import kgsparql
 from kgsparql.linking.ranking import EmbeddingRanker
-from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder, VectorStore
+from kgsparql.models.embedders import VECTORS, CachedEmbedder, VectorStore
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.unit.hashed_embedder import HashedEmbedder

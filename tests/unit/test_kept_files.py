@@ -43,7 +43,7 @@ from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.graphs.user_query import QueryWorker, check
 from kgsparql.http.address import Address
 from kgsparql.linking.label_index.open import build_label_index, index_directory, open_label_index
-from kgsparql.models.embedding_cache import VectorStore
+from kgsparql.models.embedders import VectorStore
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import PrefixMap
 from kgsparql.resources import cache_directory

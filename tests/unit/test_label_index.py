@@ -27,7 +27,7 @@ from kgsparql.linking.label_index.open import build_label_index, index_directory
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
-from kgsparql.models.embedding_cache import CachedEmbedder
+from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock

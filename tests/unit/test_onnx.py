@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.models.embedders.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
-from kgsparql.models.embedders.onnx import has_onnx
-from kgsparql.models.embedders.onnx_export import FOLDER
-from kgsparql.models.embedders.onnx_model import _MOST_CELLS, _MOST_PADDING, _batches
+from kgsparql.models.embedding import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
+from kgsparql.models.onnx import _MOST_CELLS, _MOST_PADDING, FOLDER, _batches, has_onnx
 from kgsparql.storage.files import writer_lock
 
 pytestmark = pytest.mark.skipif(
@@ -67,31 +65,31 @@ def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_two_processes_export_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from kgsparql.models.embedders import onnx_export
+    from kgsparql.models import onnx
 
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(onnx_export, "_TIME_LIMIT_S", 0.3)
+    monkeypatch.setattr(onnx, "_TIME_LIMIT_S", 0.3)
     model = find_model(DEFAULT_MODEL)
     assert model is not None
     assert model.directory is not None
-    file = tmp_path / FOLDER / onnx_export._key(model, model.directory)
-    with writer_lock(file), pytest.raises(onnx_export.StoreError, match="is writing here"):
-        onnx_export.exported_model(model)
+    file = tmp_path / FOLDER / onnx._export_key(model, model.directory)
+    with writer_lock(file), pytest.raises(onnx.StoreError, match="is writing here"):
+        onnx.exported_model(model)
     assert list(file.parent.iterdir()) == []
 
 
 def test_a_model_that_cannot_be_exported_is_an_error_that_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kgsparql.models.embedders import onnx_export
+    from kgsparql.models import onnx
 
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text('{"hidden_size": 7, "model_type": "no such type"}')
     (model / "model.safetensors").write_bytes(b"weights")
-    with pytest.raises(onnx_export.EmbeddingError, match="cannot be exported to ONNX: "):
-        onnx_export.exported_model(LocalModel("model", model))
+    with pytest.raises(onnx.EmbeddingError, match="cannot be exported to ONNX: "):
+        onnx.exported_model(LocalModel("model", model))
     assert list((tmp_path / "cache" / FOLDER).iterdir()) == []
 
 

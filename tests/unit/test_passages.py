@@ -135,6 +135,12 @@ def test_files_are_found_below_the_directory_in_order_and_others_are_named(tmp_p
     found, others = files_of(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in found] == ["a/b.pdf", "a/z.md", "b.txt"]
     assert [str(skipped) for skipped in others] == ["c.docx: not .txt, .md or .pdf"]
+    for nothing in (tmp_path / ".git" / "x.txt", tmp_path / "empty", tmp_path / "no such"):
+        if nothing.name == "empty":
+            nothing.mkdir()
+        with pytest.raises(InputError, match=nothing.name) as caught:
+            files_of(nothing)
+        assert caught.value.hint
 
 
 # --- Mentions

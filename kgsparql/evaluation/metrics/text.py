@@ -15,7 +15,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import in_order, judgement, without_markers
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record
-from kgsparql.models.embedders.local_models import DEFAULT_MODEL, find_model
+from kgsparql.models.embedding import DEFAULT_MODEL, find_model
 
 _LISTED = 100
 """At most so many labels stand for a sentence: the longest common subsequence takes the product of the lengths."""

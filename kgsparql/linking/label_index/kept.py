@@ -96,10 +96,6 @@ class KeptLabels:
             if count > self.most_seen:
                 connection.execute(_DROP_OLDEST, (_SEEN, count - self.most_seen))
 
-    def check(self) -> None:
-        """Read all; raise a StoreError if the file is damaged."""
-        self._file.check()
-
     def newest_id(self) -> int:
         """Return the row number of the newest label that an answer showed; 0 without any."""
         rows = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))

@@ -1,0 +1,356 @@
+"""Getting vectors: the embedder that an option names, one behind a server, and vectors that are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+import time
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.errors import EmbeddingError, KgsparqlError, OptionError, StoreError, StoreLockedError, UnreachableError
+from kgsparql.models.embedding import (
+    DEFAULT_MODEL,
+    INSTALL_HINT,
+    VECTORS_HINT,
+    Embedder,
+    LocalModel,
+    SentenceTransformerEmbedder,
+    find_model,
+    has_sentence_transformers,
+    unit_vectors,
+)
+from kgsparql.redaction import shown_source, unreadable_url
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
+
+VECTORS = "vectors.sqlite"
+"""The file of vectors in the cache directory."""
+
+Vector = NDArray[np.float32]
+
+_EXCHANGE = "embedding"  # the kind of exchange that a recording keeps of a server's vector
+_MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB
+_KEYS_AT_ONCE = 500
+_TOLERANCE = 1e-3  # of the squared length 1 of a vector: outside it, the vector was damaged on the disk
+_CONTENTS = Contents(
+    "vectors",
+    "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);",
+    version=1,
+    again="the vectors are made again",
+    room="clear them: kgsparql cache --clear vectors",
+)
+
+
+def open_embedder(
+    spec: str = "auto", *, recording: Recording | None = None, note: Callable[[str], None] | None = None
+) -> Embedder | None:
+    """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
+
+    :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
+        ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
+    :param recording: records the vectors of a server, or replays them; vectors made on this machine need none.
+    :param note: called with each line that a person should read.
+    :raises EmbeddingError: if what was named is not there.
+    :raises OptionError: for a URL without a model.
+
+    >>> open_embedder("none") is None
+    True
+    """
+    if spec == "none":
+        return None
+    if spec.startswith(("http://", "https://")):
+        base_url, _, name = spec.partition("#")
+        if not name:
+            raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
+        return OpenAIEmbedder(base_url, name, recording=recording)
+    if (shown := shown_source(spec)) != spec:
+        raise OptionError(f"{shown}: no embedder", hint="a URL starts with http:// or https://")
+    if spec == "auto":
+        model = find_model(DEFAULT_MODEL) if has_sentence_transformers() else None
+        if model is None:
+            return None
+    elif not has_sentence_transformers():
+        raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
+    else:
+        model = find_model(spec) or LocalModel(spec, None)
+    from kgsparql.models.onnx import OnnxEmbedder, has_onnx  # most commands need no vectors
+
+    is_exported = model.label == DEFAULT_MODEL and model.directory is not None and has_onnx()
+    return OnnxEmbedder(model, note=note) if is_exported else SentenceTransformerEmbedder(model)
+
+
+class OpenAIEmbedder:
+    """Embedder behind an OpenAI-compatible ``/embeddings``; ``OPENAI_API_KEY`` is its key, if the server wants one.
+
+    :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
+    :raises InputError: for a base URL that cannot be one.
+    """
+
+    batch_size = 128
+
+    def __init__(
+        self, base_url: str, model: str, *, timeout_s: float = 60.0, recording: Recording | None = None
+    ) -> None:
+        from kgsparql.models.openai_client import OpenAIClient  # no other embedder needs it
+
+        self._recording = recording
+        self._lock = threading.Lock()
+        self._client = OpenAIClient(base_url, timeout_s=timeout_s)
+        self._model = model
+        self._dimension: int | None = None
+
+    @property
+    def name(self) -> str:
+        """See :attr:`Embedder.name`."""
+        return f"{self._model}@{self._client.base_url.split('://', 1)[1]}"
+
+    @property
+    def dimension(self) -> int:
+        """See :attr:`Embedder.dimension`."""
+        if self._dimension is None:
+            self.embed(["a"])
+        return self._dimension or 0
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """See :meth:`Embedder.embed`."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        if self._recording is None:
+            return self._vectors_of_server(texts)
+        with self._lock:  # threads that embed the same text get the same vector
+            return self._recorded_vectors(texts, self._recording)
+
+    def close(self) -> None:
+        """Close the connection; the next text opens another."""
+        self._client.close()
+
+    def _recorded_vectors(self, texts: Sequence[str], recording: Recording) -> Vector:
+        """Replay or record the vectors, each by itself: batches depend on what is kept already."""
+        place = {"server": self._client.base_url, "model": self._model}
+        requests = {text: {**place, "input": text} for text in dict.fromkeys(texts)}
+        found: dict[str, Vector] = {}
+        for text, request in requests.items():
+            reply = recording.get(_EXCHANGE, request, what=f"a vector of {self.name}")
+            if reply is not None:
+                found[text] = np.frombuffer(b64decode(str(reply["float32"])), dtype="<f4").astype(np.float32)
+        missing = [text for text in requests if text not in found]
+        if missing:
+            try:
+                vectors = self._vectors_of_server(missing)
+            except KgsparqlError as error:
+                recording.fail(_EXCHANGE, requests[missing[0]], error)
+                raise
+            for text, vector in zip(missing, vectors, strict=True):
+                kept = {"float32": b64encode(vector.astype("<f4").tobytes()).decode()}
+                recording.put(_EXCHANGE, requests[text], kept)
+                found[text] = vector
+        stacked = np.stack([found[text] for text in texts])
+        self._dimension = stacked.shape[1]
+        return stacked
+
+    def _vectors_of_server(self, texts: Sequence[str]) -> Vector:
+        starts = range(0, len(texts), self.batch_size)
+        return np.concatenate([self._vectors_of_batch(texts[at : at + self.batch_size]) for at in starts])
+
+    def _vectors_of_batch(self, texts: Sequence[str]) -> Vector:
+        # A server may refuse an empty input, so a space stands for it.
+        request = {"model": self._model, "input": [text or " " for text in texts]}
+        try:
+            reply = self._client.embeddings(request)
+        except UnreachableError as error:
+            raise EmbeddingError(
+                f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
+            ) from error
+        vectors = unit_vectors(_vectors_in_order(reply, len(texts), self.name), len(texts), self._dimension, self.name)
+        self._dimension = vectors.shape[1]
+        return vectors
+
+
+def _vectors_in_order(reply: Mapping[str, Any], count: int, name: str) -> Vector:
+    """Return the vectors of a reply in the order of their numbers, not of the list."""
+    try:
+        data = sorted(reply["data"], key=lambda item: item["index"])
+        numbers = [item["index"] for item in data]
+        with np.errstate(over="ignore"):  # to infinity, which is refused
+            vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        message = f"{name}: the reply is no list of numbered vectors of one length"
+        raise EmbeddingError(message, hint=VECTORS_HINT) from error
+    if numbers != list(range(count)):
+        message = f"{name}: {len(numbers)} vectors for {count} texts, or numbered wrongly"
+        raise EmbeddingError(message, hint=VECTORS_HINT)
+    return vectors
+
+
+# --- Vectors on disk
+
+
+class CachedEmbedder:
+    """Embedder that embeds no text twice, not even in another process: vectors are kept by its name and the text.
+
+    If the file cannot be read or written, it goes on without it and says so once.
+
+    :param note: called with each line that a person should read.
+    """
+
+    def __init__(self, embedder: Embedder, path: Path, *, note: Callable[[str], None] | None = None) -> None:
+        self.embedder = embedder
+        self._store: VectorStore | None = VectorStore(path)
+        self._note = note
+        self._dimension = 0
+
+    @property
+    def name(self) -> str:
+        """See :attr:`Embedder.name`."""
+        return self.embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """See :attr:`Embedder.dimension`; known from kept vectors without loading the model."""
+        return self._dimension or self.embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """See :meth:`Embedder.embed`; each distinct text is embedded once."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        keys = _keys_of(self.name, dict.fromkeys(texts))
+        kept = self._kept_vectors(list(keys.values()))
+        missing = [text for text, key in keys.items() if key not in kept]
+        if missing:
+            kept |= self._new_vectors(missing, keys)
+        if len({len(vector) for vector in kept.values()}) > 1:  # some are of other weights, under the same name
+            kept = self._new_vectors(list(keys), keys)
+        vectors = np.stack([kept[keys[text]] for text in texts])
+        self._dimension = vectors.shape[1]
+        return vectors
+
+    def close(self) -> None:
+        """Close the file, and the connections of an embedder that has some; the next text opens them again."""
+        for used in (self._store, self.embedder):
+            if (close := getattr(used, "close", None)) is not None:
+                close()
+
+    def _kept_vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        try:
+            return {} if self._store is None else self._store.get(keys)
+        except StoreError as error:
+            self._stop_keeping(error)
+            return {}
+
+    def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
+        found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}
+        try:
+            if self._store is not None:
+                self._store.put(found)
+        except StoreError as error:
+            self._stop_keeping(error)
+        return found
+
+    def _stop_keeping(self, error: StoreError) -> None:
+        if isinstance(error, StoreLockedError):
+            return  # another process is writing: only these texts will be embedded again
+        self.close()
+        self._store = None
+        if self._note is not None:
+            self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVectors:
+    """Number of vectors, and when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
+
+    count: int
+    oldest: str = ""
+    newest: str = ""
+
+
+class VectorStore:
+    """Vectors by key in one file; several threads and processes may use it. Only :meth:`put` makes the file.
+
+    :raises StoreError: from any method, if the file is no such store, or cannot be read or written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     store = VectorStore(Path(directory, "vectors.sqlite"))
+    ...     store.put({b"a": np.array([0.6, 0.8], dtype=np.float32)})
+    ...     print(store.get([b"a", b"b"]))
+    ...     store.close()
+    {b'a': array([0.6, 0.8], dtype=float32)}
+    """
+
+    def __init__(self, path: Path, *, most_bytes: int = _MOST_BYTES) -> None:
+        self.path = Path(path)
+        self.most_bytes = most_bytes
+        self._file = SqliteFile(self.path, _CONTENTS)
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Return the vectors that are kept, by key, without damaged ones."""
+        found: dict[bytes, Vector] = {}
+        for batch in (keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)):
+            marks = ",".join("?" * len(batch))
+            rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
+            found.update((key, vector) for key, data in rows if (vector := _vector_in(key, data)) is not None)
+        return found
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors; they replace earlier ones with the same keys."""
+        now = int(time.time())
+        numbers = {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
+        rows = [(key, now, data + _checksum(key, data)) for key, data in numbers.items()]
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
+            if _bytes_used(connection) > self.most_bytes:
+                first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
+                connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
+
+    def summary(self) -> KeptVectors:
+        """Count the vectors, and say how old they are."""
+        found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
+        count, *times = found[0]
+        if not count:
+            return KeptVectors(0)
+        return KeptVectors(count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in times))
+
+    def clear(self) -> int:
+        """Remove all vectors and shrink the file; return how many they were."""
+        return self._file.delete("DELETE FROM vector", shrink=True)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._file.close()
+
+
+def _vector_in(key: bytes, data: object) -> Vector | None:
+    """Return the vector that was kept; ``None`` if it is damaged."""
+    if not isinstance(data, bytes) or data[-4:] != _checksum(key, data[:-4]):
+        return None
+    vector = np.frombuffer(data[:-4], dtype="<f4")
+    return vector if abs(float(vector @ vector) - 1) < _TOLERANCE else None
+
+
+def _checksum(key: bytes, data: bytes) -> bytes:
+    return zlib.crc32(key + data).to_bytes(4, "little")
+
+
+def _keys_of(name: str, texts: Iterable[str]) -> dict[str, bytes]:
+    prefix = name.encode() + b"\0"
+    return {
+        text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest() for text in texts
+    }
+
+
+def _bytes_used(connection: sqlite3.Connection) -> int:
+    (size,), (pages,), (free,) = (
+        connection.execute(f"PRAGMA {what}").fetchone() for what in ("page_size", "page_count", "freelist_count")
+    )
+    return int(size * (pages - free))
