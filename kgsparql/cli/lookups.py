@@ -180,7 +180,7 @@ def info(
     Of several graphs, what each of them holds, in JSON as a list. As VoID it is Turtle: the graph is a void:Dataset, an
     endpoint also an sd:Service.
     """
-    from kgsparql.exploration.void import turtle, void_triples
+    from kgsparql.exploration.counting import turtle, void_triples
     from kgsparql.made_questions.examples import example_questions
 
     form = c.chosen_format(form or ("void" if output and output.suffix == ".ttl" else None), output, _INFO_FORMATS)

@@ -19,7 +19,7 @@ from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, 
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
-from kgsparql.exploration.triples import lookup
+from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import QueryLimits, QueryResult, check, query_runner
 from kgsparql.graphs.user_query.tokens import SparqlToken, tokenise

@@ -10,9 +10,7 @@ from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.batched_select import batched_select, far_end, order_key, union_of
-from kgsparql.exploration.mediators import hop_of
-from kgsparql.exploration.triples import lookup
+from kgsparql.exploration.batched_select import batched_select, far_end, hop_of, lookup, order_key, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.ignored_predicates import MAX_FORMATTERS, Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph

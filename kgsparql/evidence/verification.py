@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, SourceQuery
-from kgsparql.exploration.triples import lookup
+from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.graph import Halving, Solution, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple

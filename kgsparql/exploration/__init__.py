@@ -3,14 +3,12 @@
 May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``walks.py``.
 """
 
+from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicateCount, PredicatePath, Text
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
-from kgsparql.exploration.mediators import StatementSide, mediated_paths, missing_sides, statement_sides
-from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.exploration.predicate_paths import predicate_paths
-from kgsparql.exploration.results import Found, Label, NeighbourGroup, PredicateCount, PredicatePath, Text
+from kgsparql.exploration.neighbourhood import StatementSide, mediated_paths, missing_sides, neighbours, statement_sides
+from kgsparql.exploration.predicate_paths import predicate_paths, walk_ends, walk_ways
 from kgsparql.exploration.shortest_paths import shortest_paths
-from kgsparql.exploration.walks import walk_ends, walk_ways
 
 __all__ = [
     "Description", "Found", "Label", "NeighbourGroup", "PredicateCount", "PredicatePath", "StatementSide", "Text",

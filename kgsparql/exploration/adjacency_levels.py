@@ -11,21 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from kgsparql.events import PathsSearched
-from kgsparql.exploration.adjacency_hops import (
+from kgsparql.exploration.adjacency_search import (
     MOST,
     Hops,
     HopsByNumber,
     NotByNumbersError,
     Numbers,
     Values,
+    ranges,
     sorted_hops,
     starts_of,
 )
-from kgsparql.exploration.adjacency_search import ranges
-from kgsparql.exploration.batched_select import order_key
+from kgsparql.exploration.batched_select import Found, PredicatePath, order_key
 from kgsparql.exploration.neighbourhood import by_steps, cut_of_group
 from kgsparql.exploration.query_levels import EndsOfPaths, Level, QueryLevel, Walking
-from kgsparql.exploration.results import Found, PredicatePath
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import PropertyPath

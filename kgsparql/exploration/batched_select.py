@@ -1,4 +1,4 @@
-"""One query about many terms: sent in few requests, each bounded; terms with too many solutions are named."""
+"""One query about many terms, sent in few requests, each bounded; what exploration finds, and what limits left out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,104 @@ from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
-from kgsparql.rdf.paths import Direction
+from kgsparql.graphs.notes import Cut
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, spellings
 from kgsparql.rdf.vocabulary import LABELS
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[T]):
+    """Items, and the limits that left others out; without a cut, nothing was left out."""
+
+    items: tuple[T, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateCount:
+    """The number of neighbours that an entity has along one step.
+
+    :param exact: ``False`` if there may be more; :meth:`__str__` then shows ``10,000+``.
+
+    >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
+    >>> str(PredicateCount(a, Step(p), 10000, exact=False))
+    '<http://e.org/p> (10,000+)'
+    """
+
+    entity: IRI
+    step: Step
+    count: int
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.step} ({self.count:,}{'' if self.exact else '+'})"
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourGroup:
+    """The neighbours of an entity along one step, at most as many as were asked for.
+
+    :param count: of all neighbours; at least so many if ``exact`` is ``False``.
+    :param mediated: paths of two hops through those neighbours that are blank nodes.
+    """
+
+    entity: IRI
+    step: Step
+    neighbours: tuple[Term, ...]
+    count: int
+    exact: bool = True
+    mediated: tuple[Path, ...] = ()
+
+    @property
+    def hops(self) -> list[Hop]:
+        """The hop to each neighbour."""
+        return [hop_of(self.entity, self.step.predicate, far, self.step.direction) for far in self.neighbours]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicatePath:
+    """A property path that leads somewhere.
+
+    :param ends: some of the terms it leads to, in the order of their text; none where they were not fetched.
+    """
+
+    path: PropertyPath
+    ends: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a term.
+
+    :param derived: it is made from the IRI's local name, as the graph has no label.
+    """
+
+    text: str
+    language: str | None = None
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A literal that describes an entity."""
+
+    entity: IRI
+    predicate: IRI
+    literal: Literal
+
+
+def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
+    """The hop from one term to another."""
+    subject, object_ = (near, far) if direction == "forward" else (far, near)
+    return Hop(Triple(subject, predicate, object_), direction)  # type: ignore[arg-type]
+
+
 K = TypeVar("K", bound=Hashable)
-T = TypeVar("T", bound=Term)
+TermT = TypeVar("TermT", bound=Term)
 
 
 @dataclass(slots=True)
@@ -83,8 +174,13 @@ def batched_select(
 
 
 def select_about(
-    graph: KnowledgeGraph, arms: Sequence[Query], terms: Iterable[T], *, parameter: str = "entity", bound: int = BOUND
-) -> BatchedSolutions[T]:
+    graph: KnowledgeGraph,
+    arms: Sequence[Query],
+    terms: Iterable[TermT],
+    *,
+    parameter: str = "entity",
+    bound: int = BOUND,
+) -> BatchedSolutions[TermT]:
     """The solutions of queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
     union = limited_union(tuple(arms), bound + 1)
     return batched_select(
@@ -202,3 +298,32 @@ def order_key(term: Term) -> tuple[int, str, str, str]:
     if isinstance(term, IRI):
         return 0, term.value, "", ""
     return (2, str(term), "", "") if isinstance(term, Triple) else (1, "", "", "")
+
+
+_TRIPLE = ("subject", "predicate", "object")
+_TEXT = ("subject", "predicate", "text")
+
+
+def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
+    """The query that finds those of some triples that a graph holds; with ``named_graphs``, in which named graphs.
+
+    Literals are looked up by their text, so compare the solutions with the triples: literals of another language or
+    datatype are found, too. Looked up as they are, Virtuoso misses literals that it has itself returned: some with a
+    language, decimals without a fraction (it takes them for integers) and coordinates (which it refuses). No triple
+    may have a blank node.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> term = IRI("http://e.org/a")
+    >>> lookup([Triple(term, term, Literal("x", language="en"))]).name
+    'verify_texts'
+    """
+    whole: list[tuple[Term, ...]] = []
+    texts: list[tuple[Term, ...]] = []
+    for subject, predicate, object_ in triples:
+        if isinstance(object_, Literal):
+            texts += [(subject, predicate, Literal(text)) for text in spellings(object_)]
+        else:
+            whole.append((subject, predicate, object_))
+    name = "named_graphs" if named_graphs else "verify"
+    arms = [Query.load(name).bind_rows(_TRIPLE, whole), Query.load(f"{name}_texts").bind_rows(_TEXT, texts)]
+    return union_of([arm for arm in arms if not arm.empty] or arms[:1])

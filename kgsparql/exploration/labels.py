@@ -1,4 +1,4 @@
-"""The labels, classes and descriptions of terms, and the terms that have a label."""
+"""The labels, classes and descriptions of terms, and the terms that have a label or another text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kgsparql.errors import EndpointReplyError
-from kgsparql.exploration.batched_select import entities_of, order_key, select_about
-from kgsparql.exploration.results import Found, Label, Text
+from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, UNWALKED, Naming, is_mediator
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,3 +277,38 @@ def _rank(
         return None
     place = predicates.index(predicate) if predicate in predicates else len(predicates)
     return language_rank(literal.language, languages), place, literal.value.strip()
+
+
+_LOOKED_AT = 200
+"""Triples with a text that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueUse:
+    """A text that things have by a predicate which is no name.
+
+    :param entities: what has it, in lexical order.
+    :param is_exact: whether these are all.
+    """
+
+    value: Literal
+    predicate: IRI
+    entities: tuple[IRI, ...]
+    is_exact: bool
+
+
+def value_uses(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> list[ValueUse]:
+    """Where a text is a value: as it is written, in small letters or with capitals; the commonest first; one query."""
+    forms = dict.fromkeys((text, text.lower(), text.capitalize(), text.title()))
+    values = [text_literal(form, tag) for form in forms for tag in dict.fromkeys(("", *languages, "en"))]
+    found = graph.select(Query.load("value_uses").bind(value=values).limit(_LOOKED_AT + 1))
+    names = {*UNWALKED, *graph.naming.labels}
+    uses: dict[tuple[Literal, IRI], set[IRI]] = {}
+    for solution in found:
+        value, predicate, entity = (solution[name] for name in ("value", "predicate", "entity"))
+        if isinstance(value, Literal) and isinstance(predicate, IRI) and predicate not in names:
+            own = uses.setdefault((value, predicate), set())
+            own |= {entity} if isinstance(entity, IRI) else set()
+    is_exact = found.complete and len(found) <= _LOOKED_AT
+    made = [ValueUse(*key, tuple(sorted(own, key=str)), is_exact) for key, own in uses.items()]
+    return sorted(made, key=lambda use: (-len(use.entities), str(use.value), str(use.predicate)))

@@ -1,7 +1,7 @@
-"""The neighbours of some entities, in groups by step.
+"""The neighbours of some entities, in groups by step, and the paths through blank nodes and Wikibase statements.
 
 The neighbours of an ordinary entity come whole from one query. Those of a hub are counted first; then some of each
-group are fetched.
+group are fetched. No later query can name a blank node: both hops through one come at once.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
+from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
 from kgsparql.exploration.batched_select import (
+    Found,
+    NeighbourGroup,
+    PredicateCount,
     batched_select,
     entities_of,
     far_end,
+    hop_of,
     limited_union,
     order_key,
     skipped_in,
@@ -24,14 +29,116 @@ from kgsparql.exploration.batched_select import (
     union_of,
 )
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.exploration.mediators import mediated_paths
-from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions
+from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Term
-from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
+from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.vocabulary import UNWALKED, claim_part, is_mediator, is_statement, statement_value
+
+Group: TypeAlias = tuple[IRI, Step]
+StatementSide: TypeAlias = OneOf["subject", "value"]
+"""One end of a statement: the entity it is about, or its value."""
+
+
+def mediated_paths(
+    graph: KnowledgeGraph, groups: Iterable[Group], *, direction: Directions, skip: Iterable[IRI], nested: bool = True
+) -> tuple[dict[Group, list[Path]], list[Cut]]:
+    """The paths of two hops that start with these groups and lead through a blank node.
+
+    :param groups: pairs of an entity and a step, each with a blank node among its neighbours.
+    :param direction: of the second hop.
+    :param nested: whether a path that ends at a blank node is a cut.
+    :return: the paths of each group; and a cut for each group that has too many.
+    """
+    skipped = skipped_in(graph, skip)
+    wanted = list(dict.fromkeys(groups))
+    onward = directions(direction)
+    found: dict[Group, list[Path]] = {group: [] for group in wanted}
+    cuts: list[Cut] = []
+    for first in directions("both"):
+        arms = [skipping(Query.load(f"mediated_{first}_{second}"), "onward", skipped) for second in onward]
+        batched = batched_select(
+            graph,
+            lambda chunk, bound, arms=arms: union_of(  # type: ignore[misc]
+                [arm.bind_rows(("entity", "predicate"), chunk).limit(bound + 1) for arm in arms]
+            ),
+            [(entity, step.predicate) for entity, step in wanted if step.direction == first],
+            key_of=lambda solution: (solution["entity"], solution["predicate"]),
+        )
+        for (entity, predicate), some in batched.over.items():
+            cuts.append(Cut("hops through blank nodes", len(some), None, f"{entity} {Step(predicate, first)}"))
+            batched.solutions.extend(some)
+        for solution in batched.solutions:
+            group, path = _path(solution)
+            if may_follow(*path.hops):
+                found[group].append(path)
+    for (entity, step), paths in found.items():
+        if nested and any(is_mediator(path.end) for path in paths):
+            cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
+    return found, cuts
+
+
+def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
+    """The sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
+
+    :return: for each such side the predicate that joins it to the statement, where the path tells which.
+    """
+    wanted: dict[tuple[IRI, StatementSide], IRI | None] = {}
+    for path in paths:
+        for before, after in pairwise(path.hops):
+            node = before.end
+            if not isinstance(node, IRI) or not is_statement(node):
+                continue
+            parts = {part[0]: p for p in (before.triple.predicate, after.triple.predicate) if (part := claim_part(p))}
+            if "claim" not in parts:
+                wanted.setdefault((node, "subject"), None)
+            if "statement" not in parts:
+                value = statement_value(parts["claim"]) if "claim" in parts else None
+                wanted[node, "value"] = wanted.get((node, "value")) or value
+    return wanted
+
+
+def statement_sides(
+    graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, StatementSide], IRI | None]
+) -> dict[tuple[IRI, StatementSide], Triple]:
+    """The triples that join Wikibase statements to their subjects and values; one query for each kind of side.
+
+    :param wanted: as :func:`missing_sides` returns them.
+    :return: the triple of each; none for a statement that there is no value.
+    """
+    found: dict[tuple[IRI, StatementSide], Triple] = {}
+    nodes = [node for node, side in wanted if side == "subject"]
+    for start in range(0, len(nodes), graph.chunk_size):
+        chunk = nodes[start : start + graph.chunk_size]
+        for solution in graph.select(Query.load("neighbours_inverse").bind(entity=chunk).limit(10 * len(chunk))):
+            node, claim = solution["entity"], solution["predicate"]
+            part = claim_part(claim) if isinstance(claim, IRI) else None
+            if isinstance(node, IRI) and part is not None and part[0] == "claim":
+                found.setdefault((node, "subject"), hop_of(node, claim, solution["subject"], "inverse").triple)
+    pairs = []
+    for (node, side), predicate in wanted.items():
+        about = found.get((node, "subject"))
+        own = predicate if about is None else statement_value(about.predicate)
+        if side == "value" and own is not None:
+            pairs.append((node, own))
+    for start in range(0, len(pairs), graph.chunk_size):
+        rows = pairs[start : start + graph.chunk_size]
+        query = Query.load("group_forward").bind_rows(("entity", "predicate"), rows).limit(2 * len(rows))
+        for solution in graph.select(query):
+            triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
+            found.setdefault((triple.subject, "value"), triple)  # type: ignore[arg-type]
+    return found
+
+
+def _path(solution: Solution) -> tuple[Group, Path]:
+    entity, predicate = cast("IRI", solution["entity"]), cast("IRI", solution["predicate"])
+    first, mediator = far_end(solution)
+    second: Direction = "forward" if "far_object" in solution else "inverse"
+    end = solution["far_object" if second == "forward" else "far_subject"]
+    hops = (hop_of(entity, predicate, mediator, first), hop_of(mediator, solution["onward"], end, second))
+    return (entity, Step(predicate, first)), Path(entity, hops)
+
 
 WHOLE = 2_000
 """Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them."""
@@ -39,7 +146,6 @@ WHOLE = 2_000
 FEW = 5
 """The neighbours of fewer entities are asked for, which takes less than a millisecond."""
 
-Group: TypeAlias = tuple[IRI, Step]
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
 """Steps to take from every entity, or from each entity its own."""
 
@@ -139,7 +245,7 @@ def _by_numbers(
     view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
-    from kgsparql.exploration.adjacency_hops import HopsByNumber, neighbours_by_number
+    from kgsparql.exploration.adjacency_search import HopsByNumber, neighbours_by_number
 
     found = neighbours_by_number(HopsByNumber(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
     if found is None:

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
-from kgsparql.exploration.batched_select import order_key
+from kgsparql.exploration.batched_select import Found, NeighbourGroup, PredicateCount, PredicatePath, order_key
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount, PredicatePath
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step

@@ -5,18 +5,16 @@ It is kept in the cache directory for one revision of a graph. Without one, expl
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
-from kgsparql.storage.array_file import read_arrays
-from kgsparql.storage.sorted_names import SortedNames
+from kgsparql.storage.files import damaged, digest_of, read_sealed_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,15 +22,14 @@ if TYPE_CHECKING:
 
 FOLDER = "adjacency"
 """Of the cache directory."""
-RECIPE = "adjacency-3"
+ABOUT_FILE = "about.json"
+RECIPE = "adjacency-4"
 """Changes whenever the arrays would be made differently."""
 
 IS_CLASS = 1 << 15
 """The bit of :attr:`Adjacency.about` that says that a term is a class."""
-MOST_DEGREE = 10_000
+MAX_DEGREE = 10_000
 """The degrees of terms are kept up to here."""
-IRI_MARK, BLANK_MARK = b"0", b"1"
-"""What the name of an IRI or a blank node begins with, so that IRIs come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +44,9 @@ class Revision:
     content: str
 
     @property
-    def file(self) -> Path:
+    def directory(self) -> Path:
         """Where the adjacency is kept."""
-        return cache_directory().absolute() / FOLDER / hashlib.sha256(self.place.encode()).hexdigest()[:32]
+        return cache_directory().absolute() / FOLDER / digest_of(self.place.encode())[:32]
 
     @property
     def made_of(self) -> dict[str, str]:
@@ -59,31 +56,34 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjacency:
-    """The neighbours of each IRI and blank node, a number each: in lexical order, IRIs first.
+    """The neighbours of each IRI and blank node, a number each: IRIs first, both in lexical order.
 
     A triple that is in several named graphs is there once. Literals are no neighbours; only their predicates are kept.
 
+    :param names: the texts of all terms in UTF-8, one after the other; ``name_starts``: where each begins and the last
+        one ends.
     :param iris: how many of the terms are IRIs.
     :param starts: where the neighbours of each term begin in ``others``; shape ``(terms + 1,)``.
     :param others: the neighbours, those of one term together.
     :param steps: how each is reached: twice the number of the predicate, and 1 more if the neighbour is the subject.
     :param literals: the numbers of the predicates that lead from each term to a literal, in order.
-    :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``; made of their numbers when opened.
+    :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``.
     :param about: the number of triples with each term as subject or object, literals included, at most
-        ``MOST_DEGREE``; and ``IS_CLASS``.
+        ``MAX_DEGREE``; and ``IS_CLASS``.
     :param has_statements: whether there are statements of a Wikibase.
     """
 
     predicates: tuple[IRI, ...]
-    names: SortedNames
     iris: int
+    has_statements: bool
+    names: npt.NDArray[np.uint8]
+    name_starts: npt.NDArray[np.unsignedinteger]
     starts: npt.NDArray[np.unsignedinteger]
     others: npt.NDArray[np.uint32]
     steps: npt.NDArray[np.unsignedinteger]
-    literal_starts: npt.NDArray[np.int64]
+    literal_starts: npt.NDArray[np.unsignedinteger]
     literals: npt.NDArray[np.unsignedinteger]
     about: npt.NDArray[np.uint16]
-    has_statements: bool
 
     @property
     def edges(self) -> int:
@@ -91,39 +91,47 @@ class Adjacency:
         return len(self.others) // 2
 
     def number(self, term: IRI) -> int | None:
-        """The number of an IRI; ``None`` if it has no neighbours."""
-        return self.names.number(IRI_MARK + term.value.encode())
+        """Find the number of an IRI; ``None`` if it has no neighbours."""
+        wanted, low, high = term.value.encode(), 0, self.iris
+        while low < high:
+            middle = (low + high) // 2
+            if self._name(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.iris and self._name(low) == wanted else None
 
     def term(self, number: int) -> IRI | BlankNode:
-        """The term with a number."""
-        name = self.names[number].decode()
-        return IRI(name[1:]) if number < self.iris else BlankNode(name[1:])
+        """Return the term with a number."""
+        name = self._name(number).decode()
+        return IRI(name) if number < self.iris else BlankNode(name)
+
+    def _name(self, number: int) -> bytes:
+        return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
+
+
+ARRAYS = ("names", "name_starts", "starts", "others", "steps", "literal_starts", "literals", "about")
+"""The arrays that are kept, a file each."""
 
 
 def open_adjacency(revision: Revision) -> Adjacency | None:
-    """The adjacency of a graph; ``None`` if none is kept, or only half of one, or that of another state."""
-    found = read_arrays(revision.file)
-    if found is None:
-        return None
-    about, arrays = found
-    if {name: about.get(name) for name in revision.made_of} != revision.made_of:
-        return None
-    import numpy as np
+    """Open the adjacency of a graph; ``None`` if none is kept, or only half of one, or that of another state."""
+    directory = revision.directory
+    try:
+        about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
+        if {name: about.get(name) for name in revision.made_of} != revision.made_of:
+            return None
+        if damaged(directory, about["files"]):
+            return None
+        import numpy as np
 
+        # A view without the class memmap, whose slices take several times as long.
+        arrays = {name: np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r")) for name in ARRAYS}
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
     predicates = tuple(map(IRI, about["predicates"]))
-    starts = arrays["name_starts"].astype(np.uint64, copy=False)  # a copy if the file is of the other byte order
-    return Adjacency(
-        predicates,
-        SortedNames(arrays["names"].data, starts.data, len(arrays["about"])),
-        about["iris"],
-        arrays["starts"],
-        arrays["others"],
-        arrays["steps"],
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(arrays["literal_counts"], dtype=np.int64)]),
-        arrays["literals"],
-        arrays["about"],
-        any(claim_kind(predicate) == "claim" for predicate in predicates),
-    )
+    has_statements = any(claim_kind(predicate) == "claim" for predicate in predicates)
+    return Adjacency(predicates, about["iris"], has_statements, **arrays)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
+import heapq
+import os
 import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError
-from kgsparql.graphs.adjacency import IRI_MARK, IS_CLASS, MOST_DEGREE, Adjacency, Revision, open_adjacency
-from kgsparql.graphs.adjacency_reading import TRIPLE, TripleReader, hash_of_name
+from kgsparql.graphs.adjacency import ABOUT_FILE, IS_CLASS, MAX_DEGREE, Adjacency, Revision, open_adjacency
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.parse_errors import is_disk_full
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, whole_number
 from kgsparql.rdf.vocabulary import CLASS_KINDS, RDF_TYPE
-from kgsparql.storage.array_file import ArrayWriter
-from kgsparql.storage.files import partial_path, remove_leftovers, writer_lock
-from kgsparql.storage.sorted_names import front_coded
+from kgsparql.storage.files import (
+    is_disk_full,
+    partial_path,
+    remove_leftovers,
+    replace_directory,
+    replace_text,
+    sealed_json,
+    seals,
+    writer_lock,
+)
 
-FEWEST_TRIPLES = 100_000
+MIN_TRIPLES = 100_000
 """A graph of fewer is searched by queries: they take milliseconds there."""
 _WAIT_S = 600.0
-
-_CHUNK = 250_000
-"""Triples that are read from a file together."""
+_CHUNK = 100_000
+"""Triples that are looked at together."""
+_RUN = 500_000
+"""Names that are sorted together; all files of them are open when they are merged."""
+_TEXT = 1 << 20
+"""Bytes of the engine's output that are split together."""
 _BUCKET = 2_000_000
 """Neighbours that are sorted together."""
+_IRI_MARK = b"0"
+"""What the name of an IRI begins with while names are sorted, and that of a blank node with a 1: IRIs come first."""
 
+_TRIPLE = np.dtype([("subject", "<i8"), ("object", "<i8"), ("predicate", "<u4")])
+"""The hashes of subject and object, and the number of the predicate."""
 _EDGE = np.dtype([("subject", "<u4"), ("object", "<u4"), ("predicate", "<u4")])
 _LITERAL = np.dtype([("subject", "<u4"), ("predicate", "<u4"), ("object", "<i8")])
 
 
 def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -> Adjacency | None:
-    """The adjacency of a graph: the one that is kept, or a new one; ``None`` for a graph that does without.
+    """Open the adjacency of a graph that is kept, or make one; ``None`` for a graph that does without.
 
     Another process that is building it is waited for.
 
@@ -53,12 +70,12 @@ def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -
         return None
     found = graph.select(Query.load("index_predicates"))
     counts = {p: whole_number(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
-    if sum(counts.values()) < FEWEST_TRIPLES:
+    if sum(counts.values()) < MIN_TRIPLES:
         return None
-    with writer_lock(revision.file, wait_s=_WAIT_S):
+    with writer_lock(revision.directory, wait_s=_WAIT_S):
         kept = open_adjacency(revision)
         if kept is None:
-            remove_leftovers(revision.file)
+            remove_leftovers(revision.directory)
             _write(graph, revision, counts, progress)
             kept = open_adjacency(revision)
     return kept
@@ -66,18 +83,23 @@ def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -
 
 def _write(graph: OxigraphGraph, revision: Revision, counts: Mapping[IRI, int], progress: Progress | None) -> None:
     predicates = sorted(counts, key=lambda predicate: predicate.value)
-    work = partial_path(revision.file)
+    work, made = partial_path(revision.directory), partial_path(revision.directory)
     try:
+        made.mkdir()
         reader = _read(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
-        about = {**revision.made_of, "predicates": [predicate.value for predicate in predicates]}
-        with ArrayWriter(revision.file, about) as writer:
-            terms = _write_names(writer, reader)
-            _write_neighbours(writer, reader.directory, terms, predicates)
+        terms, iris = _write_names(made, reader)
+        _write_neighbours(made, reader.directory, terms, predicates)
+        about = {"predicates": [predicate.value for predicate in predicates], "iris": iris}
+        sealed = {**revision.made_of, **about, "files": seals(made, sorted(made.iterdir()))}
+        replace_text(made / ABOUT_FILE, sealed_json(sealed), sync=True)
+        replace_directory(made, revision.directory)
     except OSError as error:
         why = "no space left on the device" if is_disk_full(error) else error.strerror or error
-        raise StoreError(f"{revision.file}: cannot be written: {why}", path=str(revision.file)) from error
+        place = str(revision.directory)
+        raise StoreError(f"{place}: cannot be written: {why}", path=place) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _read(
@@ -87,43 +109,192 @@ def _read(
     counts: Mapping[IRI, int],
     progress: Progress | None,
 ) -> TripleReader:
-    """All triples: from the files that a store was filled from, where they are as they were, else from the store.
+    """Read all triples: from the files that a store was filled from, where they are as they were, else from the store.
 
     In a store of ten million triples each term is looked up by its hash in 40 µs, and parsed in one.
     """
     total = sum(counts.values())
-
-    def show(done: int) -> None:
-        if progress is not None:
-            progress("reading triples", min(done, total), total)
-
     if total == sum(source.triples for source in graph.stored):
-        with TripleReader(work / "files", show) as reader:
+        with TripleReader(work / "files", total, progress) as reader:
             if _read_files(reader, graph.stored, predicates):
                 return reader
         shutil.rmtree(work / "files")
-    with TripleReader(work / "store", show) as reader:
+    with TripleReader(work / "store", total, progress) as reader:
         reader.read_store(graph.store, predicates)
     return reader
 
 
 def _read_files(reader: TripleReader, sources: Iterable[StoredSource], predicates: Mapping[IRI, int]) -> bool:
-    """Whether all files could be read again, and are those that were loaded."""
+    """Read the files again; ``False`` if one cannot be, or is not the one that was loaded."""
     for source in sources:
         if source.source == "-" or len(source.recipe) != 4:  # a fifth part is the hash of a JSON-LD context
             return False
-        form, base, encoding, skip_bad = source.recipe
+        form, base, encoding, skip_bad = (part or None for part in source.recipe)
         file = RdfFile(source.source, Path(source.source))
         try:
-            options = ReadOptions(
-                format=form or None, base=base or None, encoding=encoding or None, skip_bad=bool(skip_bad)
-            )
+            options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
             found = quads(file, options, BlankNodes())
             if not reader.read_quads(found, predicates) or file.tally.sha256 != source.sha256:
                 return False
         except (KgsparqlError, OSError):
             return False
     return True
+
+
+class TripleReader:
+    """Writes triples into files of hashes; use it as a context manager.
+
+    Hashes have 64 bits: among a hundred million terms two have the same one with a chance of 1 in 4,000. A path that
+    is wrong for this reason is not found again when evidence is verified.
+
+    :param directory: for the files: ``edges``, whose object is an IRI or a blank node, ``literals``, and ``names``.
+    :param total: the number of triples, for the progress.
+    """
+
+    def __init__(self, directory: Path, total: int, progress: Progress | None) -> None:
+        self.directory = directory
+        self._total, self._progress, self._done = total, progress, 0
+        self._open_files = ExitStack()
+        self._files: list[BinaryIO] = []
+        self._subjects: list[str] = []
+        self._objects: list[str] = []
+        self._predicates: list[int] = []
+        self._seen = np.empty(0, np.int64)
+        self._new_names: list[str] = []
+        self._runs: list[Path] = []
+
+    def __enter__(self) -> TripleReader:
+        (self.directory / "names").mkdir(parents=True)
+        paths = (self.directory / name for name in ("edges", "literals"))
+        self._files = [self._open_files.enter_context(path.open("wb")) for path in paths]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._write_chunk()
+                self._write_names()
+        finally:
+            with suppress(OSError) if kind is not None else nullcontext():
+                self._open_files.close()
+
+    def read_store(self, store: ox.Store, predicates: Mapping[IRI, int]) -> None:
+        """Read the triples of a store, a predicate at a time: the engine looks up two terms for each, and not three.
+
+        :param predicates: all there are, with their numbers.
+        :raises StoreError: if the store cannot be read, or has triple terms, which have neighbours of their own.
+        """
+        for predicate, number in predicates.items():
+            lines = _PairLines(self, number)
+            query = Query.load("adjacency_pairs").bind(predicate=[predicate])
+            try:
+                results: Any = store.query(query.text, use_default_graph_as_union=True)
+                results.serialize(lines, ox.QueryResultsFormat.TSV)
+            except (RuntimeError, ValueError, SyntaxError) as error:
+                raise StoreError(f"the triples of {predicate} cannot be read: {error}") from error
+            lines.flush_lines()
+
+    def read_quads(self, found: Iterator[ox.Quad], predicates: Mapping[IRI, int]) -> bool:
+        """Read quads as a parser gives them; ``False`` for a predicate that is not known, or a blank node."""
+        while some := list(islice(found, _CHUNK)):
+            subjects, objects = [str(quad.subject) for quad in some], [str(quad.object) for quad in some]
+            numbers = [predicates.get(quad.predicate, -1) for quad in some]
+            if -1 in numbers or any(term.startswith("_") for terms in (subjects, objects) for term in terms):
+                return False
+            self.add(subjects, objects, numbers)
+        return True
+
+    def add(self, subjects: list[str], objects: list[str], predicates: list[int]) -> None:
+        """Add triples: two terms each in the syntax of N-Triples or TSV, and the number of the predicate."""
+        self._subjects += subjects
+        self._objects += objects
+        self._predicates += predicates
+        self._done += len(subjects)
+        if self._progress is not None:
+            self._progress("reading triples", min(self._done, self._total), self._total)
+        if len(self._subjects) >= _CHUNK:
+            self._write_chunk()
+
+    def _write_chunk(self) -> None:
+        """Write the triples of a chunk, and the names of terms that are new."""
+        subjects, objects, count = self._subjects, self._objects, len(self._subjects)
+        triples = np.empty(count, _TRIPLE)
+        triples["subject"] = np.fromiter(map(hash, subjects), np.int64, count)
+        triples["object"] = np.fromiter(map(hash, objects), np.int64, count)
+        triples["predicate"] = self._predicates
+        first = np.fromiter(map(ord, map(itemgetter(0), objects)), np.uint32, count)
+        is_edge = (first == ord("<")) | (first == ord("_"))
+        edges = np.flatnonzero(is_edge)
+        for file, some in zip(self._files, (triples[edges], triples[~is_edge]), strict=True):
+            some.tofile(file)
+        both = np.concatenate([triples["subject"][edges], triples["object"][edges]])
+        hashes, places = np.unique(both, return_index=True)
+        new = ~_are_in(hashes, self._seen)
+        hashes, places = hashes[new], places[new]
+        as_subject = places < len(edges)
+        self._new_names += [_sort_name(subjects[i]) for i in edges[places[as_subject]].tolist()]
+        self._new_names += [_sort_name(objects[i]) for i in edges[places[~as_subject] - len(edges)].tolist()]
+        if len(self._new_names) >= _RUN:
+            self._write_names()
+        self._seen = np.sort(np.concatenate([self._seen, hashes]), kind="stable")  # merges two sorted parts
+        self._subjects, self._objects, self._predicates = [], [], []
+
+    def _write_names(self) -> None:
+        self._new_names.sort()
+        self._runs.append(self.directory / "names" / str(len(self._runs)))
+        self._runs[-1].write_text("\n".join([*self._new_names, ""]), encoding="utf-8", newline="\n")
+        self._new_names = []
+
+    def sorted_names(self) -> Iterator[bytes]:
+        """Yield the names of all terms of edges in order, each with its mark."""
+        with ExitStack() as files:
+            yield from map(bytes.rstrip, heapq.merge(*(files.enter_context(run.open("rb")) for run in self._runs)))
+
+
+class _PairLines:
+    """What the engine writes about a predicate: lines with a subject and an object, below a heading."""
+
+    def __init__(self, reader: TripleReader, predicate: int) -> None:
+        self._reader = reader
+        self._predicate = predicate
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._below_heading = False
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size >= _TEXT:
+            self.flush_lines()
+        return len(data)
+
+    def flush(self) -> None:
+        """Hold nothing back."""
+
+    def flush_lines(self) -> None:
+        """Hand on the whole lines there are."""
+        lines, _, rest = b"".join(self._pieces).rpartition(b"\n")
+        self._pieces, self._size = [rest], len(rest)
+        fields = lines.decode().replace("\n", "\t").split("\t") if lines else []
+        if fields and not self._below_heading:
+            del fields[:2]
+            self._below_heading = True
+        if fields:
+            self._reader.add(fields[::2], fields[1::2], [self._predicate] * (len(fields) // 2))
+
+
+def _sort_name(term: str) -> str:
+    if term[0] == "_":
+        return f"1{term[2:]}"
+    if term[1] == "<":
+        raise StoreError("the graph has triple terms")
+    return f"0{term[1:-1]}"
+
+
+def _are_in(some: npt.NDArray[np.int64], ordered: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    if not len(ordered):
+        return np.zeros(len(some), np.bool_)
+    return np.asarray(ordered[np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)] == some)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,94 +308,107 @@ class _Terms:
         return len(self.hashes)
 
     def of(self, hashes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
-        """The numbers of terms, and whether each is known."""
+        """Look up the numbers of terms, and whether each is known."""
         if not len(self):
             return np.zeros(len(hashes), np.uint32), np.zeros(len(hashes), np.bool_)
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self) - 1)
         return self.numbers[places], self.hashes[places] == hashes
 
 
-def _write_names(writer: ArrayWriter, reader: TripleReader) -> _Terms:
-    hashes, starts, iris = array("q"), array("Q", [0]), 0
+def _save(made: Path, name: str, values: npt.NDArray[Any]) -> None:
+    with (made / f"{name}.npy").open("wb") as file:
+        np.save(file, values)
+        file.flush()
+        os.fsync(file.fileno())
 
-    def names() -> Iterator[bytes]:
-        nonlocal iris
-        for name in reader.sorted_names():
-            hashes.append(hash_of_name(name))
-            iris += name.startswith(IRI_MARK)
-            yield name
 
-    with writer.array("names", "|u1") as file:
-        for block in front_coded(names()):
-            file.write(block)
-            starts.append(starts[-1] + len(block))
-    writer.write("name_starts", np.frombuffer(starts, np.uint64))
-    writer.about["iris"] = iris
-    found = np.frombuffer(hashes, np.int64) if hashes else np.empty(0, np.int64)
+def _save_written(made: Path, name: str, written: Path, dtype: str) -> None:
+    """Save what was written in parts; it is mapped, not read."""
+    _save(made, name, np.memmap(written, dtype, "r") if written.stat().st_size else np.empty(0, dtype))
+
+
+def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Where the values of each term begin among all, in as few bytes as hold the last number."""
+    ends = np.cumsum(counts, dtype=np.uint64)
+    starts = np.concatenate([np.zeros(1, np.uint64), ends])
+    return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
+
+
+def _write_names(made: Path, reader: TripleReader) -> tuple[_Terms, int]:
+    """Write the names of all terms; returns their numbers, and how many are IRIs."""
+    hashes, lengths, iris = array("q"), array("L"), 0
+    written = reader.directory / "all_names"
+    with written.open("wb") as file:
+        for marked in reader.sorted_names():
+            name, is_iri = marked[1:], marked.startswith(_IRI_MARK)
+            hashes.append(hash(f"<{name.decode()}>" if is_iri else f"_:{name.decode()}"))
+            lengths.append(len(name))
+            iris += is_iri
+            file.write(name)
+    _save_written(made, "names", written, "|u1")
+    _save(made, "name_starts", _starts(np.array(lengths, np.int64)))
+    found = np.array(hashes, np.int64)
     order = np.argsort(found).astype(np.uint32)
-    return _Terms(found[order], order)
+    return _Terms(found[order], order), iris
 
 
-def _write_neighbours(writer: ArrayWriter, work: Path, terms: _Terms, predicates: list[IRI]) -> None:
+def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IRI]) -> None:
     """Write the neighbours of all terms, sorted, those of some terms after those of others."""
     degrees = _number_edges(work, terms)
     _number_literals(work, terms)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
-    literal_type = "<u1" if len(predicates) <= 1 << 8 else step_type
+    literal_type = "|u1" if len(predicates) <= 1 << 8 else step_type
+    types = {"others": "<u4", "steps": step_type, "literals": literal_type}
     counts, literals, described = (np.zeros(len(terms), np.int64) for _ in range(3))
+    out = work / "out"
+    out.mkdir()
     with ExitStack() as files:
-        others_file = files.enter_context(writer.array("others", "<u4"))
-        steps_file, literals_file = (
-            files.enter_context((work / name).open("wb")) for name in ("steps", "described_by")
-        )
+        opened = {name: files.enter_context((out / name).open("wb")) for name in types}
         for low, high in _ranges(degrees):
             of, others, steps = _neighbours(work, low, high)
             counts[low:high] = np.bincount(of, minlength=high - low)
             literals[low:high], described[low:high], by = _literals(work, low, high)
-            others_file.write(others.tobytes())
-            steps_file.write(steps.astype(step_type).tobytes())
-            literals_file.write(by.astype(literal_type).tobytes())
-    for name, kind, file_name in (("steps", step_type, "steps"), ("literals", literal_type, "described_by")):
-        with writer.array(name, kind) as file, (work / file_name).open("rb") as kept:
-            shutil.copyfileobj(kept, file)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    writer.write("starts", starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8"))
-    writer.write("literal_counts", described.astype("<u1" if described.max(initial=0) < 1 << 8 else "<u4"))
-    about = np.minimum(counts + literals, MOST_DEGREE).astype("<u2")
+            for name, values in (("others", others), ("steps", steps), ("literals", by)):
+                values.astype(types[name]).tofile(opened[name])
+    for name, dtype in types.items():
+        _save_written(made, name, out / name, dtype)
+    _save(made, "starts", _starts(counts))
+    _save(made, "literal_starts", _starts(described))
+    about = np.minimum(counts + literals, MAX_DEGREE).astype("<u2")
     about[_classes(work, terms, predicates)] |= IS_CLASS
-    writer.write("about", about)
+    _save(made, "about", about)
 
 
 def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
     """Write the edges with numbers for hashes; returns how many each term has, repeated ones included."""
     degrees = np.zeros(len(terms), np.int64)
     with (work / "numbered").open("wb") as file:
-        for chunk in _chunks(work / "edges", TRIPLE):
+        for chunk in _chunks(work / "edges", _TRIPLE):
             edges = np.empty(len(chunk), _EDGE)
             edges["predicate"] = chunk["predicate"]
             for end in ("subject", "object"):
                 edges[end] = terms.of(chunk[end])[0]
                 degrees += np.bincount(edges[end], minlength=len(terms))
-            file.write(edges.tobytes())
+            edges.tofile(file)
     return degrees
 
 
 def _number_literals(work: Path, terms: _Terms) -> None:
     with (work / "described").open("wb") as file:
-        for chunk in _chunks(work / "literals", TRIPLE):
+        for chunk in _chunks(work / "literals", _TRIPLE):
             numbers, known = terms.of(chunk["subject"])
             found = np.empty(int(known.sum()), _LITERAL)
             found["subject"] = numbers[known]
             found["predicate"], found["object"] = chunk["predicate"][known], chunk["object"][known]
-            file.write(found.tobytes())
+            found.tofile(file)
 
 
 def _classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np.bool_]:
-    """Which terms are classes: by declaration, or because something is an instance of them."""
+    """Mark which terms are classes: by declaration, or because something is an instance of them."""
     classes = np.zeros(len(terms), np.bool_)
     if RDF_TYPE in predicates:
         typing = predicates.index(RDF_TYPE)
-        numbers, known = terms.of(np.array([hash(str(kind).encode()) for kind in CLASS_KINDS], np.int64))
+        numbers, known = terms.of(np.array([hash(str(kind)) for kind in CLASS_KINDS], np.int64))
         for edges in _chunks(work / "numbered", _EDGE):
             typed = edges[edges["predicate"] == typing]
             classes[typed["object"]] = True
@@ -233,7 +417,7 @@ def _classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np
 
 
 def _ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of terms, ``(from, to)``, with as many neighbours as are sorted together, or one term with more."""
+    """Yield ranges of terms, ``(from, to)``, with as many neighbours as are sorted together, or one term with more."""
     ends = np.cumsum(degrees)
     low = 0
     while low < len(degrees):

@@ -20,8 +20,16 @@ from typing import BinaryIO, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
-from kgsparql.graphs.content_guards import guarded, read_context, with_context
-from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
+from kgsparql.graphs.decoding import (
+    ChunkReader,
+    ReadLimits,
+    Tally,
+    guarded,
+    raw_chunks,
+    read_context,
+    unpacked,
+    with_context,
+)
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.redaction import shown_source
 

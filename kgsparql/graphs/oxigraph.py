@@ -88,7 +88,7 @@ class OxigraphGraph(KnowledgeGraph):
         return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
 
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
-        """Return those of some predicates that are in a triple, remembered as long as the content stays the same.
+        """Those of some predicates that are in a triple, remembered as long as the content stays the same.
 
         A query that names 40 predicates is parsed in 0.3 ms, and most graphs have three of these.
         """
@@ -97,7 +97,7 @@ class OxigraphGraph(KnowledgeGraph):
         return self._held[predicates]
 
     def may_have_name(self, term: IRI) -> bool:
-        """Tell whether a term has a literal by a predicate that is called like a name; true if it has many triples.
+        """Whether a term has a literal by a predicate that is called like a name; true of a term with many triples.
 
         Remembered of the last terms, since nearly every neighbourhood has the same few predicates, mostly without.
         """
@@ -118,7 +118,7 @@ class OxigraphGraph(KnowledgeGraph):
         return next(self.quads(None, predicate), None) is not None
 
     def quads(self, *pattern: Any) -> Iterator[ox.Quad]:
-        """Yield the quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
+        """The quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
 
         :raises QueryError: if they cannot be read; a StoreError if the store is damaged (``E_STORE_CORRUPT``).
         """
@@ -147,7 +147,7 @@ class OxigraphGraph(KnowledgeGraph):
         return named + in_default > 1
 
     def named_graphs(self) -> list[IRI] | None:
-        """Return the named graphs that hold anything, in the order of their names; ``None`` if blank nodes name some.
+        """The named graphs that hold anything, in the order of their names; ``None`` if blank nodes name some.
 
         A query for them reads every triple, even where there are none.
         """
@@ -158,7 +158,7 @@ class OxigraphGraph(KnowledgeGraph):
         return sorted((IRI(name.value) for name in held), key=lambda name: name.value)
 
     def select(self, query: Query) -> Solutions:
-        """Return the solutions of a SELECT, with the errors of :meth:`KnowledgeGraph.select`."""
+        """As :meth:`KnowledgeGraph.select`."""
         if query.empty:
             return Solutions()
         with self._results_of(query, ox.QuerySolutions) as results:
@@ -171,33 +171,33 @@ class OxigraphGraph(KnowledgeGraph):
                 yield from _solutions_in(results)
 
     def ask(self, query: Query) -> bool:
-        """Return the answer to an ASK, with the errors of :meth:`KnowledgeGraph.ask`."""
+        """As :meth:`KnowledgeGraph.ask`."""
         if query.empty:
             return False
         with self._results_of(query, ox.QueryBoolean) as result:
             return bool(result)
 
     def source(self, named_graph: str | None) -> Source:
-        """Return how to cite a named graph, or the default graph (``None``)."""
+        """How to cite a named graph, or the default graph (``None``)."""
         if named_graph is None:
             return self._sources.get("", Source(self.name))
         return self._sources.get(named_graph, Source(self.name, named_graph))
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
-        """Return the graphs that hold a triple, whose blank nodes are named as in this store; empty if none does."""
+        """The graphs that hold a triple, whose blank nodes have their names in this store; empty if none does."""
         found = self.quads(triple.subject, triple.predicate, triple.object)
         graphs = sorted(_graph_name(quad.graph_name) or "" for quad in found)
         return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
 
     def adjacency_view(self) -> AdjacencyView | None:
-        """Return its triples as an adjacency; ``None`` where none was built, which the next call looks for again."""
+        """Its triples as an adjacency; ``None`` where none was built, which the next call looks for again."""
         if self._adjacency is None and self.revision is not None:
             self._adjacency = open_adjacency(self.revision)
         return None if self._adjacency is None else AdjacencyView(self._adjacency)
 
     @contextmanager
     def _results_of(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
-        """Return the results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
+        """The results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
             results = self.store.query(query.without_comments, use_default_graph_as_union=True)
             if not isinstance(results, form):
@@ -214,7 +214,7 @@ class OxigraphGraph(KnowledgeGraph):
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:
-    """Return the error for one of the engine, which checks each block of a store that it reads."""
+    """The error for one of the engine, which checks each block of a store that it reads."""
     text = printable(str(error))
     return corrupt_store(graph, text) if "Corruption" in text else QueryError(f"{what}: {text}", **detail)
 
@@ -226,7 +226,7 @@ def _solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
 
 
 def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:
-    """Return how to cite the graphs of files: a file's own graph by its name, the named graphs in it also by IRI.
+    """How to cite the graphs of several files: a file's own graph by its name, the named graphs in it also by IRI.
 
     :param graphs: name of a file → the named graphs in it.
     """

@@ -20,10 +20,10 @@ from kgsparql.errors import StoreError
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.graph import Source
+from kgsparql.graphs.loading import Job, fill
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
-from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (

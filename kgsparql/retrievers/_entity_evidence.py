@@ -16,7 +16,7 @@ from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
 from kgsparql.exploration import NeighbourGroup, Text
-from kgsparql.exploration.triples import lookup
+from kgsparql.exploration.batched_select import lookup
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.passages import PASSAGE_TOKENS

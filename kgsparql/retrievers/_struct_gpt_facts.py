@@ -15,7 +15,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
 from kgsparql.exploration import PredicateCount, neighbours, walk_ways
-from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.batched_select import hop_of
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import word_overlap
 from kgsparql.models.chat_completion import Message, estimated_tokens

@@ -23,7 +23,7 @@ from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionErr
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.exploration import neighbours, types
-from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.batched_select import hop_of
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain

@@ -37,7 +37,7 @@ from kgsparql.errors import (
     UnreachableError,
     error_from,
 )
-from kgsparql.exploration.void import void_triples
+from kgsparql.exploration.counting import void_triples
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.user_query import (
     FORMATS,

@@ -9,8 +9,8 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.errors import AmbiguousLabelError, NotFoundError
 from kgsparql.evidence.term_labels import descriptions_of
+from kgsparql.exploration.labels import value_uses
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.exploration.value_uses import value_uses
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.serving import tool_results as r
 

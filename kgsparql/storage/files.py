@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from kgsparql.errors import StoreError, StoreLockedError
+from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
 
 _DIGEST = "sha256"
 _MAX_REREAD_BYTES = 2**28
@@ -319,6 +320,17 @@ def keep_newest(manifests: Iterable[Path]) -> None:
         for file in sorted(manifests, key=lambda file: file.stat().st_mtime_ns, reverse=True)[1:]:
             with suppress(StoreError), writer_lock(file.parent):
                 remove(file.parent, file.parent)
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Tell whether Python or Oxigraph (which has no errno) says that a device is full."""
+    return isinstance(error, OSError) and (error.errno == errno.ENOSPC or "No space left" in str(error))
+
+
+def disk_full(name: object) -> DiskFullError:
+    """Make the error for a device without space; the store is unchanged then."""
+    hint = "free some space (a store needs about as much as its sources unpacked), then load again"
+    return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
 
 
 # Size, age and removal

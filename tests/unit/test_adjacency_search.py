@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from unittest.mock import patch
 
@@ -13,13 +14,13 @@ from hypothesis import strategies as st
 
 from kgsparql.exploration import (
     PredicatePath,
-    adjacency_hops,
     adjacency_levels,
+    adjacency_search,
     neighbours,
     predicate_paths,
     shortest_paths,
 )
-from kgsparql.graphs import OxigraphGraph, adjacency_building, adjacency_reading
+from kgsparql.graphs import OxigraphGraph, adjacency_building
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.rdf.paths import Directions, PropertyPath
@@ -58,7 +59,7 @@ multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), ma
 
 @pytest.fixture(autouse=True)
 def small_graphs_have_one() -> Iterator[None]:
-    with patch.object(adjacency_building, "FEWEST_TRIPLES", 0):
+    with patch.object(adjacency_building, "MIN_TRIPLES", 0):
         yield
 
 
@@ -70,7 +71,7 @@ def graphs_of(quads: list[ox.Quad]) -> tuple[OxigraphGraph, OxigraphGraph]:
     fast = OxigraphGraph(store, name="fast", fingerprint="0", revision=revision)
     assert build_adjacency(fast) is not None
     assert fast.adjacency_view() is not None
-    revision.file.unlink()  # it stays open
+    shutil.rmtree(revision.directory)  # it stays open
     return fast, OxigraphGraph(store, name="slow", fingerprint="0")
 
 
@@ -103,10 +104,7 @@ def test_paths_equal_brute_force_and_those_of_queries(
         for t, some in zip(triples, graphs, strict=False)
         for graph in some
     ]
-    with (
-        patch.multiple(adjacency_building, _BUCKET=bucket, _CHUNK=chunk),
-        patch.multiple(adjacency_reading, _CHUNK=chunk, _TEXT=chunk, _RUN=chunk),
-    ):
+    with patch.multiple(adjacency_building, _BUCKET=bucket, _CHUNK=chunk, _TEXT=chunk, _RUN=chunk):
         fast, slow = graphs_of(quads)
     start, end = ends
     options = {"direction": direction, "max_hops": max_hops, "skip": skip}
@@ -170,7 +168,7 @@ def test_predicate_paths_equal_those_of_queries(
             levels += level
             return [path.path for path in level[-kept:]] if kept else [path.path for path in level]
 
-        with patch.multiple(adjacency_hops, _BATCH=batch, MOST=most), patch.object(adjacency_levels, "MOST", most):
+        with patch.multiple(adjacency_search, _BATCH=batch, MOST=most), patch.object(adjacency_levels, "MOST", most):
             found.append(
                 predicate_paths(
                     graph, start, max_hops=max_hops, frontier=frontier, direction=direction, skip=skip,
@@ -199,7 +197,7 @@ def test_neighbours_equal_those_of_queries(
     lonely = Triple(ex("lonely"), PREDICATES[0], Literal("h"))
     fast, slow = graphs_of([ox.Quad(t.subject, t.predicate, t.object) for t in (*triples, lonely)])
     asked = [ex("lonely"), *reversed(IRIS), *CLASSES, ex("unknown")]
-    with patch.multiple(adjacency_hops, _BATCH=batch, MOST=most):
+    with patch.multiple(adjacency_search, _BATCH=batch, MOST=most):
         found, expected = (
             neighbours(graph, asked, direction=direction, skip=skip, limit=limit) for graph in (fast, slow)
         )

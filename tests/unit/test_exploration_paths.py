@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
-from kgsparql.exploration import bidirectional_search, predicate_paths, shortest_paths, walk_ends, walk_ways
+from kgsparql.exploration import predicate_paths, shortest_paths, walk_ends, walk_ways
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
@@ -82,10 +82,7 @@ def test_shortest_paths_equal_brute_force(
 ) -> None:
     """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks; ends as hubs."""
     graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
-    with (
-        patch.multiple(bidirectional_search, MAX_PAIRS=max_pairs, FEW_PAIRS=few),
-        patch.object(search_of_paths, "FEW", few),
-    ):
+    with patch.multiple(search_of_paths, MAX_PAIRS=max_pairs, FEW_PAIRS=few, FEW=few):
         found = shortest_paths(graph, start, end, max_hops=max_hops, direction=direction)
     expected = all_shortest_paths(triples, start, end, max_hops=max_hops, direction=direction)
     assert len(set(found.items)) == len(found.items)
@@ -286,7 +283,7 @@ def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(graph_of: Graphs) 
     assert ([by_names(path) for path in to_hub.items], to_hub.cuts) == ([["a", "a1", "a2", "a3", "hub"]], ())
     from_hub = shortest_paths(graph, ex("hub"), ex("b"), hub_limit=10)
     assert ([by_names(path) for path in from_hub.items], from_hub.cuts) == ([["hub", "b1", "b2", "b"]], ())
-    with patch.object(bidirectional_search, "MAX_PAIRS", 0):
+    with patch.object(search_of_paths, "MAX_PAIRS", 0):
         through = shortest_paths(graph, ex("x1"), ex("b"), hub_limit=10)
         assert through.items == ()
         hub = str(ex("hub"))

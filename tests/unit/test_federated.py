@@ -28,7 +28,7 @@ from kgsparql.exploration import (
     walk_ends,
     walk_ways,
 )
-from kgsparql.exploration.mediators import mediated_paths
+from kgsparql.exploration.neighbourhood import mediated_paths
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source

@@ -20,8 +20,7 @@ import pytest
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph
-from kgsparql.graphs.content_guards import guarded
-from kgsparql.graphs.decoding import ReadLimits, Tally
+from kgsparql.graphs.decoding import ReadLimits, Tally, guarded
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query

@@ -182,11 +182,7 @@ def _paths(directory: Path) -> object:
     revision = _nobel().revision
     assert revision is not None
     found = open_adjacency(revision)
-    return (
-        ANEW
-        if found is None
-        else [found.others.tolist(), [found.names[i] for i in range(len(found.names))], found.about.tolist()]
-    )
+    return ANEW if found is None else [found.others.tolist(), found.names.tolist(), found.about.tolist()]
 
 
 def _count(directory: Path) -> None:
@@ -230,7 +226,7 @@ KINDS = {
         lambda d: KeptRuns(d).get("a" * 32) or ANEW,
     ),
     "log": Kind(_log, _logged),
-    "adjacency": Kind(_adjacency, _paths, r"adjacency-3"),
+    "adjacency": Kind(_adjacency, _paths, r"adjacency-4"),
     "counts": Kind(_count, _counts),
     "endpoint": Kind(_profile, _profiles),
 }
@@ -254,7 +250,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(counting, "_KEPT_S", 0.0)
-    monkeypatch.setattr(adjacency_building, "FEWEST_TRIPLES", 0)
+    monkeypatch.setattr(adjacency_building, "MIN_TRIPLES", 0)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 

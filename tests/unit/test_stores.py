@@ -28,10 +28,9 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
 from kgsparql.graphs.graph import Source
-from kgsparql.graphs.parse_errors import is_disk_full
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
-from kgsparql.storage.files import lock_path, partial_path
+from kgsparql.storage.files import is_disk_full, lock_path, partial_path
 from tests.cli.lock_holder import lock_held
 from tests.conftest import ROOT
 from tests.deep import DEEP

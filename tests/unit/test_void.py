@@ -10,8 +10,8 @@ import pytest
 import rdflib
 
 import kgsparql
-from kgsparql.exploration import void
-from kgsparql.exploration.void import turtle, void_triples
+from kgsparql.exploration import counting
+from kgsparql.exploration.counting import turtle, void_triples
 from tests.conftest import ROOT
 from tests.serving.sparql_server import sparql_server
 
@@ -62,8 +62,8 @@ def test_every_number_is_that_of_the_graph(file: Path) -> None:
 
 
 def test_what_was_cut_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(void, "PARTITIONS", 3)
-    monkeypatch.setattr(void, "_COUNTED", 100)
+    monkeypatch.setattr(counting, "PARTITIONS", 3)
+    monkeypatch.setattr(counting, "_COUNTED", 100)
     notes: list[str] = []
     data = described(NOBEL, notes=notes)
     assert conforms(data)
