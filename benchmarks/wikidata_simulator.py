@@ -64,7 +64,7 @@ def main() -> None:
         def run(mode: Literal["write", "only"]) -> tuple[list[Record], bytes]:
             with Snapshot(folder / "snapshot", mode) as snapshot:
                 profile = simulator.profile()
-                graph = EndpointGraph(simulator.url, profile=profile, note=print, response_cache=snapshot.recording)
+                graph = EndpointGraph(simulator.url, profile=profile, note=print, recording=snapshot.recording)
                 knowledge = KnowledgeBase(graph, embedder="none", snapshot=snapshot)
                 made = records_of_run(
                     knowledge, questions, folder / mode, method=options.retriever, workers=options.workers

@@ -107,8 +107,8 @@ class EndpointGraph(KnowledgeGraph):
         says nothing.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line for the user, each line once.
-    :param response_cache: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
-        the profile says so.
+    :param response_cache: keeps results, where the profile says so.
+    :param recording: of a snapshot: keeps all that is asked, or tells it again; it takes the place of the cache.
     :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: for what is not the URL of an endpoint.
 
@@ -127,7 +127,8 @@ class EndpointGraph(KnowledgeGraph):
         timeout_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
-        response_cache: ResponseCache | Recording | None = None,
+        response_cache: ResponseCache | None = None,
+        recording: Recording | None = None,
         transport: Transport | None = None,
     ) -> None:
         from kgsparql.graphs.protocol.endpoint_client import EndpointClient  # 110 ms that a graph in files is spared
@@ -135,14 +136,16 @@ class EndpointGraph(KnowledgeGraph):
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
-        self.probe = Probe(self._address, profile, keep=not isinstance(response_cache, Recording), now=self._now)
+        self.probe = Probe(self._address, profile, keep=recording is None, now=self._now)
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s = timeout_s
-        self._recording = response_cache if isinstance(response_cache, Recording) else None
+        self._recording = recording
         self._question: _QuestionDeadline | None = None
         self._found = _Found()
-        self._client = EndpointClient(self._address, self.name, self.probe, max_bytes, response_cache, note, transport)
+        self._client = EndpointClient(
+            self._address, self.name, self.probe, max_bytes, response_cache, recording, note, transport
+        )
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graph for one question: its queries end with its time, or when it is stopped.

@@ -78,8 +78,11 @@ def open_graph(
     if names_endpoint(group):
         _refuse_file_options(reading, "with an endpoint")
         mode: Mode = "write" if fresh else "use"
-        kept = recording or (ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache else None)
-        return _endpoint_graph(group[0], name, notes, kept)
+        kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache and recording is None else None
+        known = endpoint_named(group[0])
+        url = known.urls[0] if known else str(group[0]).strip()
+        called = name or (known.aliases[0] if known else None)
+        return EndpointGraph(url, name=called, profile=known, note=notes, response_cache=kept, recording=recording)
     graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
     if recording is not None:
         graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
@@ -206,15 +209,6 @@ def _is_endpoint(source: GraphSource) -> bool:
     """Tell whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
     path = re.sub(r"[?#].*", "", str(source).partition("://")[2], flags=re.DOTALL).partition("/")[2]
     return (is_address(source) and not has_rdf_suffix(Path(path))) or endpoint_named(source) is not None
-
-
-def _endpoint_graph(
-    source: GraphSource, name: str | None, notes: _Notes, response_cache: ResponseCache | Recording | None
-) -> EndpointGraph:
-    known = endpoint_named(source)
-    url = known.urls[0] if known else str(source).strip()
-    name = name or (known.aliases[0] if known else None)
-    return EndpointGraph(url, name=name, profile=known, note=notes, response_cache=response_cache)
 
 
 def _is_store(source: GraphSource) -> bool:

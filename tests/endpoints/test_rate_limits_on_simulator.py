@@ -330,7 +330,7 @@ def test_a_run_of_questions_is_polite_from_its_first_request_to_its_last_and_goe
 
     def asked(mode: Literal["write", "only"]) -> list[Record]:
         with Snapshot(tmp_path / "snapshot", mode) as snapshot:
-            graph = EndpointGraph(simulator.url, profile=simulator.profile(), response_cache=snapshot.recording)
+            graph = EndpointGraph(simulator.url, profile=simulator.profile(), recording=snapshot.recording)
             knowledge = KnowledgeBase(graph, embedder="none", snapshot=snapshot)
             return records_of_run(knowledge, questions, tmp_path / mode, method="think_on_graph", workers=3)
 

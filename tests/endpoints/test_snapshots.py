@@ -401,7 +401,7 @@ def with_credentials(url: str, credentials: str) -> str:
 
 
 def graph_in(snapshot: Snapshot, url: str, **options: Any) -> EndpointGraph:
-    return EndpointGraph(url, response_cache=snapshot.recording, **options)
+    return EndpointGraph(url, recording=snapshot.recording, **options)
 
 
 def outcome(graph: EndpointGraph, query: Query = SOME) -> object:

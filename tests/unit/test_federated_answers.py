@@ -69,14 +69,14 @@ def said(answer: Answer) -> Any:
 
 
 @pytest.mark.parametrize("retriever", [name for name in names() if name != "query_plan"])
-@pytest.mark.parametrize("asked", QUESTIONS[::10], ids=lambda asked: asked["id"])
 def test_the_answers_of_a_divided_graph_are_those_of_the_graph(
-    retriever: str, asked: dict[str, Any], whole: KnowledgeBase, parts: KnowledgeBase
+    retriever: str, whole: KnowledgeBase, parts: KnowledgeBase
 ) -> None:
-    expected = whole.ask(asked["question"], retriever=retriever)
-    found = parts.ask(asked["question"], retriever=retriever)
-    assert said(found) == said(expected)
-    assert all(cited.verified for item in found.evidence for cited in item.triples)
+    for asked in QUESTIONS[::10]:
+        expected = whole.ask(asked["question"], retriever=retriever)
+        found = parts.ask(asked["question"], retriever=retriever)
+        assert said(found) == said(expected), asked["id"]
+        assert all(cited.verified for item in found.evidence for cited in item.triples)
 
 
 def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query(parts: KnowledgeBase) -> None:

@@ -216,11 +216,16 @@ def formatter(text: str) -> Formatter | None:
     return Formatter.parse(VIAF, IRI(f"{WD}P214"), Literal(text))
 
 
-@pytest.mark.parametrize(
-    "text", ["$1", "http://$1", "http://$1.e.org/", "https://e.org", "http://e.org/$1/$1", "no/$1"]
-)
-def test_a_formatter_that_would_fit_anything_is_refused(text: str) -> None:
-    assert formatter(text) is None
+def test_a_formatter_that_would_fit_anything_is_refused() -> None:
+    for text in (
+        "$1",
+        "http://$1",
+        "http://$1.e.org/",
+        "https://e.org",
+        "http://e.org/$1/$1",
+        "no/$1",
+    ):
+        assert formatter(text) is None
 
 
 def test_what_a_formatter_makes_is_read_back() -> None:

@@ -82,22 +82,30 @@ def test_evidence_is_found_by_place_and_by_marker(answer: Answer) -> None:
         evidence[5]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("007", "integer", 7), ("1_000", "integer", "1_000"), ("٣", "integer", "٣"),
+def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype() -> None:
+    for text, kind, value in (
+        ("007", "integer", 7),
+        ("1_000", "integer", "1_000"),
+        ("٣", "integer", "٣"),
         ("9" * 5000, "integer", "9" * 5000),
-        ("2.50", "decimal", 2.5), ("INF", "double", float("inf")), ("1_0", "double", "1_0"), ("x", "float", "x"),
-        ("true", "boolean", True), ("0", "boolean", False), ("yes", "boolean", "yes"),
-        ("1867-11-07", "date", date(1867, 11, 7)), ("1867-11-07+02:00", "date", date(1867, 11, 7)),
-        ("-0044-03-15", "date", "-0044-03-15"), ("1867-02-30", "date", "1867-02-30"), ("1903", "gYear", 1903),
-        ("P1Y", "duration", "P1Y"), ("5", "string", "5"),
-    ],
-)  # fmt: skip
-def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype(text: str, kind: str, value: object) -> None:
-    found = python_value(Literal(text, datatype=IRI(XSD + kind)))
-    assert found == value
-    assert type(found) is type(value)
+        ("2.50", "decimal", 2.5),
+        ("INF", "double", float("inf")),
+        ("1_0", "double", "1_0"),
+        ("x", "float", "x"),
+        ("true", "boolean", True),
+        ("0", "boolean", False),
+        ("yes", "boolean", "yes"),
+        ("1867-11-07", "date", date(1867, 11, 7)),
+        ("1867-11-07+02:00", "date", date(1867, 11, 7)),
+        ("-0044-03-15", "date", "-0044-03-15"),
+        ("1867-02-30", "date", "1867-02-30"),
+        ("1903", "gYear", 1903),
+        ("P1Y", "duration", "P1Y"),
+        ("5", "string", "5"),
+    ):
+        found = python_value(Literal(text, datatype=IRI(XSD + kind)))
+        assert found == value
+        assert type(found) is type(value)
 
 
 def test_other_terms_are_text() -> None:
@@ -345,26 +353,30 @@ def test_cancelling_the_task_stops_the_question(nobel: kgsparql.KnowledgeBase) -
     assert "finished" not in [event.kind for event in seen]
 
 
-@pytest.mark.parametrize("name", ["ask", "aask", "retrieve", "stream"])
-def test_each_option_is_a_parameter_that_is_completed(name: str, nobel: kgsparql.KnowledgeBase) -> None:
-    method = getattr(nobel, name)
-    parameters = inspect.signature(method).parameters
-    assert list(parameters) == ["question", *(field.name for field in fields(kgsparql.AskOptions))]
-    assert {p.kind for key, p in parameters.items() if key != "question"} == {inspect.Parameter.KEYWORD_ONLY}
-    assert method.__doc__
-    shell = InteractiveShell()
-    shell.user_ns["knowledge"] = nobel
-    typed = f"knowledge.{name}('Who?', allow_m"
-    for use_jedi in (False, True):
-        shell.Completer.use_jedi = use_jedi
-        with provisionalcompleter():
-            found = [one.text for one in shell.Completer.completions(typed, len(typed))]
-        assert "allow_model_knowledge=" in found
+def test_each_option_is_a_parameter_that_is_completed(nobel: kgsparql.KnowledgeBase) -> None:
+    for name in (
+        "ask",
+        "aask",
+        "retrieve",
+        "stream",
+    ):
+        method = getattr(nobel, name)
+        parameters = inspect.signature(method).parameters
+        assert list(parameters) == ["question", *(field.name for field in fields(kgsparql.AskOptions))]
+        assert {p.kind for key, p in parameters.items() if key != "question"} == {inspect.Parameter.KEYWORD_ONLY}
+        assert method.__doc__
+        shell = InteractiveShell()
+        shell.user_ns["knowledge"] = nobel
+        typed = f"knowledge.{name}('Who?', allow_m"
+        for use_jedi in (False, True):
+            shell.Completer.use_jedi = use_jedi
+            with provisionalcompleter():
+                found = [one.text for one in shell.Completer.completions(typed, len(typed))]
+            assert "allow_model_knowledge=" in found
 
 
-@pytest.mark.parametrize(
-    ("options", "message", "hint"),
-    [
+def test_a_wrong_option_is_an_error_that_names_the_right_one(nobel: kgsparql.KnowledgeBase) -> None:
+    for options, message, hint in (
         ({"retreiver": "mindmap"}, "no option 'retreiver'; did you mean 'retriever'?", "there are: retriever, options"),
         ({"paths_kept": 3}, "no option 'paths_kept'", "those of a method go into options="),
         ({"max_seconds": 3}, "no option 'max_seconds'; it is a limit", "budget=kgsparql.Budget(max_seconds=…)"),
@@ -373,15 +385,11 @@ def test_each_option_is_a_parameter_that_is_completed(name: str, nobel: kgsparql
         ({"retriever": kgsparql.MindMap}, "no method: <class", "MindMap()"),
         ({"retriever": kgsparql.MindMap(), "options": {"x": 1}}, "a method that is made: x", "give them to MindMap(…)"),
         ({"model": "gpt-5"}, "model='gpt-5' is only its name", "kgsparql.open_model"),
-    ],
-)
-def test_a_wrong_option_is_an_error_that_names_the_right_one(
-    options: dict[str, object], message: str, hint: str, nobel: kgsparql.KnowledgeBase
-) -> None:
-    with pytest.raises(OptionError) as caught:
-        nobel.ask(ASKED, **options)  # type: ignore[arg-type]
-    assert message in str(caught.value)
-    assert hint in caught.value.hint
+    ):
+        with pytest.raises(OptionError) as caught:
+            nobel.ask(ASKED, **options)  # type: ignore[arg-type]
+        assert message in str(caught.value)
+        assert hint in caught.value.hint
 
 
 def test_a_method_with_its_options_and_one_name_as_entity(nobel: kgsparql.KnowledgeBase) -> None:

@@ -67,18 +67,21 @@ def test_the_replies_of_a_run_come_in_their_order_and_the_last_stays(file: Path)
         assert [told(replay) for _ in range(3)] == [{"n": 1}, {"n": 2}, {"n": 2}]
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
-def test_every_error_is_raised_as_it_was(file: Path, kind: type[KgsparqlError]) -> None:
-    made = kind("what is wrong", hint="what to do", code="E_SOME", path="a", number=3, list=["x"])
+def test_every_error_is_raised_as_it_was(file: Path) -> None:
     with Recording(file, mode="write") as recording:
-        recording.fail("query", ASKED, made)
-    if kind is CancelledError:
+        recording.fail("query", ASKED, CancelledError("stopped"))
         assert not file.exists(), "that somebody stopped it says nothing about who was asked"
-        return
+        made = {
+            kind: kind("what is wrong", hint="what to do", code="E_SOME", path="a", number=3, list=["x"])
+            for kind in EVERY
+            if kind is not CancelledError
+        }
+        for kind, error in made.items():
+            recording.fail("query", {"kind": kind.__name__}, error)
     with Recording(file, mode="only") as replay:
-        assert told(replay) == (kind, made.to_json())
-        assert told(replay) == (kind, made.to_json()), "asked more often than it was recorded"
-        assert told(replay) == (kind, made.to_json())
+        for kind, error in made.items():
+            for _ in range(3):  # also more often than it was recorded
+                assert told(replay, {"kind": kind.__name__}) == (kind, error.to_json())
 
 
 @examples(60)

@@ -70,25 +70,25 @@ def test_graphdb_is_asked_for_the_indexes_of_all_languages() -> None:
     assert '?label onto:fts ("marie AND curie" "*" 1000) .' in asked.text
 
 
-@pytest.mark.parametrize("kind", BY_WORDS)
-def test_L13_tags_are_compared_in_small_letters_where_an_engine_keeps_their_capitals(kind: TextSearch) -> None:
-    asked = label_search(kind, [["grey"]], predicates=LABELS[:1], languages=["en-gb"], limit=7)
-    compared = "LANG(?label)" if kind == "bif:contains" else "LCASE(LANG(?label))"
-    assert f"FILTER({compared} = ?language)" in asked.text
+def test_L13_tags_are_compared_in_small_letters_where_an_engine_keeps_their_capitals() -> None:
+    for kind in BY_WORDS:
+        asked = label_search(kind, [["grey"]], predicates=LABELS[:1], languages=["en-gb"], limit=7)
+        compared = "LANG(?label)" if kind == "bif:contains" else "LCASE(LANG(?label))"
+        assert f"FILTER({compared} = ?language)" in asked.text
 
 
 def test_words_that_say_nothing_are_not_searched() -> None:
     assert label_search("bif:contains", [["?!"], []], predicates=LABELS, languages=["en"], limit=5).empty
 
 
-@pytest.mark.parametrize("file", VENDOR, ids=lambda file: file.stem)
-def test_each_text_search_says_what_it_is(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert re.match(r"#\+ summary: \S.*\.\n#\+ parameters: \[.*\]\n#\+ variables: \[.*\]\n", text)
-    said = re.search(r"#\+ parameters: \[(.*)\]", text)
-    assert said is not None
-    assert set(re.findall(r"\w+", said[1])) == set(re.findall(r"VALUES \?(\w+) \{ UNDEF \}", text))
-    assert "wikibase:label" not in text
+def test_each_text_search_says_what_it_is() -> None:
+    for file in VENDOR:
+        text = file.read_text(encoding="utf-8")
+        assert re.match(r"#\+ summary: \S.*\.\n#\+ parameters: \[.*\]\n#\+ variables: \[.*\]\n", text)
+        said = re.search(r"#\+ parameters: \[(.*)\]", text)
+        assert said is not None
+        assert set(re.findall(r"\w+", said[1])) == set(re.findall(r"VALUES \?(\w+) \{ UNDEF \}", text))
+        assert "wikibase:label" not in text
 
 
 def test_no_portable_query_has_an_extension_and_no_text_search_is_one_of_them() -> None:

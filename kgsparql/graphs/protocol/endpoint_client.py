@@ -62,7 +62,8 @@ class EndpointClient:
 
     :param name: what notes call the endpoint.
     :param max_bytes: of one reply when it is unpacked.
-    :param response_cache: a recording, or a cache, of what is asked.
+    :param response_cache: keeps results, where the profile says so.
+    :param recording: keeps all that is asked, or tells it again; it takes the place of the cache.
     :param note: called with a line for the user, each line once.
     :param transport: sends HTTP requests; over the network, if ``None``.
     """
@@ -71,7 +72,8 @@ class EndpointClient:
     name: str
     probe: Probe
     max_bytes: int
-    response_cache: ResponseCache | Recording | None = None
+    response_cache: ResponseCache | None = None
+    recording: Recording | None = None
     note: Callable[[str], None] | None = None
     transport: Transport | None = None
     _asker: int = field(default=0, init=False)
@@ -81,16 +83,16 @@ class EndpointClient:
 
     def __post_init__(self) -> None:
         self._named_graphs = NamedGraphs(self.name, self.address.url, self.note)
-        if isinstance(self.response_cache, Recording):
+        if self.recording is not None:
             who = (self.address.target, self.address.user, self.address.password)
-            self._asker = self.response_cache.asker_number(self.address.url, *who)
+            self._asker = self.recording.asker_number(self.address.url, *who)
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
         if self._http is not None:
             self._http.close()
-        if self.response_cache is not None:
-            self.response_cache.close()
+        for kept in filter(None, (self.response_cache, self.recording)):
+            kept.close()
 
     def send(self, query: Query, form: Form, limits: RequestLimits) -> tuple[HttpReply, SparqlRequest]:
         """Get the reply of the endpoint, whatever its status, with the request; errors as of :meth:`Sender.send`."""
@@ -135,8 +137,8 @@ class EndpointClient:
     def _new_sender(self) -> Sender:
         from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
-        if isinstance(self.response_cache, Recording):
-            return RecordedSender(cache(self._rate_limited), self.response_cache, self._asker)
+        if self.recording is not None:
+            return RecordedSender(cache(self._rate_limited), self.recording, self._asker)
         if self.response_cache is None:
             return self._rate_limited()
         return CachedSender(self._rate_limited(), self.response_cache, self.note)
