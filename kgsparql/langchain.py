@@ -10,8 +10,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.documents import evidence_for, identifier_of, metadata_of, not_installed, text_of
-from kgsparql.serving.tools import TOOLS, Tool, Toolbox, error_text, to_json
+from kgsparql.serving.tools import TOOLS, Tool, Toolbox, document_of, error_text, evidence_for, not_installed, to_json
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -29,7 +28,7 @@ __all__ = ["EvidenceRetriever", "tools"]
 class EvidenceRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
 
-    The metadata of a document is that of :func:`metadata_of`.
+    The metadata of a document is that of :func:`kgsparql.serving.tools.document_of`.
 
     :param k: documents for a question, the best first.
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`.
@@ -64,11 +63,14 @@ class EvidenceRetriever(BaseRetriever):
     def _documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
         k = self.k if k is None else k
         found = evidence_for(self.knowledge, query, k=k, options=self.options, cancel=cancel)
-        return [Document(id=identifier_of(one), page_content=text_of(one), metadata=metadata_of(one)) for one in found]
+        return [
+            Document(id=identifier, page_content=text, metadata=metadata)
+            for identifier, text, metadata in map(document_of, found)
+        ]
 
 
 def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
-    """The tools of a graph; a result is JSON for the model, and the object itself as the artifact.
+    """Make the tools of a graph; a result is JSON for the model, and the object itself as the artifact.
 
     What a model does wrong is told to it, as the content of the tool's message.
 
@@ -83,7 +85,7 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     box = Toolbox(toolbox) if isinstance(toolbox, KnowledgeBase) else toolbox
     return [
         StructuredTool.from_function(
-            partial(_called, box, tool.name), name=tool.name, description=tool.description,
+            partial(_call_result, box, tool.name), name=tool.name, description=tool.description,
             args_schema=tool.parameters, response_format="content_and_artifact", handle_tool_error=True,
             handle_validation_error=partial(_wrong_arguments, tool), infer_schema=False,
         )
@@ -91,7 +93,7 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     ]  # fmt: skip
 
 
-def _called(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     try:
         result = to_json(toolbox.call(name, arguments))
     except KgsparqlError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.documents import evidence_for, identifier_of, metadata_of, not_installed, text_of
+from kgsparql.serving.tools import document_of, evidence_for, not_installed
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -21,7 +21,7 @@ except ImportError as missing:
 class NodeRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
 
-    Its metadata is that of :func:`metadata_of`; a model reads the text and the marker to cite it by.
+    Its metadata is that of :func:`kgsparql.serving.tools.document_of`; a model reads the text, and the marker to cite.
 
     :param k: nodes for a question, the best first.
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`, whose errors it raises.
@@ -48,12 +48,12 @@ class NodeRetriever(BaseRetriever):
 
     def _nodes(self, question: str, cancel: threading.Event) -> list[NodeWithScore]:
         found = evidence_for(self._knowledge, question, k=self._k, options=self._options, cancel=cancel)
-        return [NodeWithScore(node=_node(item), score=item.score) for item in found]
+        return [NodeWithScore(node=_node_of(item), score=item.score) for item in found]
 
 
-def _node(item: EvidenceItem) -> TextNode:
-    metadata = metadata_of(item)
+def _node_of(item: EvidenceItem) -> TextNode:
+    identifier, text, metadata = document_of(item)
     return TextNode(
-        id_=identifier_of(item), text=text_of(item), metadata=metadata, excluded_embed_metadata_keys=[*metadata],
+        id_=identifier, text=text, metadata=metadata, excluded_embed_metadata_keys=[*metadata],
         excluded_llm_metadata_keys=[name for name in metadata if name != "marker"],
     )  # fmt: skip

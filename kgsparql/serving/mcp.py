@@ -39,11 +39,11 @@ _AT_ONCE = 4
 
 
 def make_server(toolbox: Toolbox) -> Server[Any]:
-    """An MCP server with the tools of one graph, and what the graph holds as a resource."""
+    """Make an MCP server with the tools of one graph, and what the graph holds as a resource."""
     at_once = anyio.CapacityLimiter(_AT_ONCE)
 
     async def in_thread(call: Callable[[threading.Event], Any]) -> Any:
-        """The result of a call that is stopped when its request is, or when the client goes away."""
+        """Return the result of a call that is stopped when its request is, or when the client goes away."""
         cancel = threading.Event()
         try:
             return await anyio.to_thread.run_sync(call, cancel, abandon_on_cancel=True, limiter=at_once)
@@ -62,9 +62,9 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
                 lambda cancel: toolbox.call(params.name, arguments, cancel=cancel, emit=_progress(context, cancel))
             )
         except KgsparqlError as error:
-            return types.CallToolResult(content=[_text(error_text(error))], is_error=True)
+            return types.CallToolResult(content=[_text_content(error_text(error))], is_error=True)
         found = to_json(result)
-        return types.CallToolResult(content=[_text(_json(found))], structured_content=found)
+        return types.CallToolResult(content=[_text_content(_json_text(found))], structured_content=found)
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[
@@ -81,7 +81,7 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
             result = await in_thread(lambda cancel: toolbox.call("info", {}, cancel=cancel))
         except KgsparqlError as error:
             raise MCPError(types.INTERNAL_ERROR, error_text(error)) from error
-        text = _json(to_json(result))
+        text = _json_text(to_json(result))
         contents = types.TextResourceContents(uri=INFO_URI, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -104,7 +104,7 @@ def serve_stdio(toolbox: Toolbox) -> None:
 
 
 def http_app(toolbox: Toolbox, *, host: str, port: int, token: str = "") -> ASGIApp:
-    """The streamable HTTP transport at ``/mcp``, as an ASGI application, behind the same guard as the page.
+    """Make the streamable HTTP transport at ``/mcp`` an ASGI application, behind the same guard as the page.
 
     :param host: the address that it is bound to.
     """
@@ -126,7 +126,7 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _progress(context: ServerRequestContext[Any], cancel: threading.Event) -> Emit:
-    """Tells the client of each step, if it asked for that; steps are emitted in the thread that the call runs in."""
+    """Make what tells the client of each step, if it asked for that, from the thread that the call runs in."""
     report = context.session.report_progress
 
     def emit(event: Event) -> None:
@@ -137,9 +137,9 @@ def _progress(context: ServerRequestContext[Any], cancel: threading.Event) -> Em
     return emit
 
 
-def _text(text: str) -> types.TextContent:
+def _text_content(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
 
 
-def _json(value: dict[str, Any]) -> str:
+def _json_text(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

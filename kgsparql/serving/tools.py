@@ -1,7 +1,11 @@
-"""The tools that a program or a model may call: one table, from which MCP, OpenAI and LangChain get theirs."""
+"""The tools that a program or a model may call: one table, from which MCP, OpenAI and LangChain get theirs.
+
+At the end, evidence as documents for the retrievers of LangChain and LlamaIndex.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -11,15 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import ValidationError
 
 from kgsparql.answering.ask_options import AskOptions, check_option, ignore
-from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.terms import printable
-from kgsparql.serving import tool_parameters as p
 from kgsparql.serving import tool_results as r
-from kgsparql.serving.tool_answers import said_of_tools
+from kgsparql.serving.tool_results import said_of_tools
 from kgsparql.serving.tool_runs import ToolCall, ToolRuns
 
 if TYPE_CHECKING:
+    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
 
 INSTRUCTIONS = (
@@ -44,7 +48,7 @@ class Tool:
     name: str
     title: str
     description: str
-    parameters: type[p.ToolParameters]
+    parameters: type[r.ToolParameters]
     result: type[r.ToolResult]
     run: Callable[[ToolRuns, Any, ToolCall], r.ToolResult]
 
@@ -55,11 +59,16 @@ class Tool:
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the result."""
-        return _for_readers(self.result.model_json_schema())
+        """The JSON Schema of the result: its members, and which are always there.
 
-    def checked(self, arguments: Mapping[str, Any]) -> p.ToolParameters:
-        """The arguments as the tool takes them.
+        What is in them takes four times as many tokens, and a model sees it in the first result.
+        """
+        whole = _for_readers(self.result.model_json_schema())
+        members = {name: {"type": own["type"]} if "type" in own else {} for name, own in whole["properties"].items()}
+        return {"type": "object", "properties": members, "required": whole.get("required", [])}
+
+    def checked(self, arguments: Mapping[str, Any]) -> r.ToolParameters:
+        """Check the arguments, and return them as the tool takes them.
 
         :raises InputError: for an argument that it does not have, or a value that it does not take.
         """
@@ -69,7 +78,7 @@ class Tool:
             raise self.wrong_arguments(error) from error
 
     def wrong_arguments(self, error: ValidationError) -> InputError:
-        """The error for arguments that pydantic does not take."""
+        """Make the error for arguments that pydantic does not take."""
         wrong = [
             f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
             for one in error.errors(include_url=False, include_context=False, include_input=False)
@@ -89,7 +98,7 @@ TOOLS: tuple[Tool, ...] = (
         "what is in doubt, and `notes` if `plan` has no doubt; ask again in other words, or use `plan`, `show` or "
         "`query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the "
         "graph, and no earlier question.",
-        p.AskParameters,
+        r.AskParameters,
         r.AskResult,
         ToolRuns.ask,
     ),
@@ -99,7 +108,7 @@ TOOLS: tuple[Tool, ...] = (
         "Search entities, classes and predicates by name, or by a part of it; the best first, with the term to give to "
         "the other tools. Use it when a name is not exact, or may mean several things. Says also where the text is no "
         "name but a value, such as the city of an address.",
-        p.FindParameters,
+        r.FindParameters,
         r.FindResult,
         ToolRuns.find,
     ),
@@ -109,7 +118,7 @@ TOOLS: tuple[Tool, ...] = (
         "List the triples of one entity, grouped by predicate: what it says (`forward`) and what says something of it "
         "(`inverse`), a few neighbours for each with the number of all. Of a class, its instances are the inverse "
         "neighbours by rdf:type.",
-        p.ShowParameters,
+        r.ShowParameters,
         r.ShowResult,
         ToolRuns.show,
     ),
@@ -118,7 +127,7 @@ TOOLS: tuple[Tool, ...] = (
         "Find how two entities are connected",
         "Find the shortest paths of triples between two entities. Use it for how two things are related; not for what "
         "is known of one (`show`).",
-        p.PathsParameters,
+        r.PathsParameters,
         r.PathsResult,
         ToolRuns.paths,
     ),
@@ -129,7 +138,7 @@ TOOLS: tuple[Tool, ...] = (
         "are no names (suppliers in Toulouse), by one query that is made from the question; says in words what was "
         "computed and what else may be meant. Check the words: if they are not the question, give `other_plan`, reword "
         "the question, or write the SPARQL yourself (`query`).",
-        p.PlanParameters,
+        r.PlanParameters,
         r.PlanResult,
         ToolRuns.plan,
     ),
@@ -139,7 +148,7 @@ TOOLS: tuple[Tool, ...] = (
         "Run a read-only SPARQL query over the graph (all named graphs as one). Use it when the other tools cannot "
         "say it; look up classes and predicates with `info` and `show` first, and do not guess IRIs. Terms come with "
         "their labels, so do not ask for rdfs:label. Large results are cut at `limit`.",
-        p.QueryParameters,
+        r.QueryParameters,
         r.QueryToolResult,
         ToolRuns.query,
     ),
@@ -148,7 +157,7 @@ TOOLS: tuple[Tool, ...] = (
         "Say what the graph holds",
         "The size of the graph, its commonest classes and predicates with their labels, and its prefixes: what can be "
         "asked here, and the terms for `query`.",
-        p.InfoParameters,
+        r.InfoParameters,
         r.InfoResult,
         ToolRuns.info,
     ),
@@ -168,7 +177,7 @@ class Toolbox:
         self._runs = ToolRuns(knowledge, asking or AskOptions())
 
     def tool(self, name: str) -> Tool:
-        """The tool of a name.
+        """Return the tool of a name.
 
         :raises InputError: if there is none.
         """
@@ -196,23 +205,23 @@ class Toolbox:
             raise
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-        """The result of a tool as a JSON object; what is empty by default is left out. Errors as of :meth:`call`.
+        """Call a tool, and return a JSON object; what is empty by default is left out. Errors as of :meth:`call`.
 
         :param arguments: also as the JSON text that a model writes.
         """
-        return to_json(self.call(name, _read(arguments) if isinstance(arguments, str) else arguments))
+        return to_json(self.call(name, _arguments_in(arguments) if isinstance(arguments, str) else arguments))
 
     def error_text(self, error: KgsparqlError) -> str:
-        """What a model is told of an error, in the place of a result."""
+        """Say what a model is told of an error, in the place of a result."""
         return error_text(error)
 
     def openai(self) -> list[dict[str, Any]]:
-        """The definitions for a chat model's ``tools``, as OpenAI's chat completions have them."""
+        """Write the definitions for a chat model's ``tools``, as OpenAI's chat completions have them."""
         return openai_tools()
 
 
 def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
-    """The tools of a graph, for a program that gives them to a model; options are those of :class:`AskOptions`.
+    """Make the tools of a graph, for a program that gives them to a model; options as of :class:`AskOptions`.
 
     :raises OptionError: for an option that there is not.
 
@@ -229,7 +238,7 @@ def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
 
 
 def openai_tools() -> list[dict[str, Any]]:
-    """The definitions of all tools, as OpenAI's chat completions have them."""
+    """Write the definitions of all tools, as OpenAI's chat completions have them."""
     return [
         {
             "type": "function",
@@ -240,21 +249,21 @@ def openai_tools() -> list[dict[str, Any]]:
 
 
 def to_json(result: r.ToolResult) -> dict[str, Any]:
-    """A result as a JSON object; members that are empty by default are left out."""
+    """Write a result as a JSON object; members that are empty by default are left out."""
     return result.model_dump(mode="json", exclude_defaults=True)
 
 
 def error_text(error: KgsparqlError) -> str:
-    """An error in a line for a model: what is wrong, what to do about it, and what else may be meant."""
+    """Write an error in a line for a model: what is wrong, what to do about it, and what else may be meant."""
     hint = f". {error.hint}" if error.hint else ""
     meant = ", ".join(map(str, (error.detail.get("candidates") or ())[:20]))
     return f"{error.code}: {error.message}{hint}" + (f" {meant}; the tool find says what each is" if meant else "")
 
 
-def _read(arguments: str) -> dict[str, Any]:
-    """Arguments that a model wrote as JSON."""
+def _arguments_in(text: str) -> dict[str, Any]:
+    """Read arguments that a model wrote as JSON."""
     try:
-        read = json.loads(arguments or "{}")
+        read = json.loads(text or "{}")
     except ValueError as error:
         raise InputError(f"the arguments are no JSON: {error}", hint="write them as one JSON object") from error
     if not isinstance(read, dict):
@@ -263,7 +272,7 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 def _for_readers(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without titles, which repeat the names of members, and without the docstrings of our classes."""
+    """Strip a schema of titles, which repeat the names of members, and of the docstrings of our classes."""
 
     def stripped(value: Any, *, is_properties: bool = False) -> Any:
         if isinstance(value, list):
@@ -278,3 +287,36 @@ def _for_readers(schema: dict[str, Any]) -> dict[str, Any]:
         }
 
     return cast("dict[str, Any]", stripped(schema))
+
+
+# -- Evidence as documents, for the retrievers of LangChain and LlamaIndex ----------------------------------------
+
+
+def evidence_for(
+    knowledge: KnowledgeBase, question: str, *, k: int, options: Mapping[str, Any], cancel: threading.Event
+) -> list[EvidenceItem]:
+    """Find at most ``k`` pieces of evidence, the best first; options and errors are those of ``knowledge.retrieve``."""
+    found = knowledge.retrieve(question, **{"cancel": cancel, **options})
+    return list(found.evidence)[:k]
+
+
+def document_of(item: EvidenceItem) -> tuple[str, str, dict[str, Any]]:
+    """Return the identifier, the text and the metadata of a piece of evidence.
+
+    The identifier is the same for the same piece, whatever question it was found for: a marker is one question's.
+    The metadata is JSON: ``marker``, ``kind``, ``score``, ``query`` (the SPARQL that finds it again), ``triples``
+    (subject, predicate and object as N-Triples writes them), ``graphs`` and, of a passage, ``source``.
+    """
+    metadata: dict[str, Any] = {
+        "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
+        "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
+    }  # fmt: skip
+    if item.excerpt is not None:
+        metadata["source"] = str(item.excerpt)
+    identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
+    return identifier, printable(item.text, 10_000), metadata
+
+
+def not_installed(missing: ImportError, extra: str) -> OptionError:
+    """Make the error of a module whose framework is missing."""
+    return OptionError(f"the package {missing.name} is not installed", hint=f"pip install 'kgsparql[{extra}]'")
