@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise, product
 
-import pytest
-
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.events import Event, LimitReached, QueryRun
+from kgsparql.events import Event
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.retrievers import load
-from kgsparql.retrievers.mindmap import MindMap, chained_paths, round_robin
+from kgsparql.retrievers.mindmap import chained_paths, round_robin
 from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
@@ -52,10 +49,6 @@ def names(path: Path) -> str:
 
 
 CHAIN = ":a :p :x . :x :p :b . :b :q :y . :c :q :y ."
-
-
-def test_paths_chain_the_entities_in_their_order(graph_of: Graph) -> None:
-    assert [names(path) for path in paths(retrieve(graph_of(CHAIN), "abc"))] == ["axbyc"]
 
 
 def test_no_path_is_no_crash_and_starts_a_new_chain(graph_of: Graph) -> None:
@@ -173,13 +166,6 @@ def test_no_two_lines_read_alike_and_none_leads_back_to_where_it_starts(graph_of
     assert not any("loop" in text for text in texts)
 
 
-def test_what_lies_behind_a_blank_node_is_shown_instead_of_it(graph_of: Graph) -> None:
-    graph = graph_of(":ann :employment [ :employer :uni ; :since 1999 ] .")
-    texts = [item.text for item in retrieve(graph, ["ann"]).evidence]
-    assert any("uni" in text for text in texts)
-    assert any("1999" in text for text in texts)
-
-
 def test_L43_loops_end(graph_of: Graph) -> None:
     graph = graph_of(":a :p :a . :a :p :b . :b :p :a .")
     assert [names(path) for path in paths(retrieve(graph, "ab"))] == ["ab"] * 2
@@ -210,27 +196,6 @@ def test_the_decision_tree_merges_what_begins_alike(graph_of: Graph) -> None:
     assert tree.text().count("—p→ x") == 1
 
 
-def test_Q20_an_entity_that_the_graph_does_not_have(graph_of: Graph) -> None:
-    found = retrieve(graph_of(CHAIN), ["nowhere"])
-    assert (len(found.evidence), found.candidates) == (0, ())
-
-
-@pytest.mark.parametrize("budget", range(20))
-def test_a_spent_budget_keeps_what_was_found(graph_of: Graph, budget: int) -> None:
-    events: list[Event] = []
-    found = retrieve(graph_of(CHAIN), "abc", budget=Budget(max_queries=budget), events=events)
-    whole = retrieve(graph_of(CHAIN), "abc")
-    texts = [item.text for item in found.evidence]
-    assert set(texts) <= {item.text for item in whole.evidence} | {"a —p→ x —p→ b"}
-    if any(isinstance(event, LimitReached) and event.what == "queries" for event in events):
-        owed = {"labels", "labels+labels_by_name", "types"}
-        asked = [e for e in events if isinstance(e, QueryRun) and e.name not in owed]
-        assert len(asked) <= budget
-        assert budget < 8 or texts
-    else:
-        assert texts == [item.text for item in whole.evidence]
-
-
 def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -> None:
     turtle = "".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200))
     graph = graph_of(turtle)
@@ -255,22 +220,6 @@ def test_every_line_gets_its_turn_in_the_frontier(graph_of: Graph) -> None:
     turtle = "".join(f":a :p{i % 4} :n{i:03} . :n{i:03} :q{i % 4} :end{i % 4} ." for i in range(400))
     texts = [i.text for i in retrieve(graph_of(turtle), ["a"], frontier=40, paths_kept=10).evidence if i.kind == "path"]
     assert all(any(f"—p{n}→" in text for text in texts) for n in range(4))
-
-
-def test_ten_hubs_say_a_few_things_not_hundreds(graph_of: Graph) -> None:
-    turtle = "".join(f":h{j} :p{k} :n{i:03}{k} ." for j in range(6) for k in range(4) for i in range(60))
-    found = retrieve(graph_of(turtle), [f"h{j}" for j in range(6)])
-    assert len(found.evidence) <= 5 + 20
-
-
-def test_the_same_bytes_twice(graph_of: Graph) -> None:
-    turtle = "".join(f":n{i} :p :n{(7 * i) % 40} . :n{i} :q :n{(3 * i + 1) % 40} ." for i in range(40))
-    first, second = (retrieve(graph_of(turtle), ["n1", "n5", "n9"]) for _ in range(2))
-    assert [(i.marker, i.text, i.score, i.query.text) for i in first.evidence] == [
-        (i.marker, i.text, i.score, i.query.text) for i in second.evidence
-    ]
-    assert first.candidates == second.candidates
-    assert first.tree == second.tree
 
 
 def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
@@ -303,34 +252,6 @@ def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer(gra
         if item.ends:
             assert {s["answer"] for s in graph.select(item.query)} == set(item.ends)
             assert {way.end for way in item.ways} == set(item.ends)
-
-
-def test_the_members_of_a_class_are_met_only_where_inverse_steps_are_walked(graph_of: Graph) -> None:
-    graph = graph_of(':i a :Kind . :Kind rdfs:label "kind" .')
-    usage, events = Usage(), list[Event]()
-    for direction, walked in (("forward", set()), ("inverse", {"inverse"}), ("both", {"inverse"})):
-        session = Session(
-            question="Which kind is there?", labels=labels_of(MeteredGraph(graph, usage, events.append)), linker=None,
-            ranker=BM25Ranker(), direction=direction,
-        )  # fmt: skip
-        session.links = (
-            LinkedEntity(
-                term=IRI(EX + "Kind"), label="kind", score=1.0, kind="class", matched="exact",
-                mention=Mention("kind", 6, 10),
-            ),
-        )  # fmt: skip
-        found = load("mindmap", {}).retrieve(session)
-        assert {c.direction for item in found.evidence for c in item.triples} == walked
-
-
-@pytest.mark.parametrize("entities", ["a", "ab", "abc", "axbyc"])
-def test_the_cost_is_what_the_formula_says(graph_of: Graph, entities: str) -> None:
-    events: list[Event] = []
-    turtle = CHAIN + "".join(f":{e} :r{i} :o{e}{i} . :o{e}{i} a :Thing ." for e in "axbyc" for i in range(20))
-    retrieve(graph_of(turtle), entities, events=events)
-    names = {"entities": len(entities), "max_hops": 5, "max": max}
-    bound = eval(MindMap.cost.queries, {"__builtins__": {}}, names)  # noqa: S307 - our own formula
-    assert sum(isinstance(event, QueryRun) for event in events) <= bound
 
 
 def test_the_inverse_of_what_is_shown_is_not_shown_again(graph_of: Graph) -> None:

