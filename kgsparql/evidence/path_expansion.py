@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels, read_statements, statement_labels
@@ -37,24 +37,46 @@ _MINUS = re.compile(r"[-−](?=\d)")
 _MOSTLY = 0.8  # names of which so many begin with a number are values: the least and the greatest are of interest
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """What a walk leads to.
+@dataclass(slots=True)
+class _FollowedWalk:
+    """A walk, and what was found of it so far.
 
     :param met: every end that was found, those too that are not among ``ends``.
-    :param ends: in natural order.
-    :param ways: the ways to the ends that are shown.
-    :param told: those of them that the text names.
+    :param ends: those that a reader wants, in natural order; ``asked`` are the first whose ways are shown.
+    :param found: the ways to the ends.
+    :param ways: those that are shown; ``told`` are those that the text names.
     """
 
     walk: Walk
     met: Found[Term]
-    ends: Sequence[Term]
-    ways: Sequence[Way]
-    told: Sequence[Way]
-    times: Mapping[Term, int]
-    between: tuple[tuple[Term, ...], ...]
-    cuts: tuple[Cut, ...]
+    ends: Sequence[Term] = ()
+    asked: Sequence[Term] = ()
+    found: Found[Way] = field(default_factory=Found)
+    ways: Sequence[Way] = ()
+    told: Sequence[Way] = ()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        return (*self.met.cuts, *self.found.cuts)
+
+    @property
+    def known(self) -> list[Way]:
+        """One way of each path: what satisfies a constraint may do so in several ways."""
+        return list({way.path: way for way in reversed(self.found.items)}.values())[::-1]
+
+    @property
+    def times(self) -> Mapping[Term, int]:
+        """In how many ways an end is reached, where all are known."""
+        return {} if self.found.cuts else Counter(way.path.end for way in self.known)
+
+    @property
+    def between(self) -> tuple[tuple[Term, ...], ...]:
+        """The terms at each place between the start and the ends, where all are known."""
+        known = self.known
+        if self.found.cuts or not {way.path.end for way in known}.issuperset(self.ends):
+            return ()
+        places = zip(*(way.path.terms[1:-1] for way in known), strict=True)
+        return tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places)
 
 
 def expanded_items(
@@ -79,48 +101,44 @@ def expanded_items(
     :param columns: walks of which each is told in the rows of the first walk with the same beginning, too, if there is
         one; the query of that one finds the whole table. One more query.
     """
-    found = walk_ends(terms.graph, walks, limit=limit)
-    named = [[end for end in own.items if not is_mediator(end)] for own in found]
-    ends = [keep([e for e in own if e != walk.start] or own) for own, walk in zip(named, walks, strict=True)]
-    labels = terms(end for own in ends if len(own) <= LABELLED for end in own)
-    ordered = [_in_natural_order(own, labels) for own in ends]
-    asked = [_first_ends(own, labels, question, shown) for own in ordered]
-    ways = _ways_to_ends(walks, ordered, asked, terms)
-    terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
+    met = walk_ends(terms.graph, walks, limit=limit)
+    followed = [_FollowedWalk(walk, own) for walk, own in zip(walks, met, strict=True)]
+    for one in followed:
+        named = [end for end in one.met.items if not is_mediator(end)]
+        one.ends = keep([end for end in named if end != one.walk.start] or named)
+    labels = terms(end for one in followed if len(one.ends) <= LABELLED for end in one.ends)
+    for one in followed:
+        one.ends = _in_natural_order(one.ends, labels)
+        one.asked = _first_ends(one.ends, labels, question, shown)
+    _find_ways(followed, terms)
+    terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
     groups = joined_walks(walks, columns)
-    leads = [walk in {group.first for group in groups} for walk in walks]
-    kept = [
-        _rows_to_show(_ways_of_paths(via), some, max(SHOWN, len(some)), fill=is_lead)
-        for via, some, is_lead in zip(ways, asked, leads, strict=True)
-    ]
-    labels |= terms((t for own in kept for way in own for triple in way.path.triples for t in triple), in_grace=True)
-    told = [
-        _rows_to_show(own, _first_ends(some, labels, question, _TOLD), _TOLD, fill=is_lead)
-        for own, some, is_lead in zip(kept, asked, leads, strict=True)
-    ]
-    reached = [
-        _reached_by(walk, via, own, met=met, kept=some, told=of_text)
-        for walk, via, own, met, some, of_text in zip(walks, ways, ordered, found, kept, told, strict=True)
-    ]
-    found_ends = [one for one in reached if one is not None]
-    read_statements([way.path for one in found_ends for way in one.ways], terms)
-    tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in found_ends}, terms)
-    return [None if one is None else _walk_item(one, tables.get(one.walk, ALONE), terms) for one in reached]
+    leads = {group.first for group in groups}
+    for one in followed:
+        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=one.walk in leads)
+    shown_ways = [way for one in followed for way in one.ways]
+    labels |= terms((term for way in shown_ways for triple in way.path.triples for term in triple), in_grace=True)
+    for one in followed:
+        told = _first_ends(one.asked, labels, question, _TOLD)
+        one.told = _rows_to_show(one.ways, told, _TOLD, fill=one.walk in leads)
+    reached = [one for one in followed if one.ways]
+    read_statements([way.path for way in shown_ways], terms)
+    tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in reached}, terms)
+    return [_walk_item(one, tables.get(one.walk, ALONE), terms) if one.ways else None for one in followed]
 
 
-def _ways_to_ends(
-    walks: Sequence[Walk], ends: Sequence[Sequence[Term]], asked: Sequence[Sequence[Term]], terms: TermLabels
-) -> list[Found[Way]]:
+def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
     some: list[Sequence[Term] | None] = [
-        None if len(walk.path.steps) > 1 and len(own) < len(all_) <= LABELLED else own
-        for walk, own, all_ in zip(walks, asked, ends, strict=True)
+        None if len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED else one.asked
+        for one in followed
     ]
-    found = walk_ways(terms.graph, walks, some, limit=_WAYS)
-    again = [i for i, own in enumerate(found) if own.cuts and some[i] is None]
-    fewer = walk_ways(terms.graph, [walks[i] for i in again], [asked[i] for i in again], limit=_WAYS)
-    known = dict(zip(again, fewer, strict=True))
-    return [known.get(i, own) for i, own in enumerate(found)]
+    for one, found in zip(followed, walk_ways(terms.graph, [f.walk for f in followed], some, limit=_WAYS), strict=True):
+        one.found = found
+    again = [one for one, ends in zip(followed, some, strict=True) if one.found.cuts and ends is None]
+    fewer = walk_ways(terms.graph, [one.walk for one in again], [one.asked for one in again], limit=_WAYS)
+    for one, found in zip(again, fewer, strict=True):
+        one.found = found
 
 
 def _in_natural_order(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
@@ -140,31 +158,6 @@ def _first_ends(ends: Sequence[Term], labels: Mapping[Term, str], question: str,
     return [ends[i] for i in first_to_show(names, question, at_most)]
 
 
-def _reached_by(
-    walk: Walk, ways: Found[Way], ends: Sequence[Term], *, met: Found[Term], kept: Sequence[Way], told: Sequence[Way]
-) -> _Reached | None:
-    if not ends or not kept:
-        return None
-    known = _ways_of_paths(ways)
-    all_ways = not ways.cuts and {way.path.end for way in known}.issuperset(ends)
-    places = zip(*(way.path.terms[1:-1] for way in known), strict=True) if all_ways else ()
-    return _Reached(
-        walk=walk,
-        met=met,
-        ends=ends,
-        ways=kept,
-        told=told,
-        times={} if ways.cuts else Counter(way.path.end for way in known),
-        between=tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places),
-        cuts=(*met.cuts, *ways.cuts),
-    )
-
-
-def _ways_of_paths(ways: Found[Way]) -> list[Way]:
-    """Keep one way of each path: what satisfies a constraint may do so in several ways."""
-    return list({way.path: way for way in reversed(ways.items)}.values())[::-1]
-
-
 def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
     """Keep a way to each of these ends, and all ways to them if they go through few other terms.
 
@@ -182,7 +175,7 @@ def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fi
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
-def _walk_item(one: _Reached, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
+def _walk_item(one: _FollowedWalk, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
     walk, ways = one.walk, tuple(way.path for way in one.ways)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
