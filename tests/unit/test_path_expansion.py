@@ -165,9 +165,9 @@ def test_the_query_leaves_out_blank_nodes_where_the_answers_do(graph_of: Graph) 
 
 def test_no_query_names_more_ends_at_a_time_than_the_graph_takes(graph_of: Graph) -> None:
     graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    graph.chunk_size = 20
     events: list[Event] = []
     session = session_of(graph, events)
-    session.graph.chunk_size = 20
     (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels, shown=70)
     assert item is not None
     assert [way.end for way in item.ways] == list(item.ends)
