@@ -7,8 +7,9 @@ labels.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ from kgsparql.made_questions.patterns import (
     SampleSize,
     cell_of,
     drawn,
-    equal_shares,
     patterns_of,
     sampled_starts,
 )
@@ -126,9 +126,8 @@ def make(
         )
     named = replace(starts, entities=tuple(entity for entity in starts.entities if entity in topics))
     patterns = patterns_of(graph, named, max_hops=max_hops, seed=seed, size=size, progress=progress)
-    maker = _Maker(knowledge, topics, Namer(knowledge, starts), max_answers=max_answers, seed=seed)
-    maker.run(patterns, count, progress)
-    found = maker.chosen(count)
+    maker = _Maker(knowledge, topics, Namer(knowledge, starts), count, max_answers, seed)
+    found = maker.questions(patterns, progress)
     if not found:
         raise NotFoundError(
             f"{graph.name}: no path of {max_hops} hops or less leads to at most {max_answers} answers with names",
@@ -139,69 +138,38 @@ def make(
 
 @dataclass
 class _Maker:
-    """Tries paths from starts in turn, and keeps the questions that it makes."""
+    """Tries paths from starts in turn, and makes questions of those that lead to few answers."""
 
     knowledge: KnowledgeBase
     topics: Mapping[IRI, str]
     namer: Namer
+    count: int
     max_answers: int
     seed: int
     tried: int = 0
-    made: dict[Cell, list[MadeQuestion]] = field(default_factory=dict)  # the rarest kind first
     unused: Counter[str] = field(default_factory=Counter)
     _texts: set[str] = field(default_factory=set)
     _uses: Counter[IRI] = field(default_factory=Counter)
 
-    def run(self, patterns: Patterns, count: int, progress: Progress | None) -> None:
-        """Make questions until there are enough, or nothing is left to try."""
-        paths = {cell: self._usable_paths(own) for cell, own in sorted(patterns.items())}
-        waiting = {cell: self._walks_to_try(own) for cell, own in paths.items()}
-        rarity = {cell: sum(map(len, own.values())) for cell, own in paths.items()}
-        ready: dict[Cell, deque[tuple[Walk, _Answers]]] = {cell: deque() for cell in paths}
-        self.made = {cell: [] for cell in sorted(paths, key=lambda cell: (rarity[cell], cell))}
-        while True:
-            # Cells share the questions equally; a cell with nothing left to try keeps what it has.
-            sizes = [count if cell in waiting or ready[cell] else len(own) for cell, own in self.made.items()]
-            wanted = dict(zip(self.made, equal_shares(sizes, count), strict=True))
-            self._take_turns(wanted, ready, waiting)
-            lacking = {cell: more for cell in self.made if (more := wanted[cell] - len(self.made[cell])) > 0}
-            if progress is not None:
-                progress("making questions", count - sum(lacking.values()), count)
-            if not lacking:
-                return
-            batch: list[Walk] = []
-            for cell, more in lacking.items():
-                if cell in waiting and len(ready[cell]) < more:
-                    own = list(islice(waiting[cell], min(MAX_ARMS, 2 * more)))
-                    if not own or self.tried >= _ATTEMPTS * count:
-                        self.unused["untried"] += bool(own)
-                        del waiting[cell]
-                    else:
-                        batch += own
-            for walk, answers in self._answered_walks(batch):
-                ready[cell_of(walk.path)].append((walk, answers))
-
-    def _take_turns(
-        self,
-        wanted: Mapping[Cell, int],
-        ready: Mapping[Cell, deque[tuple[Walk, _Answers]]],
-        waiting: Collection[Cell],
-    ) -> None:
-        """Make a question of each kind in turn, the rarest first, until a kind has no walk that is ready.
+    def questions(self, patterns: Patterns, progress: Progress | None) -> list[MadeQuestion]:
+        """Make questions until there are enough, or nothing is left to try: always of the kind that has the fewest.
 
         A topic may be used only so often: without turns, the commonest kind would use up the topics.
         """
-        while open_ := [c for c, own in self.made.items() if len(own) < wanted[c] and (ready[c] or c in waiting)]:
-            cell = min(open_, key=lambda cell: len(self.made[cell]))
-            if not ready[cell]:
-                return
-            self._add(*ready[cell].popleft())
-
-    def chosen(self, count: int) -> list[MadeQuestion]:
-        """Choose at most ``count`` questions, of each number of hops and direction equally."""
-        made = [self.made[cell] for cell in sorted(self.made)]
-        shares = equal_shares([len(own) for own in made], count)
-        return [question for own, share in zip(made, shares, strict=True) for question in own[:share]]
+        paths = {cell: self._usable_paths(own) for cell, own in patterns.items()}
+        rarest_first = sorted(paths, key=lambda cell: (sum(map(len, paths[cell].values())), cell))
+        at_once = min(MAX_ARMS, 2 * math.ceil(self.count / max(1, len(paths))))
+        waiting = {cell: self._answered_walks(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first}
+        made: dict[Cell, list[MadeQuestion]] = {cell: [] for cell in waiting}
+        while waiting and (done := sum(map(len, made.values()))) < self.count:
+            cell = min(waiting, key=lambda cell: len(made[cell]))
+            if (found := next(waiting[cell], None)) is None:
+                del waiting[cell]
+            elif (question := self._question(*found)) is not None:
+                made[cell].append(question)
+            if progress is not None:
+                progress("making questions", done, self.count)
+        return [question for cell in sorted(made) for question in made[cell]]
 
     def _usable_paths(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
         """Keep the commonest paths that can be put in words, with their starts."""
@@ -217,23 +185,27 @@ class _Maker:
                 if place < len(starts[path]):
                     yield Walk(starts[path][place], path)
 
-    def _answered_walks(self, walks: Sequence[Walk]) -> list[tuple[Walk, _Answers]]:
-        self.tried += len(walks)
-        found = walk_ends(self.knowledge.graph, walks, limit=self.max_answers + 1)
-        kept: list[tuple[Walk, list[Term]]] = []
-        for walk, ends in zip(walks, found, strict=True):
-            terms = [term for term in ends.items if term != walk.start]
-            if not ends.cuts and 0 < len(terms) <= self.max_answers and _are_answers(terms):
-                kept.append((walk, terms))
-        self.unused["answers"] += len(walks) - len(kept)
-        labels = self.knowledge.labels({term for _, terms in kept for term in terms})
-        return [(walk, {term: labels[term] for term in terms}) for walk, terms in kept]
+    def _answered_walks(self, walks: Iterator[Walk], at_once: int) -> Iterator[tuple[Walk, _Answers]]:
+        """Yield the walks that lead to a few answers with names; so many are looked up together."""
+        while some := list(islice(walks, at_once)):
+            if self.tried >= _ATTEMPTS * self.count:
+                self.unused["untried"] += len(some)
+                return
+            self.tried += len(some)
+            kept: list[tuple[Walk, list[Term]]] = []
+            for walk, ends in zip(some, walk_ends(self.knowledge.graph, some, limit=self.max_answers + 1), strict=True):
+                terms = [term for term in ends.items if term != walk.start]
+                if not ends.cuts and 0 < len(terms) <= self.max_answers and _are_answers(terms):
+                    kept.append((walk, terms))
+            self.unused["answers"] += len(some) - len(kept)
+            labels = self.knowledge.labels({term for _, terms in kept for term in terms})
+            yield from ((walk, {term: labels[term] for term in terms}) for walk, terms in kept)
 
-    def _add(self, walk: Walk, answers: _Answers) -> None:
-        """Make a question of a walk, unless its topic has been used up, or another question reads the same."""
+    def _question(self, walk: Walk, answers: _Answers) -> MadeQuestion | None:
+        """Put a walk in words; ``None`` if its topic has been used up, or another question reads the same."""
         if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
             self.unused["topic"] += 1
-            return
+            return None
         namer, topic = self.namer, self.topics[walk.start]
         kinds = [namer.kind(walk.path, i) for i in range(len(walk.path.steps))]
         text = question_text(
@@ -241,10 +213,10 @@ class _Maker:
         )
         if text in self._texts:
             self.unused["text"] += 1
-            return
+            return None
         self._texts.add(text)
         self._uses[walk.start] += 1
-        self.made[cell_of(walk.path)].append(MadeQuestion(text, walk, topic, answers))
+        return MadeQuestion(text, walk, topic, answers)
 
     def why_no_more(self) -> tuple[str, ...]:
         """Say what became of the walks that no question was made of."""
