@@ -340,7 +340,7 @@ class TripleIndex:
         places: dict[str, tuple[array[int], array[float]]] = {}
         lengths = np.zeros(len(triples))
         for number, text in enumerate(_triple_texts(triples, knowledge)):
-            counts = Counter(_stems(text))
+            counts = Counter(_content_stems(text))
             lengths[number] = sum(counts.values())
             for stem, count in counts.items():
                 own = places.setdefault(stem, (array("q"), array("d")))
@@ -350,7 +350,7 @@ class TripleIndex:
 
         def scores(text: str) -> NDArray[np.floating]:
             found = np.zeros(len(triples))
-            for stem in sorted(set(_stems(text)) & places.keys()):
+            for stem in sorted(set(_content_stems(text)) & places.keys()):
                 where, counts = (np.array(own) for own in places[stem])
                 idf = bm25.inverse_frequency(len(triples), len(where))
                 found[where] += bm25.term_scores(idf, counts, norms[where])
@@ -390,7 +390,7 @@ def _triple_texts(triples: Sequence[Triple], knowledge: KnowledgeBase) -> Iterat
             yield " ".join(printable(labels[term], _MAX_TERM_CHARACTERS) for term in (t.subject, t.predicate, t.object))
 
 
-def _stems(text: str) -> list[str]:
+def _content_stems(text: str) -> list[str]:
     return [root(word) for word in words(normalised(text)) if word not in STOP_WORDS["en"]]
 
 

@@ -47,7 +47,7 @@ _YEAR = re.compile(r"(?P<year>-?[0-9]{4,9})" + _ZONE)
 
 
 def name(text: str) -> str:
-    r"""The key under which names are compared.
+    r"""Return the key under which names are compared.
 
     >>> name("  Sa\u0303o   Paulo ") == name("são paulo")
     True
@@ -56,7 +56,7 @@ def name(text: str) -> str:
 
 
 def identity(term: str) -> str:
-    """A text that equal terms have in common.
+    """Return a text that equal terms have in common.
 
     :param term: in N-Triples syntax.
 
@@ -65,11 +65,11 @@ def identity(term: str) -> str:
     >>> identity("<http://example.org/a>")
     '<http://example.org/a>'
     """
-    return _literal(term).value if term.startswith('"') else term
+    return _read_literal(term).value if term.startswith('"') else term
 
 
 class GoldAnswers:
-    """The right answers of a question, indexed, so that finding one takes no time however many there are.
+    """Right answers of a question, indexed, so that finding one takes no time however many there are.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> gold = GoldAnswers([GoldAnswer(IRI("http://e.org/p"), "Paris"), GoldAnswer(None, "8")])
@@ -95,7 +95,7 @@ class GoldAnswers:
         return self._size
 
     def found(self, term: str, label: str = "") -> tuple[int, ...]:
-        """The numbers of the right answers that one given answer is equal to; a name may be that of several.
+        """Return the numbers of the right answers that a given answer is equal to; a name may be that of several.
 
         :param term: in N-Triples syntax; empty for an answer that is a name only.
         """
@@ -106,7 +106,7 @@ class GoldAnswers:
 
 
 class _Literal(NamedTuple):
-    """A literal for comparing.
+    """Literal for comparing.
 
     :param value: a text that equal literals have in common.
     :param text: its lexical form, in NFC.
@@ -127,34 +127,34 @@ _OF_NAME, _IS_NAME = "of name ", "is name "  # the given answer a name; the gold
 
 def _gold_keys(answer: GoldAnswer) -> Iterator[str]:
     term = "" if answer.term is None else str(answer.term)
-    literal = _literal(term) if term.startswith('"') else None
+    literal = _read_literal(term) if term.startswith('"') else None
     yield from _name_keys(_OF_NAME, answer.label if literal is None else literal.text)
     if not term:
         yield from _name_keys(_IS_NAME, answer.label)
-        yield from (_BARE + value for value in _values(answer.label))
+        yield from (_BARE + value for value in _possible_values(answer.label))
     elif literal is None:
         yield term
     elif literal.is_plain:
         yield from (_STRING + literal.text, _BARE_TEXT + literal.text)
-        yield from (_BARE + value for value in _values(literal.text))
+        yield from (_BARE + value for value in _possible_values(literal.text))
     else:
         yield from (_VALUE + literal.value, _TYPED + literal.value, _TYPED_TEXT + literal.text)
 
 
 def _given_keys(term: str, label: str) -> Iterator[str]:
-    """The keys by which a given answer finds gold answers; the order is that of the numbers that are found."""
+    """Yield the keys by which a given answer finds gold answers, in the order of what is found."""
     if not term:
         yield from _name_keys(_OF_NAME, label)
-        yield from (_TYPED + value for value in _values(label))
+        yield from (_TYPED + value for value in _possible_values(label))
     elif not term.startswith('"'):
         yield term
         yield from _name_keys(_IS_NAME, label)
     else:
-        literal = _literal(term)
+        literal = _read_literal(term)
         yield from _name_keys(_IS_NAME, literal.text)
         if literal.is_plain:
             yield from (_STRING + literal.text, _TYPED_TEXT + literal.text)
-            yield from (_TYPED + value for value in _values(literal.text))
+            yield from (_TYPED + value for value in _possible_values(literal.text))
         else:
             yield from (_VALUE + literal.value, _BARE + literal.value, _BARE_TEXT + literal.text)
 
@@ -165,8 +165,8 @@ def _name_keys(role: str, text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _literal(term: str) -> _Literal:
-    """A literal in N-Triples syntax; a text that is none is equal only to itself."""
+def _read_literal(term: str) -> _Literal:
+    """Read a literal in N-Triples syntax; a text that is none is equal only to itself."""
     try:
         literal = parse_term(term)
     except InputError:
@@ -184,33 +184,33 @@ def _literal(term: str) -> _Literal:
 
 
 def _typed_value(datatype: str, text: str) -> str | None:
-    """The value of a typed literal; ``None`` for a datatype that is not known here, or a malformed text."""
+    """Return the value of a typed literal; ``None`` for an unknown datatype, or a malformed text."""
     if datatype in _FLOATS:
-        return _float(text)
+        return _float_value(text)
     if datatype in _WRITTEN:
-        return _number(text) if _WRITTEN[datatype].fullmatch(text) else None
+        return _number_value(text) if _WRITTEN[datatype].fullmatch(text) else None
     if datatype == f"{_XSD}boolean":
         return f"boolean {_BOOLEANS[text]}" if text in _BOOLEANS else None
     if datatype == f"{_XSD}gYear":
-        return _year(text)
-    found = _date(text) if datatype in _DATES else None
+        return _year_value(text)
+    found = _date_value(text) if datatype in _DATES else None
     return found if found is not None and found.startswith(_DATES[datatype]) else None
 
 
 @lru_cache(maxsize=1 << 14)
-def _values(text: str) -> tuple[str, ...]:
-    """Every value that a bare string may be."""
+def _possible_values(text: str) -> tuple[str, ...]:
+    """Return every value that a bare string may be."""
     bare = text.strip(" \t\r\n")
     boolean = f"boolean {bare}" if bare in {"true", "false"} else None
     special = f"number {_SPECIAL[bare]}" if bare in _SPECIAL else None
-    found = (_number(bare), special, boolean, _date(bare), _year(bare))
+    found = (_number_value(bare), special, boolean, _date_value(bare), _year_value(bare))
     return tuple(value for value in found if value is not None)
 
 
-def _number(text: str) -> str | None:
-    """A number as its digits and a power of ten: of any size, and never rounded.
+def _number_value(text: str) -> str | None:
+    """Write a number as its digits and a power of ten: of any size, and never rounded.
 
-    >>> _number("+1.50"), _number("0.0015e3"), _number("-0"), _number("1e"), _number(".")
+    >>> _number_value("+1.50"), _number_value("0.0015e3"), _number_value("-0"), _number_value("1e"), _number_value(".")
     ('number 15e-1', 'number 15e-1', 'number 0', None, None)
     """
     found = _NUMBER.fullmatch(text)
@@ -226,30 +226,30 @@ def _number(text: str) -> str | None:
     return f"number {sign}{short}e{power + len(digits) - len(short)}"
 
 
-def _float(text: str) -> str | None:
-    """A binary number as the shortest decimal that stands for it; one that is too large is infinite."""
+def _float_value(text: str) -> str | None:
+    """Write a binary number as the shortest decimal that stands for it; one that is too large is infinite."""
     if text in _SPECIAL:
         return f"number {_SPECIAL[text]}"
-    if not _NUMBER.fullmatch(text) or _number(text) is None:
+    if not _NUMBER.fullmatch(text) or _number_value(text) is None:
         return None
     value = repr(float(text))
-    return _number(value) or f"number {'-' if value.startswith('-') else ''}INF"
+    return _number_value(value) or f"number {'-' if value.startswith('-') else ''}INF"
 
 
-def _year(text: str) -> str | None:
+def _year_value(text: str) -> str | None:
     found = _YEAR.fullmatch(text)
-    zone = None if found is None else _zone(found["zone"])
+    zone = None if found is None else _zone_minutes(found["zone"])
     return None if found is None or zone is None else f"year {int(found['year'])}{zone and f' {zone}'}"
 
 
-def _date(text: str) -> str | None:
-    """A date, or a date and time, in seconds; ``None`` for a day that is in no calendar.
+def _date_value(text: str) -> str | None:
+    """Write a date, or a date and time, in seconds; ``None`` for a day that is in no calendar.
 
     Unlike in a ``datetime``, years may have nine digits, and be before our era: the calendar repeats every 400 years.
 
-    >>> _date("2000-01-01T00:00:00Z") == _date("1999-12-31T19:00:00.0-05:00")
+    >>> _date_value("2000-01-01T00:00:00Z") == _date_value("1999-12-31T19:00:00.0-05:00")
     True
-    >>> _date("2020-02-31"), _date("99999999-01-01") is None
+    >>> _date_value("2020-02-31"), _date_value("99999999-01-01") is None
     (None, False)
     """
     found = _DATE.fullmatch(text)
@@ -262,7 +262,7 @@ def _date(text: str) -> str | None:
         return None
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
     fraction = (found["fraction"] or "").rstrip("0")
-    zone = _zone(found["zone"])
+    zone = _zone_minutes(found["zone"])
     is_midnight = hour == 24 and not (minute or second or fraction)
     if zone is None or not (hour < 24 or is_midnight) or minute > 59 or second > 59:
         return None
@@ -271,8 +271,8 @@ def _date(text: str) -> str | None:
     return f"{kind} {seconds - 60 * int(zone or 0)}{fraction and f'.{fraction}'}{' UTC' if zone else ''}"
 
 
-def _zone(text: str | None) -> str | None:
-    """Minutes ahead of UTC as a text, empty for no time zone; ``None`` for one of more than 14 hours."""
+def _zone_minutes(text: str | None) -> str | None:
+    """Return the minutes ahead of UTC as a text, empty for no time zone; ``None`` for more than 14 hours."""
     if text is None:
         return ""
     if text == "Z":

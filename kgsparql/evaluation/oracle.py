@@ -28,7 +28,7 @@ _PATHS = 64
 
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
-    """The predicates of a graph by the last part of their IRIs, the commonest of a name first."""
+    """Sort the predicates of a graph by the last part of their IRIs, the commonest of a name first."""
     found: dict[str, tuple[IRI, ...]] = {}
     for predicate in predicate_counts(graph):
         name = unquote(predicate.value.rstrip("/#").replace("#", "/").rpartition("/")[2])
@@ -37,18 +37,18 @@ def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
 
 
 def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tuple[PropertyPath, ...]:
-    """The property paths that the path of a question may mean; none if the graph lacks one of its predicates.
+    """Return the property paths that the path of a question may mean; none if the graph lacks a predicate of it.
 
     >>> question = Question(id="1", text="?", path=("^at", "http://e.org/of"))
     >>> [str(path) for path in gold_paths(question, {"at": (IRI("http://e.org/at"), IRI("http://f.org/at"))})]
     ['^<http://e.org/at>/<http://e.org/of>', '^<http://f.org/at>/<http://e.org/of>']
     """
-    steps = [_steps(name, names) for name in question.path]
+    steps = [_possible_steps(name, names) for name in question.path]
     return tuple(PropertyPath(own) for own in islice(product(*steps), _PATHS)) if steps else ()
 
 
-def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
-    """The steps that one name of a path may mean."""
+def _possible_steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
+    """Return the steps that one name of a path may mean."""
     plain = name.removeprefix("^").removeprefix("<").removesuffix(">")
     found = names.get(plain, ())
     if not found and ":" in plain:
@@ -62,18 +62,18 @@ def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
 def paths_to_triples(
     question: Question, graph: KnowledgeGraph, *, max_hops: int = HOPS_TO_A_TRIPLE
 ) -> tuple[PropertyPath, ...]:
-    """The shortest ways from the topics of a question to and along each of its golden triples, where there are any."""
+    """Find the shortest ways from the topics of a question to and along each of its golden triples."""
     found: dict[PropertyPath, None] = {}
     for triple in question.golden_triples:
-        ways = (way for topic in question.topics for way in _ways(topic.iri, triple, graph, max_hops))
+        ways = (way for topic in question.topics for way in _ways_to(topic.iri, triple, graph, max_hops))
         best = min(ways, key=lambda path: (len(path.steps), path), default=None)
         if best is not None:
             found[best] = None
     return tuple(found)
 
 
-def _ways(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> Iterator[PropertyPath]:
-    """The best way from a topic to each end of a triple that has a name, and along the triple."""
+def _ways_to(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> Iterator[PropertyPath]:
+    """Yield the best ways from a topic to each end of a triple that has a name, and along the triple."""
     for hop in (Hop(triple), Hop(triple).reversed):
         if isinstance(hop.start, IRI) and hop.end != topic:
             paths = shortest_paths(graph, topic, hop.start, max_hops=max_hops, limit=_WAYS).items
@@ -81,14 +81,14 @@ def _ways(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> I
 
 
 def _may_end(path: Path, hop: Hop) -> bool:
-    """Whether a walk may end with a hop: not with one that leads straight back."""
+    """Tell whether a walk may end with a hop: not with one that leads straight back."""
     return hop.triple not in path.triples and (not path.hops or may_follow(path.hops[-1], hop))
 
 
 def oracle_for(
     question: Question, names: Mapping[str, tuple[IRI, ...]], graph: KnowledgeGraph | None = None
 ) -> Callable[[RankerChooser], Chooser] | None:
-    """A function that makes the oracle of a question; ``None`` if the way to its answers is not known.
+    """Return a function that makes the oracle of a question; ``None`` if the way to its answers is not known.
 
     If the path is known, the oracle chooses what begins it, and stops when it has been walked. Else it chooses what
     leads from the topics to the golden triples (without a graph, just their predicates), and stops when the evidence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """An answer that was given.
+    """Answer that was given.
 
     :param term: in N-Triples syntax; empty for a name that a model gave without a graph.
     :param score: higher is better; comparable only within one record.
@@ -37,7 +37,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvidence:
-    """A piece of evidence.
+    """Piece of evidence.
 
     :param triples: each as its three terms in N-Triples syntax.
     :param verified: for each triple, whether it was found again; ``None`` where that could not be checked.
@@ -58,7 +58,7 @@ class RecordedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLink:
-    """An entity that was found in the question, in N-Triples syntax, and the other candidates, the best first."""
+    """Entity that was found in the question, in N-Triples syntax, and the other candidates, the best first."""
 
     term: str
     label: str
@@ -92,7 +92,7 @@ class RecordedCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The result of one question with one method.
+    """Result of one question with one method.
 
     :param status: of :class:`Answer`, or ``error``.
     :param error: code and message, if the question failed, or the model did when there was evidence.
@@ -156,7 +156,7 @@ class Record:
         chosen_by: Iterable[str] = (),
         links: bool = True,
     ) -> Record:
-        """The record of an answer.
+        """Make the record of an answer.
 
         :param degrees: of answers, as far as they were counted.
         """
@@ -166,44 +166,48 @@ class Record:
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
             grounding=answer.grounding, text=answer.text, ranked=answer.is_ranked,
-            score=_margin(answer), is_sure=answer.status == "answered" and error is None,
-            answers=tuple(_answer(one, answer.grounding, degrees) for one in answer.answers),
-            evidence=tuple(_evidence(item, answer.cited) for item in answer.evidence),
-            linked=tuple(map(_link, answer.linked)) if links else None, chosen_by=tuple(sorted(set(chosen_by))),
+            score=_score_margin(answer), is_sure=answer.status == "answered" and error is None,
+            answers=tuple(_recorded_answer(one, answer.grounding, degrees) for one in answer.answers),
+            evidence=tuple(_recorded_evidence(item, answer.cited) for item in answer.evidence),
+            linked=tuple(map(_recorded_link, answer.linked)) if links else None,
+            chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims), removed=answer.removed,
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
-            value="" if answer.value is None else str(answer.value), rows=_rows(answer),
+            value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),
             measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),
         )  # fmt: skip
 
     @classmethod
     def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float, links: bool = True) -> Record:
-        """The record of a question that an error left without an answer: it counts as wrong."""
+        """Make the record of a question that an error left without an answer: it counts as wrong."""
         return cls(
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
             linked=() if links else None, is_cut_short=False, measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """The record as one JSON object."""
+        """Write the record as one JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """What :meth:`to_json` gave; fields that an earlier version did not write have their defaults."""
-        return _reader().validate_python(data)
+        """Read what :meth:`to_json` wrote.
+
+        :raises ValueError: for what is no record.
+        """
+        return _json_form().validate_python(data)
 
 
 @cache
-def _reader() -> TypeAdapter[Record]:
+def _json_form() -> TypeAdapter[Record]:
     from pydantic import TypeAdapter  # a tenth of a second that writing records does without
 
     return TypeAdapter(Record)
 
 
 def is_lost(error: KgsparqlError) -> bool:
-    """Whether an error says that a server did not answer, so that asking again may help.
+    """Tell whether an error says that a server did not answer, so that asking again may help.
 
     A server that refused the request, or whose reply was of no use, would do so again.
     """
@@ -211,12 +215,12 @@ def is_lost(error: KgsparqlError) -> bool:
     return isinstance(error, UnreachableError) and not useless and error.code not in {"E_LIMIT", "E_PARTIAL"}
 
 
-def _answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
+def _recorded_answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
     term = "" if grounding == "model" else str(answer.term)
     return RecordedAnswer(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
 
 
-def _margin(answer: Answer) -> float | None:
+def _score_margin(answer: Answer) -> float | None:
     best = answer.best
     if not best:
         return None
@@ -224,8 +228,8 @@ def _margin(answer: Answer) -> float | None:
     return round(best[0].score - max(others, default=0.0), 6)
 
 
-def _rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """The rows of a table; none of an answer that is a value or a set."""
+def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """Return the rows of a table; none of an answer that is a value or a set."""
     computed = answer.computed
     if computed is None or len(computed.columns) == 1:
         return ()
@@ -235,7 +239,7 @@ def _rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
     )
 
 
-def _evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
+def _recorded_evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
     return RecordedEvidence(
         marker=item.marker, kind=item.kind, text=item.text, score=round(item.score, 6),
         triples=tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples),
@@ -244,6 +248,6 @@ def _evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
     )  # fmt: skip
 
 
-def _link(link: LinkedEntity) -> RecordedLink:
+def _recorded_link(link: LinkedEntity) -> RecordedLink:
     others = tuple(str(other.term) for other in link.candidates)
     return RecordedLink(str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6), others)

@@ -44,7 +44,7 @@ VARYING = ("seconds", "seconds_without_model", "paid_cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodScores:
-    """The metrics of the questions that a method of a run was asked.
+    """Metrics of the questions that a method of a run was asked.
 
     :param questions: those that were asked, in the order of the run.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
@@ -65,13 +65,13 @@ class MethodScores:
         return self.model == ORACLE and self.chosen_by is not None and ORACLE not in self.chosen_by
 
     def defined(self, metric: str, among: Places | None = None) -> Values:
-        """The values of a metric where it is defined."""
+        """Return the values of a metric where it is defined."""
         values = self.values[metric] if among is None else self.values[metric][among]
         return values[~np.isnan(values)]
 
 
 def opened(paths: Sequence[Path]) -> list[Run]:
-    """The runs in directories.
+    """Open the runs in directories.
 
     :raises InputError: if one holds none, or is named twice.
     :raises DataError: if what describes a run lacks something, or names a file that is not in it.
@@ -96,7 +96,7 @@ def opened(paths: Sequence[Path]) -> list[Run]:
 
 
 def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = False) -> tuple[str, ...]:
-    """The names of metrics from ``hits@1,f1``; all of them for ``all`` or nothing.
+    """Read the names of metrics from ``hits@1,f1``; all of them for ``all`` or nothing.
 
     :param reproducible: without those that differ when the same is run again.
     :param text: with those that compare sentences, which take a model of their own.
@@ -115,13 +115,13 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
 
 
 def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
-    """The scores of a method of a run; only one record at a time is in memory."""
+    """Score a method of a run; only one record at a time is in memory."""
     places = {question.id: i for i, question in enumerate(run.questions)}
     of = {name: METRICS[name].of for name in metrics}
     values = {name: np.full(len(places), np.nan) for name in metrics}
     failures: dict[int, str | None] = {}
     choosers: dict[int, tuple[str, ...] | None] = {}
-    for place, record in _prepared(run, method, places, metrics):
+    for place, record in _placed_records(run, method, places, metrics):
         for name, function in of.items():
             value = function(run.questions[place], record)
             values[name][place] = np.nan if value is None else value
@@ -141,8 +141,10 @@ def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores
     )
 
 
-def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequence[str]) -> Iterator[tuple[int, Record]]:
-    """The records of known questions with their places; BERTScore is computed in batches, which is much faster."""
+def _placed_records(
+    run: Run, method: str, places: Mapping[str, int], metrics: Sequence[str]
+) -> Iterator[tuple[int, Record]]:
+    """Yield the records of known questions with their places; BERTScore is computed in batches, which is faster."""
     known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
     if "bertscore_f1" not in metrics:
         yield from known
@@ -155,7 +157,7 @@ def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequenc
 
 
 def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
-    """The records of a method in the order they were written; of a question that was asked again, the last one counts.
+    """Yield the records of a method in the order they were written; of a question asked again, the last one counts.
 
     :raises DataError: for a line that is no record, with its number.
     """
@@ -172,5 +174,5 @@ def each_record(run: Run, method: str, only: Collection[str] | None = None) -> I
 
 
 def key(question: Question) -> tuple[str, str]:
-    """What makes a question of two runs the same one."""
+    """Return what makes a question of two runs the same one."""
     return question.id, question.text

@@ -123,7 +123,7 @@ def validate(
     held = _held_triples(knowledge.graph, unrun)
     by_name = [q.id for q in questions if any(answer.term is None for answer in q.answers or ())]
     names = knowledge.labels({term for question in by_name for term in results[question].terms})
-    return [_finding(question, results[question.id], known, held, names) for question in questions]
+    return [_question_finding(question, results[question.id], known, held, names) for question in questions]
 
 
 def answered(
@@ -157,7 +157,7 @@ def answered(
     for question in dataset.questions:
         result = results.get(question.id)
         if result is None:
-            questions.append(_labelled(question, labels))
+            questions.append(_with_labels(question, labels))
         elif result.terms:
             answers = tuple(GoldAnswer(term, labels[term]) for term in result.terms)
             questions.append(replace(question, answers=answers))
@@ -181,7 +181,7 @@ def _why_unknown(result: _GoldResult, absent: Sequence[str]) -> str:
     return f"no answer is known: its query is refused: {result.refused}" + (f" ({result.hint})" if result.hint else "")
 
 
-def _labelled(question: Question, labels: Mapping[Term, str]) -> Question:
+def _with_labels(question: Question, labels: Mapping[Term, str]) -> Question:
     answers = question.answers and tuple(
         a if a.label or a.term is None else GoldAnswer(a.term, labels.get(a.term, "")) for a in question.answers
     )
@@ -216,7 +216,7 @@ def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple
     return held
 
 
-def _finding(
+def _question_finding(
     question: Question, result: _GoldResult, known: set[Term], held: set[tuple[Term, ...]], names: Mapping[Term, str]
 ) -> Finding:
     nothing = _absent_iris(result, known)
@@ -231,7 +231,7 @@ def _finding(
     if result.refused:
         return replace(finding, outcome="refused", reason=result.refused, hint=result.hint)
     if result.how:
-        return _compared(finding, question, result.terms, names)
+        return _compared_with_gold(finding, question, result.terms, names)
     if not question.golden_triples:
         return finding
     lacking = [t for t in question.golden_triples if (t.subject, t.predicate, t.object) not in held]
@@ -245,7 +245,9 @@ def _finding(
     )
 
 
-def _compared(finding: Finding, question: Question, terms: Sequence[Term], names: Mapping[Term, str]) -> Finding:
+def _compared_with_gold(
+    finding: Finding, question: Question, terms: Sequence[Term], names: Mapping[Term, str]
+) -> Finding:
     if question.answers is None:
         return replace(finding, outcome="derived" if terms else "empty")
     gold = GoldAnswers(question.answers)
@@ -316,11 +318,11 @@ class _GoldQueries(ExitStack):
         self._timeout_s = timeout_s
 
     @cached_property
-    def _run(self) -> Callable[..., QueryResult]:
+    def _runner(self) -> Callable[..., QueryResult]:
         return self.enter_context(query_runner(self._knowledge.graph))
 
     @cached_property
-    def _names(self) -> dict[str, tuple[IRI, ...]]:
+    def _predicates(self) -> dict[str, tuple[IRI, ...]]:
         return predicates_by_name(self._knowledge.graph)
 
     def query_result(self, sparql: str) -> _GoldResult:
@@ -331,7 +333,7 @@ class _GoldQueries(ExitStack):
                 return _GoldResult(
                     "sparql", refused=f"{checked.form} has no answers, only triples", hint="write a SELECT"
                 )
-            result = self._run(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
+            result = self._runner(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
             if not result.complete:
                 return _GoldResult("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
             named = named_iris(checked.text)
@@ -348,7 +350,7 @@ class _GoldQueries(ExitStack):
 
     def walk_results(self, questions: Sequence[Question]) -> dict[str, _GoldResult]:
         """Walk the paths of questions from their topics, all with a few queries."""
-        paths = {question.id: gold_paths(question, self._names) for question in questions}
+        paths = {question.id: gold_paths(question, self._predicates) for question in questions}
         walks = [
             (question.id, Walk(topic.iri, path))
             for question in questions
@@ -366,7 +368,9 @@ class _GoldQueries(ExitStack):
     def _walk_result(self, question: Question, is_known: bool, ends: dict[Term, None], is_cut: bool) -> _GoldResult:
         """Take the ends of a path; a topic it leads back to is no answer, unless the dataset says so or it is alone."""
         if not is_known:
-            lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), self._names)]
+            lacking = [
+                name for name in question.path if not gold_paths(replace(question, path=(name,)), self._predicates)
+            ]
             return _GoldResult("path", refused=f"the graph has no predicate {printable(', '.join(lacking), 120)}")
         if is_cut:
             return _GoldResult("path", refused=f"more than {_MAX_ENDS:,} ends", hint="ask for less")

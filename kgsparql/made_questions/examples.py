@@ -140,8 +140,8 @@ def example_questions(
         made = make(knowledge, _MADE, seed=seed, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
-    found = list(_about_things(knowledge, [one for question in made.questions for one in _examples(question)]))
-    ranked = _ranked(found, _degrees(knowledge, {example.topic for example in found}))
+    found = list(_about_things(knowledge, [one for question in made.questions for one in _example_forms(question)]))
+    ranked = _ranked_examples(found, _topic_degrees(knowledge, {example.topic for example in found}))
     chosen: list[_Example] = []
     turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
     while turns and len(chosen) < count and not (chosen and time.monotonic() > ends):
@@ -186,7 +186,7 @@ def _is_of_ontologies(kind: IRI) -> bool:
     return namespace is not None and kind.value.removeprefix(namespace) not in _TYPES_OF_ANY_THING
 
 
-def _examples(question: MadeQuestion) -> Iterator[_Example]:
+def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     """Yield a made question as a person would ask it, and the question how many answers it has."""
     labels, walk = question.answers.values(), question.walk
     says_itself = any(label.casefold() in question.topic.casefold() for label in labels)
@@ -210,7 +210,7 @@ def _is_readable(text: str, topic: str) -> bool:
     return not (_CLUMSY.search(words) or _DULL.search(words))
 
 
-def _ranked(examples: Iterable[_Example], degrees: dict[Term, int]) -> list[_Example]:
+def _ranked_examples(examples: Iterable[_Example], degrees: dict[Term, int]) -> list[_Example]:
     """Put those first that are pleasant to read and about well-known things."""
 
     def key(example: _Example) -> tuple[int, int, str]:
@@ -221,7 +221,7 @@ def _ranked(examples: Iterable[_Example], degrees: dict[Term, int]) -> list[_Exa
     return sorted(examples, key=key)
 
 
-def _degrees(knowledge: KnowledgeBase, topics: Collection[IRI]) -> dict[Term, int]:
+def _topic_degrees(knowledge: KnowledgeBase, topics: Collection[IRI]) -> dict[Term, int]:
     degrees: dict[Term, int] = {}
     for counted in predicates(knowledge.graph, sorted(topics, key=str)).items:
         degrees[counted.entity] = degrees.get(counted.entity, 0) + counted.count

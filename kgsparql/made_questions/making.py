@@ -165,7 +165,7 @@ class _Maker:
             cell = min(waiting, key=lambda cell: len(made[cell]))
             if (found := next(waiting[cell], None)) is None:
                 del waiting[cell]
-            elif (question := self._question(*found)) is not None:
+            elif (question := self._question_of_walk(*found)) is not None:
                 made[cell].append(question)
             if progress is not None:
                 progress("making questions", done, self.count)
@@ -201,7 +201,7 @@ class _Maker:
             labels = self.knowledge.labels({term for _, terms in kept for term in terms})
             yield from ((walk, {term: labels[term] for term in terms}) for walk, terms in kept)
 
-    def _question(self, walk: Walk, answers: _Answers) -> MadeQuestion | None:
+    def _question_of_walk(self, walk: Walk, answers: _Answers) -> MadeQuestion | None:
         """Put a walk in words; ``None`` if its topic has been used up, or another question reads the same."""
         if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
             self.unused["topic"] += 1

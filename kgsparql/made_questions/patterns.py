@@ -208,7 +208,7 @@ def patterns_of(
                 if not onward or (is_back and count < 2):
                     continue
                 longer = PropertyPath((*path.steps, step))
-                _add(patterns, longer, start)
+                _add_path(patterns, longer, start)
                 if count <= _MAX_ENDS:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
             one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
@@ -217,7 +217,7 @@ def patterns_of(
     return patterns
 
 
-def _add(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
+def _add_path(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
     starts = patterns[cell_of(path)].setdefault(path, [])
     if start not in starts[-1:]:
         starts.append(start)
@@ -237,7 +237,7 @@ def _add_last_hop(
         for count in steps.get(end, ()):
             leads_on = count.count > 1 and beyond.get((count.entity, count.step)) != {before}
             if leads_on or not path.is_back(count.step):
-                _add(patterns, PropertyPath((*path.steps, count.step)), start)
+                _add_path(patterns, PropertyPath((*path.steps, count.step)), start)
 
 
 def _way_key(way: _Way) -> str:

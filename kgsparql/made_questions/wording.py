@@ -140,7 +140,7 @@ class Namer:
         for term, label in _named_iris(labels(graph, predicates, languages=languages)):
             if _is_name(Label(label.text, derived=True)) and (words := wording(label.text)) is not None:
                 self.wordings[term] = words
-        classes = _classes(graph, starts)
+        classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         labelled = _named_iris(labels(graph, used, languages=languages))
         names = {term: label.text for term, label in labelled if _is_class_name(label)}
@@ -186,7 +186,7 @@ class Namer:
         return True
 
 
-def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
+def _classes_of(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
     """Look up the classes of the terms that steps lead to, without those that say nothing."""
     terms = {term for own in starts.near.values() for term in own[:_MAX_CLASSIFIED] if isinstance(term, IRI)}
     found: dict[Term, set[IRI]] = defaultdict(set)

@@ -31,7 +31,7 @@ READY_S = 60.0
 @pytest.fixture(autouse=True)
 def _three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine with three, whatever machine this is."""
-    monkeypatch.setattr(running, "_processors", lambda: 3)
+    monkeypatch.setattr(running, "_processor_count", lambda: 3)
 
 
 @pytest.fixture(scope="module")

@@ -90,20 +90,20 @@ class QuestionOptions:
         return self.augment + (self.rerank is not None)
 
     def sample(self, dataset: Dataset) -> Dataset:
-        """The dataset with the questions that ``--limit`` draws."""
+        """Keep the questions that ``--limit`` draws."""
         from kgsparql.evaluation.datasets import sample
 
         return replace(dataset, questions=sample(dataset.questions, self.limit, self.sample_seed))
 
     def configuration(self, dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, **about: Any) -> dict[str, Any]:
-        """The configuration of a run."""
+        """Describe a run, as its directory keeps it."""
         from kgsparql.evaluation.runs.plan import configuration
 
         sampling = {"limit": self.limit, "sample_seed": self.sample_seed, **about}
         return configuration(dataset, knowledge, plan, sampling=sampling, embedder=self.embedder)
 
     def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> AskOptions:
-        """What is the same for all questions; the model, if there is one, is to be closed."""
+        """Make what is the same for all questions; the model, if there is one, is to be closed."""
         from kgsparql.answering.ask_options import AskOptions
 
         if self.oracle and model.is_named:
@@ -117,7 +117,7 @@ class QuestionOptions:
     def plan(
         self, knowledge: KnowledgeBase, asking: AskOptions, questions: Sequence[Question], methods: Sequence[Method]
     ) -> Plan:
-        """What is asked, and how."""
+        """Make the plan of a run."""
         from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
         from kgsparql.evaluation.runs.plan import Plan
 
@@ -138,13 +138,13 @@ class QuestionOptions:
 def opened_dataset(
     dataset: str, columns: str | None, graph: GraphOptions, *, language: str
 ) -> tuple[Dataset, GraphOptions]:
-    """The dataset, and its graph: that of ``-k``, else the one beside the questions, else the one of the environment.
+    """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
 
     The licence, and what could not be read of the dataset, are shown on stderr.
     """
     from kgsparql.evaluation.datasets import load
 
-    loaded = load(dataset, columns=_columns(columns), language=language)
+    loaded = load(dataset, columns=_named_columns(columns), language=language)
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
@@ -156,7 +156,7 @@ def opened_dataset(
     return loaded, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
 
 
-def _columns(text: str | None) -> dict[str, str] | None:
+def _named_columns(text: str | None) -> dict[str, str] | None:
     if text is None:
         return None
     pairs = [part.partition("=") for part in text.split(",")]
@@ -186,7 +186,7 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
 
 
 def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> tuple[Dataset, float]:
-    """The dataset, and the share of its gold terms and topics that the graph does not mention.
+    """Fill in answers, and return the share of gold terms and topics that the graph does not mention, too.
 
     Where it has only SPARQL, the dataset gets the answers of that. Questions without answers are left out.
     """

@@ -111,7 +111,7 @@ def run(
 def _questions_of(
     drawn: Dataset, knowledge: KnowledgeBase, graph: GraphOptions
 ) -> tuple[tuple[Question, ...], dict[str, Any]]:
-    """The questions with their answers, and what a reader of their figures must know."""
+    """Find the answers of questions, and what a reader of their figures must know."""
     from kgsparql.evaluation.datasets import LEFT_OUT
 
     known, share = with_answers(drawn, knowledge, graph)
@@ -124,7 +124,7 @@ def _questions_of(
 
 
 def _questions_of_run(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
-    """The same of a run that is resumed: the answers of its questions are not looked up again."""
+    """Read the same of a run that is resumed: the answers of its questions are not looked up again."""
     from kgsparql.evaluation.runs.directory import Run
 
     run = Run.open(output)

@@ -57,15 +57,15 @@ def validate(
     if form == "json":
         c.write(json.dumps(_as_json(loaded, name, findings, share), ensure_ascii=False, indent=1), output)
     else:
-        c.write("\n".join(_lines(loaded, name, findings, limit)), output)
+        c.write("\n".join(_summary_lines(loaded, name, findings, limit)), output)
     if share == 1:
         raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
     if not all(finding.is_fine for finding in findings):
         raise typer.Exit(DataError.exit_code)
 
 
-def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
-    """The number of questions by outcome, then the findings that need a look."""
+def _summary_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
+    """Yield the number of questions by outcome, then the findings that need a look."""
     from kgsparql.evaluation.validation import OUTCOMES
 
     counts = Counter((finding.outcome, finding.how) for finding in findings)

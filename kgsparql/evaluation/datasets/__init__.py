@@ -168,7 +168,7 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
         return _folder_dataset(place, columns, language)
     if not is_file:
         raise InputError(f"{place}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
-    return _collected(place, columns, language).to_dataset()
+    return _read_questions(place, columns, language).to_dataset()
 
 
 def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
@@ -186,7 +186,7 @@ def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: s
             hint = "one path or a list of them, from the folder on"
             raise DataError(f"{folder / 'dataset.json'}: graph is no path", hint=hint)
         graph = [Path(os.path.normpath(folder / name)) for name in named]
-    return _collected(file, columns, language).to_dataset(about, tuple(graph))
+    return _read_questions(file, columns, language).to_dataset(about, tuple(graph))
 
 
 def _folder_description(path: Path) -> Mapping[str, Any]:
@@ -365,13 +365,13 @@ class _CollectedQuestions:
 
 
 def _content_key(question: Question) -> Hashable:
-    """What makes two questions the same: id, text and answers, or what finds the answers."""
+    """Return what makes two questions the same: id, text and answers, or what finds the answers."""
     if question.answers is not None:
         return question.id, question.text, frozenset(question.answers)
     return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference
 
 
-def _collected(path: Path, columns: Mapping[str, str] | None, language: str) -> _CollectedQuestions:
+def _read_questions(path: Path, columns: Mapping[str, str] | None, language: str) -> _CollectedQuestions:
     """Read a file of any format, which is known by its content."""
     file = _read_file(path)
     found = _CollectedQuestions(file, language)
@@ -387,11 +387,11 @@ def _collected(path: Path, columns: Mapping[str, str] | None, language: str) -> 
         _read_text2sparql(found)
     else:
         file.check_encoding()
-        raise _unknown(file)
+        raise _unknown_format(file)
     return found
 
 
-def _unknown(file: _QuestionFile, why: str = "") -> InputError:
+def _unknown_format(file: _QuestionFile, why: str = "") -> InputError:
     hint = f"known: {'; '.join(FORMATS)}"
     return InputError(f"{file.path}: not a file of questions that kgsparql knows{why}", hint=hint)
 
@@ -416,14 +416,14 @@ def _read_json(found: _CollectedQuestions) -> None:
     except DataError as error:
         if error.code == "E_ENCODING":
             raise
-        raise _unknown(found.file, f" ({error.message.removeprefix(f'{found.file.path}: ')})") from error
+        raise _unknown_format(found.file, f" ({error.message.removeprefix(f'{found.file.path}: ')})") from error
     for known in JSON_FORMATS:
         if (entries := known.entries(data)) is not None:
             found.about = known.about(data)
             found.add_all(known.entry, entries)
             return
     if not isinstance(data, list) or not any(map(is_own_entry, data)):
-        raise _unknown(found.file)
+        raise _unknown_format(found.file)
     found.add_all(OwnEntry, data)
 
 

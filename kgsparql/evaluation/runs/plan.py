@@ -223,7 +223,7 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
 
     :raises InputError: that says what differs.
     """
-    old, new = (dict(_leaves({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
+    old, new = (dict(_single_values({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
     differ = [
         f"{name}: {_value_text(old.get(name))} there, {_value_text(new.get(name))} now"
         for name in dict.fromkeys((*old, *new))
@@ -237,18 +237,18 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
         )
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def _single_values(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the single values of a configuration with their paths; members of a list are named by their labels.
 
-    >>> dict(_leaves({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
+    >>> dict(_single_values({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
     {'seed': 1, 'methods.m.label': 'm', 'methods.m.options.n': 2}
     """
     if isinstance(value, Mapping):
         for key, own in value.items():
-            yield from _leaves(own, f"{name}.{key}" if name else str(key))
+            yield from _single_values(own, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list) and value and all(isinstance(own, Mapping) for own in value):
         for place, own in enumerate(value):
-            yield from _leaves(own, f"{name}.{own.get('label', place)}")
+            yield from _single_values(own, f"{name}.{own.get('label', place)}")
     else:
         yield name, value
 

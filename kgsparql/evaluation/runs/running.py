@@ -184,7 +184,9 @@ class _MethodRun:
             self._waiting.put(question)
         remote = self._workers.opening(self._method, self._questions)
         here = 1 if remote else min(self._plan.workers, len(self._questions))
-        threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in [*[None] * here, *remote]]
+        threads = [
+            threading.Thread(target=self._answer_waiting, args=(one,), daemon=True) for one in [*[None] * here, *remote]
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -200,7 +202,7 @@ class _MethodRun:
             for thread in threads:  # what they use, such as the model, may be closed next
                 thread.join(max(0.0, until - time.monotonic()))
 
-    def _work(self, opening: Future[None] | None) -> None:
+    def _answer_waiting(self, opening: Future[None] | None) -> None:
         """Answer questions until none is left.
 
         :param opening: is done when a worker has opened the graph; ``None`` to ask in this process.
@@ -269,27 +271,27 @@ class QuestionOutcome:
 def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
     """Ask one question with one method; nothing is recorded if the run was stopped."""
     events: list[Event] = []
-    asking = _asking(plan, method, question, events.append)
+    asking = _question_options(plan, method, question, events.append)
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)
         record = Record.of(
-            answer, question=question.id, method=method.label, degrees=_degrees(knowledge, answer),
-            model_seconds=_clocked(knowledge, method, question, "model", model_seconds(events)),
+            answer, question=question.id, method=method.label, degrees=_answer_degrees(knowledge, answer),
+            model_seconds=_replayed_seconds(knowledge, method, question, "model", model_seconds(events)),
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
         )  # fmt: skip
         error = answer.error if isinstance(answer.error, KgsparqlError) else None
-        return QuestionOutcome(question, record, _steps(events), error)
+        return QuestionOutcome(question, record, _written_events(events), error)
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
-        seconds = _clocked(knowledge, method, question, "whole", time.monotonic() - began)
+        seconds = _replayed_seconds(knowledge, method, question, "whole", time.monotonic() - began)
         record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
-        return QuestionOutcome(question, record, _steps(events), known)
+        return QuestionOutcome(question, record, _written_events(events), known)
 
 
-def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:
+def _question_options(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:
     asking = replace(plan.asking, retriever=method.retriever, options={}, emit=emit)
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
@@ -300,7 +302,7 @@ def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Even
     return asking
 
 
-def _degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
+def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
     """Count the triples of the first answers, where several share a place; endpoints are not asked."""
     first = [a for a in answer.answers[:_MAX_DEGREES] if isinstance(a.term, IRI)]
     if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in first}) == len(first):
@@ -311,7 +313,7 @@ def _degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
     return degrees
 
 
-def _clocked(knowledge: KnowledgeBase, method: Method, question: Question, what: str, seconds: float) -> float:
+def _replayed_seconds(knowledge: KnowledgeBase, method: Method, question: Question, what: str, seconds: float) -> float:
     """Return the seconds that were measured; in a replay, those of the snapshot."""
     named = {"run": method.label, "question": question.id, "text": question.text, "what": what}
     return float(knowledge.measured(named, {"seconds": seconds})["seconds"])
@@ -327,7 +329,7 @@ def model_seconds(events: Iterable[Event]) -> float:
     return waited
 
 
-def _steps(events: Iterable[Event]) -> list[dict[str, Any]]:
+def _written_events(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Write events as JSON: of a long query the beginning, and no answer, which has a file of its own."""
     kept = []
     for event in events:
@@ -357,19 +359,19 @@ class WorkerProcesses:
         There is none where threads serve, or must do: where a model or a server is waited for, whose limits are those
         of one process. Workers need a method that is nothing but its options, and a graph that can be opened again.
         """
-        count = min(self._plan.workers, len(questions), _processors()) - 1
+        count = min(self._plan.workers, len(questions), _processor_count()) - 1
         if count < 1 or not _may_be_sent(method, self._plan) or not _may_be_opened_again(self._knowledge):
             return []
         if self._pool is None:
             _ = self._knowledge.indexes.linker  # one process makes the index, the others find it
             context = get_context("spawn")
             stop, self._end_of_pipe = context.Pipe(duplex=False)
-            most = min(self._plan.workers, _processors()) - 1
-            arguments = (self._setup(), stop)
+            most = min(self._plan.workers, _processor_count()) - 1
+            arguments = (self._worker_setup(), stop)
             self._pool = ProcessPoolExecutor(most, context, initializer=_open_worker, initargs=arguments)
         return [self._pool.submit(_is_open) for _ in range(count)]
 
-    def _setup(self) -> _WorkerSetup:
+    def _worker_setup(self) -> _WorkerSetup:
         asking = {
             field.name: getattr(self._plan.asking, field.name)
             for field in fields(self._plan.asking)
@@ -413,7 +415,7 @@ def _may_be_opened_again(knowledge: KnowledgeBase) -> bool:
     return knowledge.graph.is_as_loaded
 
 
-def _processors() -> int:
+def _processor_count() -> int:
     """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
