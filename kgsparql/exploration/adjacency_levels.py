@@ -35,7 +35,7 @@ _NONE = -1
 
 
 def first_level(walking: Walking, view: AdjacencyView) -> AdjacencyLevel | None:
-    """The path of no step; ``None`` if queries must find the paths."""
+    """Find the path of no step; ``None`` if queries must find the paths."""
     number = view.adjacency.number(walking.start)
     if number is None or view.adjacency.has_statements:
         return None
@@ -69,7 +69,7 @@ class AdjacencyLevel:
         return len(self.shapes)
 
     def paths(self) -> list[PredicatePath]:
-        """The paths in lexical order, with their ends."""
+        """Find the paths in lexical order, with their ends."""
         bounds = np.searchsorted(self.path, np.arange(len(self) + 1)).tolist()
         found, shown = [], self.walking.shown
         for place, shape in enumerate(self.shapes):
@@ -90,15 +90,15 @@ class AdjacencyLevel:
         )
 
     def longer(self) -> tuple[Level, tuple[Cut, ...]]:
-        """The paths one step longer."""
+        """Find the paths one step longer."""
         began = time.perf_counter()
         try:
             some, values = self.hops.limited(np.unique(self.end), self.walking.frontier)
             hops = self._with_values(some, values)
-            rows, onward = self._joined(hops)
+            rows, onward = self._rows_with_hops(hops)
         except NotByNumbersError:
             return self._for_queries().longer()
-        heads, keys = hops.heads[onward], self._keys(rows, hops.steps[onward])
+        heads, keys = hops.heads[onward], self._keys_of_paths(rows, hops.steps[onward])
         to_before = (heads == self.before[rows, 0]) & (self.before[rows, 1] == _NONE)
         kept = np.flatnonzero(~(self._goes_back(rows, hops.steps[onward]) & to_before))
         keys, heads, tails = keys[kept], heads[kept], self.end[rows[kept]]
@@ -109,24 +109,24 @@ class AdjacencyLevel:
         before = np.full((len(first), 2), _NONE)
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
-        longer, more = self._level(keys[first], heads[first], before, self._literals(values))
-        self._report(len(longer), began)
-        return longer, (*self._cuts(some, values), *more)
+        longer, more = self._next_level(keys[first], heads[first], before, self._literals_by_key(values))
+        self._report_search(len(longer), began)
+        return longer, (*self._cuts_of_groups(some, values), *more)
 
     def last_step(self) -> Found[PredicatePath]:
-        """The paths one step longer, without their ends."""
+        """Find the paths one step longer, without their ends."""
         began = time.perf_counter()
         try:
             hops = self.hops.counted(np.unique(self.end))
-            rows, onward = self._joined(hops)
+            rows, onward = self._rows_with_hops(hops)
         except NotByNumbersError:
             return self._for_queries().last_step()
         leads_on = ~self._goes_back(rows, hops.steps[onward]) | (hops.counts[onward] > 1)
-        keys = np.unique(self._keys(rows, hops.steps[onward])[leads_on])
-        self._report(len(keys), began)
-        return Found(tuple(map(PredicatePath, self._shapes(keys))))
+        keys = np.unique(self._keys_of_paths(rows, hops.steps[onward])[leads_on])
+        self._report_search(len(keys), began)
+        return Found(tuple(map(PredicatePath, self._paths_of_keys(keys))))
 
-    def _joined(self, hops: Hops) -> tuple[Numbers, Numbers]:
+    def _rows_with_hops(self, hops: Hops) -> tuple[Numbers, Numbers]:
         """Each row with each hop from its end: the places of both."""
         first = np.searchsorted(hops.tails, self.end)
         counts = np.searchsorted(hops.tails, self.end, "right") - first
@@ -134,11 +134,11 @@ class AdjacencyLevel:
             raise NotByNumbersError
         return np.repeat(np.arange(len(counts)), counts), ranges(first, counts)
 
-    def _keys(self, rows: Numbers, steps: Numbers) -> Numbers:
-        """A number for each path one step longer; these numbers are in the order of the paths."""
+    def _keys_of_paths(self, rows: Numbers, steps: Numbers) -> Numbers:
+        """Make a number for each path one step longer; these numbers are in the order of the paths."""
         return self.path[rows] * self.hops.steps + steps
 
-    def _shapes(self, keys: Numbers) -> tuple[PropertyPath, ...]:
+    def _paths_of_keys(self, keys: Numbers) -> tuple[PropertyPath, ...]:
         paths, steps = np.divmod(keys, self.hops.steps)
         known = {step: self.hops.step(step) for step in set(steps.tolist())}
         return tuple(
@@ -158,7 +158,7 @@ class AdjacencyLevel:
         more = np.array(things, np.int64).reshape(-1, 4).T
         return sorted_hops(Hops(*(np.concatenate(columns) for columns in zip(hops, more, strict=True))))
 
-    def _cuts(self, hops: Hops, values: Values) -> list[Cut]:
+    def _cuts_of_groups(self, hops: Hops, values: Values) -> list[Cut]:
         limit = self.walking.frontier
         some = Hops(*(column[hops.counts > limit] for column in hops))
         groups = [*self.hops.groups(some), *(group for group in values.values() if group.count > limit)]
@@ -167,8 +167,8 @@ class AdjacencyLevel:
     def _goes_back(self, rows: Numbers, steps: Numbers) -> npt.NDArray[np.bool_]:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
-    def _literals(self, values: Values) -> dict[int, list[Term]]:
-        """The literals at the ends of paths one step longer, by the numbers of these."""
+    def _literals_by_key(self, values: Values) -> dict[int, list[Term]]:
+        """Find the literals at the ends of paths one step longer, by the numbers of these."""
         found: dict[int, dict[Term, None]] = {}
         order = np.argsort(self.end, kind="stable")
         ends = self.end[order]
@@ -179,12 +179,12 @@ class AdjacencyLevel:
                 found.setdefault(path * self.hops.steps + step, {}).update(literals)
         return {key: sorted(own, key=order_key) for key, own in found.items()}
 
-    def _level(
+    def _next_level(
         self, keys: Numbers, ends: Numbers, before: Numbers, literals: Mapping[int, list[Term]]
     ) -> tuple[AdjacencyLevel, list[Cut]]:
-        """The level of paths one step longer, at most ``frontier`` ends of each, the first in order."""
+        """Find the level of paths one step longer, at most ``frontier`` ends of each, the first in order."""
         distinct = np.union1d(keys, np.array([*literals], np.int64))
-        shapes, frontier = self._shapes(distinct), self.walking.frontier
+        shapes, frontier = self._paths_of_keys(distinct), self.walking.frontier
         path = np.searchsorted(distinct, keys)
         counts = np.bincount(path, minlength=len(shapes))
         first = np.cumsum(counts) - counts
@@ -200,7 +200,7 @@ class AdjacencyLevel:
         last = distinct % self.hops.steps
         return AdjacencyLevel(self.walking, self.hops, shapes, last, path[kept], ends[kept], before[kept], own), cuts
 
-    def _report(self, paths: int, began: float) -> None:
+    def _report_search(self, paths: int, began: float) -> None:
         start, seconds = str(self.walking.start), round(time.perf_counter() - began, 6)
         self.hops.view.report(PathsSearched(start=start, paths=paths, seconds=seconds))
 

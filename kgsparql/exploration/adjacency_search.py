@@ -41,7 +41,7 @@ def paths_in_adjacency(
     view.check()
     began = time.perf_counter()
     search = _Search(view, start, end, walked_steps(view.adjacency, skip, view.drops, direction))
-    found = _ordered(view.adjacency, start, end, search.levels(max_hops), limit)
+    found = _ordered_paths(view.adjacency, start, end, search.levels(max_hops), limit)
     seconds = round(time.perf_counter() - began, 6)
     view.report(PathsSearched(start=str(start), end=str(end), paths=len(found.items), seconds=seconds))
     return found
@@ -93,11 +93,7 @@ class _Search:
     """A search from two ends, which marks the terms that it reached."""
 
     def __init__(
-        self,
-        view: AdjacencyView,
-        start: IRI,
-        end: IRI,
-        walked: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]],
+        self, view: AdjacencyView, start: IRI, end: IRI, walked: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
     ) -> None:
         self._view = view
         self._adjacency = view.adjacency
@@ -107,7 +103,7 @@ class _Search:
         self._through_classes = bool((about & IS_CLASS).all())
 
     def levels(self, max_hops: int) -> list[_Arcs]:
-        """The hops of all shortest paths, by their place on the paths; none if there is no path."""
+        """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
         if len(self._ends) < 2:
             return []
         self._marks = np.zeros(len(self._adjacency.about), np.int16)
@@ -120,14 +116,14 @@ class _Search:
             side = near if near.cost <= far.cost else far
             if not side.cost:
                 break
-            met = self._expand(side)
+            met = self._expand_side(side)
             if len(met):
-                after = (_Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._back(far, met))
-                return [*reversed(list(self._back(near, met))), *after]
+                after = (_Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._arcs_back(far, met))
+                return [*reversed(list(self._arcs_back(near, met))), *after]
             self._view.check()
         return []
 
-    def _expand(self, side: _Side) -> _Numbers:
+    def _expand_side(self, side: _Side) -> _Numbers:
         """Mark the terms one hop further; returns those at which the sides meet."""
         if len(side.begins) == 1:
             places: _Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
@@ -139,19 +135,19 @@ class _Search:
         marks = self._marks[heads]
         met = heads[marks * side.mark < 0]
         if len(met):
-            return _distinct(met)
+            return _sorted_distinct(met)
         new = heads[marks == 0]
         if not self._through_classes:
             new = new[self._adjacency.about[new] < IS_CLASS]
         mark = side.mark * (len(side.seen) + 1)
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
-        frontier = np.flatnonzero(self._marks == mark) if is_large else _distinct(new)
+        frontier = np.flatnonzero(self._marks == mark) if is_large else _sorted_distinct(new)
         side.begins, side.counts, side.cost = neighbours_of(self._adjacency, frontier)
         return met
 
-    def _back(self, side: _Side, met: _Numbers) -> Iterator[_Arcs]:
-        """The hops that lead to the terms at which the sides meet, those into these first."""
+    def _arcs_back(self, side: _Side, met: _Numbers) -> Iterator[_Arcs]:
+        """Find the hops that lead to the terms at which the sides meet, those into these first."""
         wanted = np.zeros(len(self._marks), np.bool_)
         for places, heads in reversed(side.seen):
             wanted[met] = True
@@ -160,7 +156,7 @@ class _Search:
             places = places[on_path]  # noqa: PLW2901
             tails = np.searchsorted(self._adjacency.starts, places, "right") - 1
             yield _Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
-            met = _distinct(tails)
+            met = _sorted_distinct(tails)
 
 
 def neighbours_of(adjacency: Adjacency, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
@@ -171,7 +167,7 @@ def neighbours_of(adjacency: Adjacency, terms: _Numbers) -> tuple[_Numbers, _Num
 
 
 def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
-    """The numbers from each beginning on, so many of each.
+    """Return the numbers from each beginning on, so many of each.
 
     >>> ranges(np.array([5, 20]), np.array([3, 2])).tolist()
     [5, 6, 7, 20, 21]
@@ -180,18 +176,18 @@ def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
     return np.repeat(begins - before, counts) + np.arange(int(counts.sum()))
 
 
-def _distinct(numbers: _Numbers) -> _Numbers:
+def _sorted_distinct(numbers: _Numbers) -> _Numbers:
     """Each number once, sorted; for few of them faster than :func:`numpy.unique`."""
     if len(numbers) < _FEW:
         return np.array(sorted(set(numbers.tolist())), np.int64)
     return np.unique(numbers).astype(np.int64)
 
 
-def _ordered(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], limit: int) -> Found[Path]:
-    """The first paths in lexical order, those through terms of few triples first."""
+def _ordered_paths(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], limit: int) -> Found[Path]:
+    """Find the first paths in lexical order, those through terms of few triples first."""
     if not levels:
         return Found()
-    ordered = [_sorted(arcs, adjacency.iris) for arcs in levels]
+    ordered = [_sorted_arcs(arcs, adjacency.iris) for arcs in levels]
     chosen: list[_Numbers] = []
     tails = ordered[0].tails[:1]
     complete = True
@@ -205,21 +201,21 @@ def _ordered(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], li
         chosen = [*(column[rows] for column in chosen), hops]
         tails = arcs.heads[hops]
     by_degree = _by_degree(adjacency, ordered, chosen)
-    columns = [_hops(adjacency, arcs, hops[by_degree]) for arcs, hops in zip(ordered, chosen, strict=True)]
+    columns = [_hops_at(adjacency, arcs, hops[by_degree]) for arcs, hops in zip(ordered, chosen, strict=True)]
     paths = tuple(Path(start, hops) for hops in zip(*columns, strict=True))
     cut = () if complete else (Cut("paths", len(paths), _number_of_paths(ordered), f"{start} – {end}"),)
     return Found(paths, cut)
 
 
-def _sorted(arcs: _Arcs, iris: int) -> _Arcs:
-    """The hops by the terms that they leave, and those of each in lexical order: blank nodes last, all alike."""
+def _sorted_arcs(arcs: _Arcs, iris: int) -> _Arcs:
+    """Sort hops by the terms that they leave, and those of each in lexical order: blank nodes last, all alike."""
     alike = np.minimum(arcs.heads, iris)
     order = np.lexsort((arcs.heads, arcs.steps, alike, arcs.tails))
     return _Arcs(arcs.tails[order], arcs.heads[order], arcs.steps[order])
 
 
 def _by_degree(adjacency: Adjacency, levels: list[_Arcs], chosen: Sequence[_Numbers]) -> _Numbers:
-    """The order of paths by the degrees of the IRIs between their ends; paths that are equal in it stay in order."""
+    """Order paths by the degrees of the IRIs between their ends; those that are equal in it stay in order."""
     degrees = np.zeros(len(chosen[0]), np.int64)
     for arcs, hops in zip(levels[:-1], chosen[:-1], strict=True):
         heads = arcs.heads[hops]
@@ -239,8 +235,8 @@ def _number_of_paths(levels: list[_Arcs]) -> int:
     return int(numbers.sum())
 
 
-def _hops(adjacency: Adjacency, arcs: _Arcs, chosen: _Numbers) -> list[Hop]:
-    """The hops with these places among others, one for each place."""
+def _hops_at(adjacency: Adjacency, arcs: _Arcs, chosen: _Numbers) -> list[Hop]:
+    """Find the hops with these places among others, one for each place."""
     used = np.unique(chosen)
     ends = [arcs.tails[used].tolist(), arcs.heads[used].tolist()]
     terms: dict[int, Term] = {number: adjacency.term(number) for number in {*ends[0], *ends[1]}}
@@ -307,12 +303,12 @@ class HopsByNumber:
         return len(self._walked)
 
     def step(self, number: int) -> Step:
-        """The step with a number."""
+        """Return the step with a number."""
         predicate, inverse = divmod(number, 2)
         return Step(self.view.adjacency.predicates[predicate], "inverse" if inverse else "forward")
 
     def terms(self, numbers: Numbers) -> list[Term]:
-        """The terms with these numbers."""
+        """Return the terms with these numbers."""
         known, term = self._terms, self.view.adjacency.term
         return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
 
@@ -325,10 +321,10 @@ class HopsByNumber:
         values = self._with_literals(entities, limit)
         elsewhere = np.array([tail * self.steps + step for tail, step in values], np.int64)
         parts = [_NO_HOPS]
-        for hops in self._batches(entities):
+        for hops in self._batches_of_hops(entities):
             if np.any(hops.heads >= self.view.adjacency.iris):
                 raise NotByNumbersError
-            groups, counts = _groups(hops)
+            groups, counts = _starts_and_sizes(hops)
             ranks = np.arange(len(hops.tails)) - np.repeat(groups, counts)
             here = ~np.isin(hops.tails * self.steps + hops.steps, elsewhere)
             kept = np.flatnonzero(here & (ranks < limit))
@@ -336,29 +332,29 @@ class HopsByNumber:
         return Hops(*map(np.concatenate, zip(*parts, strict=True))), values
 
     def groups(self, hops: Hops) -> Iterator[NeighbourGroup]:
-        """The groups of neighbours that limited hops make."""
-        first, sizes = _groups(hops)
+        """Yield the groups of neighbours that limited hops make."""
+        first, sizes = _starts_and_sizes(hops)
         entities, heads = self.terms(hops.tails[first]), self.terms(hops.heads)
         steps, counts = hops.steps[first].tolist(), hops.counts[first].tolist()
         for at, size, entity, step, count in zip(first.tolist(), sizes.tolist(), entities, steps, counts, strict=True):
             yield NeighbourGroup(cast("IRI", entity), self.step(step), tuple(heads[at : at + size]), count)
 
     def counted(self, entities: Numbers) -> Hops:
-        """The steps from each term, each once, with the number of hops; of literals, one counts.
+        """Count the hops from each term by each step; of literals, one counts.
 
         :raises NotByNumbersError: if queries must go on.
         """
         tails, steps = self._literal_groups(entities)
         parts = [Hops(tails, steps, tails, np.ones(len(tails), np.int64))]
-        for hops in self._batches(entities):
-            groups, counts = _groups(hops)
+        for hops in self._batches_of_hops(entities):
+            groups, counts = _starts_and_sizes(hops)
             parts.append(Hops(hops.tails[groups], hops.steps[groups], hops.heads[groups], counts))
         found = sorted_hops(Hops(*map(np.concatenate, zip(*parts, strict=True))))
-        groups, _ = _groups(found)
+        groups, _ = _starts_and_sizes(found)
         counts = np.add.reduceat(found.counts, groups) if len(groups) else found.counts
         return Hops(found.tails[groups], found.steps[groups], found.heads[groups], counts)
 
-    def _batches(self, entities: Numbers) -> Iterator[Hops]:
+    def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """All hops from some terms that are walked, as many at a time as are sorted together."""
         adjacency = self.view.adjacency
         begins, counts, total = neighbours_of(adjacency, entities)
@@ -379,7 +375,7 @@ class HopsByNumber:
             low = high
 
     def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
-        """The terms that lead to literals, and by which steps."""
+        """Find the terms that lead to literals, and by which steps."""
         adjacency = self.view.adjacency
         begins = adjacency.literal_starts[entities].astype(np.int64)
         counts = adjacency.literal_starts[entities + 1] - begins
@@ -388,7 +384,7 @@ class HopsByNumber:
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
     def _with_literals(self, entities: Numbers, limit: int) -> Values:
-        """The groups of neighbours that have a literal, from queries."""
+        """Find the groups of neighbours that have a literal, from queries."""
         tails, steps = self._literal_groups(entities)
         asked: dict[IRI, list[Step]] = defaultdict(list)
         numbers: dict[tuple[Term, Step], tuple[int, int]] = {}
@@ -404,7 +400,7 @@ class HopsByNumber:
 def neighbours_by_number(
     hops: HopsByNumber, entities: Iterable[IRI], limit: int
 ) -> tuple[list[NeighbourGroup], list[IRI]] | None:
-    """The neighbours of some entities, as :func:`kgsparql.exploration.neighbours` finds them; a search is reported.
+    """Find the neighbours of some entities, as :func:`kgsparql.exploration.neighbours` does; a search is reported.
 
     :return: their groups, and the entities that have no neighbours but literals; ``None`` if queries must find all.
     """
@@ -435,7 +431,7 @@ def starts_of(columns: Iterable[Numbers]) -> Numbers:
     return np.flatnonzero(new)
 
 
-def _groups(hops: Hops) -> tuple[Numbers, Numbers]:
+def _starts_and_sizes(hops: Hops) -> tuple[Numbers, Numbers]:
     """Where the hops from a term by a step begin, and how many these are."""
     groups = starts_of([hops.tails, hops.steps])
     return groups, np.diff(groups, append=len(hops.tails))

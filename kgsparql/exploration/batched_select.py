@@ -101,7 +101,7 @@ class Text:
 
 
 def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
-    """The hop from one term to another."""
+    """Return the hop from one term to another."""
     subject, object_ = (near, far) if direction == "forward" else (far, near)
     return Hop(Triple(subject, predicate, object_), direction)  # type: ignore[arg-type]
 
@@ -166,7 +166,7 @@ def batched_select(
             continue
         if len(chunk) > 1:
             graph.will_ask_again(found)
-        over, parts = _parts(chunk, found, at_most, key_of, weight)
+        over, parts = _split_chunk(chunk, found, at_most, key_of, weight)
         if over is not None:
             batched.over[over] = [s for s in found if key_of(s) == over]
         todo.extendleft(reversed(parts))
@@ -181,7 +181,7 @@ def select_about(
     parameter: str = "entity",
     bound: int = BOUND,
 ) -> BatchedSolutions[TermT]:
-    """The solutions of queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
+    """Ask queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
     union = limited_union(tuple(arms), bound + 1)
     return batched_select(
         graph,
@@ -192,14 +192,14 @@ def select_about(
     )
 
 
-def _parts(
+def _split_chunk(
     chunk: list[K],
     found: Solutions,
     at_most: int,
     key_of: Callable[[Solution], object],
     weight: Callable[[Solution], int] | None,
 ) -> tuple[K | None, list[list[K]]]:
-    """The key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
+    """Return the key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
     if len(chunk) == 1:
         return chunk[0], []
     weights: Counter[object] = Counter()
@@ -216,7 +216,7 @@ def _parts(
 
 
 def entities_of(terms: Iterable[Term]) -> list[IRI]:
-    """The IRIs to start from, each once.
+    """Return the IRIs to start from, each once.
 
     :raises InputError: for a blank node, which has no name outside the result it came in, and for a literal.
     """
@@ -234,7 +234,7 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
-    """The predicates to skip; if these include the usual label predicates, this graph's own as well.
+    """Return the predicates to skip; if these include the usual label predicates, this graph's own as well.
 
     Of a graph in this process, those that it has.
     """
@@ -245,24 +245,24 @@ def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
 
 @lru_cache(maxsize=256)
 def skipping(query: Query, parameter: str, skip: frozenset[IRI]) -> Query:
-    """The query with its skipped predicates bound; without any, the query as it is."""
+    """Make the query with its skipped predicates bound; without any, the query as it is."""
     terms = sorted(skip, key=str)
     return query.bind(**{parameter: terms}) if terms else query
 
 
 def union_of(arms: Sequence[Query]) -> Query:
-    """A single query as it is, several as one union."""
+    """Return a single query as it is, several as one union."""
     return arms[0] if len(arms) == 1 else Query.union(arms)
 
 
 @lru_cache(maxsize=256)
 def limited_union(arms: tuple[Query, ...], limit: int) -> Query:
-    """The union of queries with a limit each, whose parameters are still to be bound: then it is made once for many."""
+    """Make the union of queries with a limit each, not bound to terms yet: then it is made once for many."""
     return union_of([arm.limit(limit) for arm in arms])
 
 
 def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solution], bool] | None = None) -> Solutions:
-    """The solutions of a query, each with all variables of its arm.
+    """Return the solutions of a query, each with all variables of its arm.
 
     In a large union Virtuoso now and then leaves a variable unbound that the arm alone binds: then each arm is sent
     alone.
@@ -282,13 +282,13 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
 
 
 def far_end(solution: Solution) -> tuple[Direction, Term]:
-    """The direction that a solution's triple was walked in, and the term at its far end."""
+    """Return the direction that a solution's triple was walked in, and the term at its far end."""
     term = solution.get("object")
     return ("forward", term) if term is not None else ("inverse", solution["subject"])
 
 
 def order_key(term: Term) -> tuple[int, str, str, str]:
-    """The key that lists of terms are sorted by: as ``ORDER BY STR(?x) LANG(?x)``, blank nodes last, all alike.
+    """Return the key that lists of terms are sorted by: as ``ORDER BY STR(?x) LANG(?x)``, blank nodes last, all alike.
 
     >>> sorted([BlankNode("b"), Literal("b"), IRI("a:b"), Literal("b", language="de")], key=order_key)[0].value
     'a:b'
@@ -305,7 +305,7 @@ _TEXT = ("subject", "predicate", "text")
 
 
 def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
-    """The query that finds those of some triples that a graph holds; with ``named_graphs``, in which named graphs.
+    """Make the query that finds those of some triples that a graph holds; with ``named_graphs``, in which named graphs.
 
     Literals are looked up by their text, so compare the solutions with the triples: literals of another language or
     datatype are found, too. Looked up as they are, Virtuoso misses literals that it has itself returned: some with a

@@ -55,7 +55,7 @@ _COUNT_S = 20.0
 def predicates(
     graph: KnowledgeGraph, entities: Iterable[Term], *, direction: Directions = "both", skip: Iterable[IRI] = UNWALKED
 ) -> Found[PredicateCount]:
-    """The predicates at each entity, with the number of distinct neighbours that each leads to.
+    """Count the predicates at each entity, with the number of distinct neighbours that each leads to.
 
     One query for a chunk of entities. Entities are in the order given, the steps of each in lexical order.
 
@@ -76,7 +76,7 @@ def predicates(
     for solutions, exact in ((batched.solutions, True), *((some, False) for some in batched.over.values())):
         for solution in solutions:
             if isinstance(solution["predicate"], IRI):
-                counts[solution["entity"]].append(_count(solution, exact=exact))
+                counts[solution["entity"]].append(_count_of_solution(solution, exact=exact))
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = (count for entity in starts for count in sorted(counts[entity], key=lambda count: step_key(count.step)))
     return Found(tuple(ordered), tuple(cuts))
@@ -128,7 +128,7 @@ def counted(
 
 
 def _kept_count(cache: ResponseCache, request: Mapping[str, str]) -> Solutions | None:
-    """The solutions that were kept; ``None`` where there are none, or they are damaged: then it is counted again."""
+    """Find what was counted before; ``None`` where it is not kept or damaged: then it is counted again."""
     try:
         kept = cache.lookup(COUNTS, request)
         if kept is None:
@@ -145,11 +145,11 @@ def _predicate_counts(solutions: Solutions) -> dict[IRI, int]:
 
 
 def step_key(step: Step) -> tuple[str, str]:
-    """The key that lists of steps are sorted by."""
+    """Return the key that lists of steps are sorted by."""
     return step.predicate.value, step.direction
 
 
-def _count(solution: Solution, *, exact: bool) -> PredicateCount:
+def _count_of_solution(solution: Solution, *, exact: bool) -> PredicateCount:
     way: Direction = "forward" if "forward" in solution else "inverse"
     step = Step(cast("IRI", solution["predicate"]), way)
     return PredicateCount(cast("IRI", solution["entity"]), step, whole_number(solution[way]), exact)
@@ -163,7 +163,7 @@ def graph_info(
     shown: int,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
+    """Count sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
     A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why;
     ``endpoint`` says what is known of it.
@@ -212,24 +212,24 @@ class _Counter:
         try:
             return self.graph.may_repeat_triples
         except GRAPH_FAILED as error:
-            self._miss("named graphs", error)
+            self._note_missing("named graphs", error)
             return False
 
     def number(self, what: str, query: Query) -> int | None:
-        solutions = self._select(what, query)
+        solutions = self._select_or_miss(what, query)
         return whole_number(solutions[0]["count"]) if solutions else None
 
     def triples_and_predicates(self, kind: str, most: int) -> tuple[int | None, list[dict[str, Any]]]:
-        """The number of triples, and the commonest predicates: of a graph in this process, all from one query."""
+        """Count the triples, and the commonest predicates: of a graph in this process, all from one query."""
         if self.graph.is_embedded:
-            counts = _predicate_counts(self._select("predicates", Query.load(f"index_predicates{kind}")))
+            counts = _predicate_counts(self._select_or_miss("predicates", Query.load(f"index_predicates{kind}")))
             return sum(counts.values()), self.described("predicates", list(counts.items())[:most])
         triples = self.number("triples", Query.load(f"info_triples{kind}"))
         commonest = self.counts("predicates", Query.load(f"info_predicates{kind}").limit(most))
         return triples, self.described("predicates", commonest)
 
     def named_graphs(self, most: int) -> tuple[list[str], int | None]:
-        """The names of some named graphs, and the number of all where there are as many.
+        """Find the names of some named graphs, and the number of all where there are as many.
 
         No query is sent to a graph that has none.
         """
@@ -237,19 +237,19 @@ class _Counter:
             return [str(name) for name in own[:most]], len(own)
         if "named graphs" in self.missing:
             return [], None
-        named = [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(most))]
+        named = [str(s["graph"]) for s in self._select_or_miss("named graphs", Query.load("info_graphs").limit(most))]
         more = len(named) == most
         return named, self.number("named graphs", Query.load("info_graph_count")) if more else len(named)
 
     def counts(self, what: str, query: Query) -> list[tuple[Term, int]]:
-        return [(solution["term"], whole_number(solution["count"])) for solution in self._select(what, query)]
+        return [(solution["term"], whole_number(solution["count"])) for solution in self._select_or_miss(what, query)]
 
     def described(self, what: str, counts: Sequence[tuple[Term, int]]) -> list[dict[str, Any]]:
         """Terms with their counts, CURIEs and labels."""
         try:
             named = self.labels([term for term, _ in counts])
         except GRAPH_FAILED as error:
-            self._miss(f"labels of {what}", error, "read")
+            self._note_missing(f"labels of {what}", error, "read")
             named = {}
         return [
             {
@@ -261,14 +261,14 @@ class _Counter:
             for term, count in counts
         ]
 
-    def _select(self, what: str, query: Query) -> Solutions:
+    def _select_or_miss(self, what: str, query: Query) -> Solutions:
         try:
             if self.graph.profile.is_public:
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
                 found = counted(self.graph, query, note=self._note_once)
         except GRAPH_FAILED as error:
-            self._miss(what, error)
+            self._note_missing(what, error)
             return Solutions()
         if not found.complete:  # of a count that was cut short, the number is wrong
             self.missing[what] = "not counted: the endpoint cut the result"
@@ -280,7 +280,7 @@ class _Counter:
             self.noted.add(line)
             self.note(line)
 
-    def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
+    def _note_missing(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
         """Note what an endpoint could not do; for a graph on this machine it is an error."""
         if not self.graph.is_remote:
             raise error
@@ -314,7 +314,7 @@ _NAMESPACE = re.compile(r"(.*[#/:])[^#/:]+\Z")
 def void_triples(
     graph: KnowledgeGraph, *, served_at: str = "", note: Callable[[str], None] = lambda _: None
 ) -> list[Triple]:
-    """A graph as a ``void:Dataset`` with what it holds; of an endpoint also the ``sd:Service``.
+    """Describe a graph as a ``void:Dataset`` with what it holds; of an endpoint also the ``sd:Service``.
 
     What was not counted, or only in part, is not claimed: without all its classes it has no ``void:classes``. The
     same graph has the same IRI. A file is called by its name alone: where it lies concerns nobody else.
@@ -331,44 +331,46 @@ def void_triples(
     endpoint = facts.get("endpoint") or {}
     url = served_at or endpoint.get("url", "")
     dataset = IRI(f"{url}#dataset" if url else f"urn:kgsparql:{graph.fingerprint[:32]}#dataset")
-    found = [*_dataset(dataset, facts), *_distinct_terms(dataset, graph, facts["triples"], note)]
+    found = [*_dataset_triples(dataset, facts), *_distinct_terms(dataset, graph, facts["triples"], note)]
     if url:
-        found += _about(dataset, ("void:sparqlEndpoint", IRI(url)))
-        found += _service(url, facts, has_union=bool(served_at) or endpoint["union_default_graph"] is True)
+        found += _triples_about(dataset, ("void:sparqlEndpoint", IRI(url)))
+        found += _service_triples(url, facts, has_union=bool(served_at) or endpoint["union_default_graph"] is True)
     if served_at:
-        found += _about(IRI(f"{url}#service"), *(("sd:resultFormat", _iri(f"formats:{f}")) for f in _RESULT_FORMATS))
+        found += _triples_about(
+            IRI(f"{url}#service"), *(("sd:resultFormat", _iri(f"formats:{f}")) for f in _RESULT_FORMATS)
+        )
     return found
 
 
 def turtle(triples: Iterable[Triple]) -> str:
-    """A description as Turtle."""
+    """Write a description as Turtle."""
     return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=_PREFIXES) or b"").decode()
 
 
-def _dataset(dataset: IRI, facts: Mapping[str, Any]) -> Iterator[Triple]:
+def _dataset_triples(dataset: IRI, facts: Mapping[str, Any]) -> Iterator[Triple]:
     classes, predicates = facts["classes"], facts["predicates"]
     name = facts["name"] if "://" in facts["name"] else PurePath(facts["name"]).name
-    yield from _about(dataset, ("rdf:type", _iri("void:Dataset")), ("dcterms:title", Literal(name)))
+    yield from _triples_about(dataset, ("rdf:type", _iri("void:Dataset")), ("dcterms:title", Literal(name)))
     if facts["triples"] is not None:
-        yield from _about(dataset, ("void:triples", _integer(facts["triples"])))
+        yield from _triples_about(dataset, ("void:triples", _integer_literal(facts["triples"])))
     for what, name, listed in (("classes", "classes", classes), ("predicates", "properties", predicates)):
         if len(listed) < PARTITIONS and what not in facts["missing"]:
-            yield from _about(dataset, (f"void:{name}", _integer(len(listed))))
-    for name in sorted({name for term in (*classes, *predicates) if (name := _namespace(term["term"]))}):
-        yield from _about(dataset, ("void:vocabulary", IRI(name)))
-    yield from _partitions(dataset, "class", "entities", classes)
-    yield from _partitions(dataset, "property", "triples", predicates)
+            yield from _triples_about(dataset, (f"void:{name}", _integer_literal(len(listed))))
+    for name in sorted({name for term in (*classes, *predicates) if (name := _namespace_of(term["term"]))}):
+        yield from _triples_about(dataset, ("void:vocabulary", IRI(name)))
+    yield from _partition_triples(dataset, "class", "entities", classes)
+    yield from _partition_triples(dataset, "property", "triples", predicates)
 
 
-def _partitions(dataset: IRI, kind: str, number: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Triple]:
+def _partition_triples(dataset: IRI, kind: str, number: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Triple]:
     """Each class or predicate with its count; a partition has an IRI that stays the same when the counts change."""
     named = [
         (term, iri(term.strip("<>")), entry["count"]) for entry in listed if (term := entry["term"]).startswith("<")
     ]
     parts = {term: IRI(f"{dataset.value}-{kind}-{sha256(term.encode()).hexdigest()[:16]}") for term, _, _ in named}
-    yield from _about(dataset, *((f"void:{kind}Partition", part) for part in parts.values()))
+    yield from _triples_about(dataset, *((f"void:{kind}Partition", part) for part in parts.values()))
     for term, meant, count in named:
-        yield from _about(parts[term], (f"void:{kind}", meant), (f"void:{number}", _integer(count)))
+        yield from _triples_about(parts[term], (f"void:{kind}", meant), (f"void:{number}", _integer_literal(count)))
 
 
 def _distinct_terms(
@@ -382,40 +384,42 @@ def _distinct_terms(
         return
     for what in ("subjects", "objects"):
         (row,) = counted(graph, Query.load(f"info_{what}"), note=note)
-        yield from _about(dataset, (f"void:distinct{what.title()}", _integer(whole_number(row["count"]))))
+        yield from _triples_about(
+            dataset, (f"void:distinct{what.title()}", _integer_literal(whole_number(row["count"])))
+        )
 
 
-def _service(url: str, facts: Mapping[str, Any], *, has_union: bool) -> Iterator[Triple]:
+def _service_triples(url: str, facts: Mapping[str, Any], *, has_union: bool) -> Iterator[Triple]:
     service, whole, default = (IRI(f"{url}#{part}") for part in ("service", "all-graphs", "default-graph"))
-    yield from _about(service, ("rdf:type", _iri("sd:Service")), ("sd:endpoint", IRI(url)))
-    yield from _about(service, ("sd:supportedLanguage", _iri("sd:SPARQL11Query")), ("sd:defaultDataset", whole))
-    yield from _about(whole, ("rdf:type", _iri("sd:Dataset")))
+    yield from _triples_about(service, ("rdf:type", _iri("sd:Service")), ("sd:endpoint", IRI(url)))
+    yield from _triples_about(service, ("sd:supportedLanguage", _iri("sd:SPARQL11Query")), ("sd:defaultDataset", whole))
+    yield from _triples_about(whole, ("rdf:type", _iri("sd:Dataset")))
     if has_union:  # else the default graph may hold less than what was counted
-        yield from _about(service, ("sd:feature", _iri("sd:UnionDefaultGraph")))
-        yield from _about(whole, ("sd:defaultGraph", default))
-        yield from _about(default, ("rdf:type", _iri("sd:Graph")))
+        yield from _triples_about(service, ("sd:feature", _iri("sd:UnionDefaultGraph")))
+        yield from _triples_about(whole, ("sd:defaultGraph", default))
+        yield from _triples_about(default, ("rdf:type", _iri("sd:Graph")))
         if facts["triples"] is not None:
-            yield from _about(default, ("void:triples", _integer(facts["triples"])))
+            yield from _triples_about(default, ("void:triples", _integer_literal(facts["triples"])))
     for name in facts["named_graphs"]:
         if name.startswith("<"):  # a blank node names no graph to anyone else
             part = IRI(f"{url}#graph-{sha256(name.encode()).hexdigest()[:16]}")
-            yield from _about(whole, ("sd:namedGraph", part))
-            yield from _about(part, ("rdf:type", _iri("sd:NamedGraph")), ("sd:name", iri(name.strip("<>"))))
+            yield from _triples_about(whole, ("sd:namedGraph", part))
+            yield from _triples_about(part, ("rdf:type", _iri("sd:NamedGraph")), ("sd:name", iri(name.strip("<>"))))
 
 
-def _about(node: IRI, *said: tuple[str, Term]) -> Iterator[Triple]:
+def _triples_about(node: IRI, *said: tuple[str, Term]) -> Iterator[Triple]:
     for name, value in said:
         yield Triple(node, _iri(name), value)
 
 
-def _integer(number: int) -> Literal:
+def _integer_literal(number: int) -> Literal:
     return Literal(str(number), datatype=_iri("xsd:integer"))
 
 
-def _namespace(term: str) -> str:
-    """What an IRI has before its last part; empty where it has no such part.
+def _namespace_of(term: str) -> str:
+    """Return what an IRI has before its last part; empty where it has no such part.
 
-    >>> _namespace("<http://dbpedia.org/ontology/award>"), _namespace("<urn:x>")
+    >>> _namespace_of("<http://dbpedia.org/ontology/award>"), _namespace_of("<urn:x>")
     ('http://dbpedia.org/ontology/', '')
     """
     found = _NAMESPACE.fullmatch(term.strip("<>"))

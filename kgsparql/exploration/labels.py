@@ -49,7 +49,7 @@ def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, 
 
 
 def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:
-    """A label for every term; one query per chunk, and one more for terms that have none in these languages.
+    """Find a label for every term; one query per chunk, and one more for terms that have none in these languages.
 
     Those are the languages given, ``mul``, no tag, and English; others are asked for only where there is none of these.
     The best language wins, then the best label predicate, then the first text in lexical order. The label of a
@@ -69,7 +69,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     if rest:
         found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
         best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
-        best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
+        best |= _best_labels(_best_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
         if isinstance(term, IRI):
             named[term] = best.get(term) or Label("[]" if is_mediator(term) else local_name(term), derived=True)
@@ -81,7 +81,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
-    """The query for what some predicates say of terms; of a graph in this process, those of them that it has."""
+    """Make the query for what some predicates say of terms; of a graph in this process, those of them that it has."""
     own = graph.held(frozenset(predicates)) if graph.is_embedded else None
     return _bound_texts_query(predicates, own)
 
@@ -95,7 +95,7 @@ def _bound_texts_query(predicates: tuple[IRI, ...], own: frozenset[IRI] | None) 
 
 @lru_cache(maxsize=64)
 def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None) -> tuple[Query, ...]:
-    """The queries for labels on a term itself, and on another node; not bound to terms yet.
+    """Make the queries for labels on a term itself, and on another node; not bound to terms yet.
 
     :param languages: only in these, ``mul``, English and without a tag.
     """
@@ -115,12 +115,12 @@ def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> li
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
-    """The language ranges that are asked for first; labels without a tag come with them."""
+    """Return the language ranges that are asked for first; labels without a tag come with them."""
     return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
 
 
-def _names(solutions: Iterable[Solution]) -> list[Solution]:
-    """The solutions with labels by a graph's own predicates; titles only where a term has nothing else."""
+def _best_names(solutions: Iterable[Solution]) -> list[Solution]:
+    """Keep the solutions with labels by a graph's own predicates; titles only where a term has nothing else."""
     found = list(solutions)
     named = {s["entity"] for s in found if not _is_title(s)}
     return [s for s in found if s["entity"] not in named or not _is_title(s)]
@@ -150,7 +150,7 @@ def _best_labels(
 
 
 def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> tuple[IRI, ...]:
-    """The IRIs that have exactly this label, in lexical order.
+    """Find the IRIs that have exactly this label, in lexical order.
 
     First those that have it in one of the languages, in English, as ``mul`` or without a language tag, which an index
     answers. If there are none, those that have it by a predicate of the graph's own (see :func:`labels`); if there are
@@ -188,7 +188,7 @@ def _entities_in(solutions: Iterable[Solution]) -> set[IRI]:
 
 
 def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IRI, ...]]:
-    """The classes that each entity is an instance of, in lexical order.
+    """Find the classes that each entity is an instance of, in lexical order.
 
     :raises InputError: for a blank node or a literal.
     """
@@ -202,7 +202,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
 
 
 def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> Found[Text]:
-    """The descriptions of each entity, in the order of the predicates; of each predicate those in the best language.
+    """Find the descriptions of each entity, in the order of predicates; of each those in the best language.
 
     Other languages than these, English, ``mul`` and no tag are asked for only where an entity has none of these.
 
@@ -210,9 +210,9 @@ def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequenc
     """
     starts = entities_of(entities)
     query = _texts_query(graph, DESCRIPTIONS)
-    groups, cuts = _literals(graph, query.bind(range=language_ranges(languages)), starts)
+    groups, cuts = _texts_by_predicate(graph, query.bind(range=language_ranges(languages)), starts)
     found = {entity for entity, _ in groups}
-    others, more = _literals(graph, query, [entity for entity in starts if entity not in found])
+    others, more = _texts_by_predicate(graph, query, [entity for entity in starts if entity not in found])
     groups, cuts = groups | others, cuts + more
     items: list[Text] = []
     for entity in starts:
@@ -224,10 +224,10 @@ def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequenc
     return Found(tuple(items), cuts)
 
 
-def _literals(
+def _texts_by_predicate(
     graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]
 ) -> tuple[dict[tuple[Term, Term], list[Literal]], tuple[Cut, ...]]:
-    """The texts that the query finds, by entity and predicate; and a cut for each entity with too many."""
+    """Find the texts that the query finds, by entity and predicate; and a cut for each entity with too many."""
     batched = select_about(graph, [query], entities)
     groups: dict[tuple[Term, Term], list[Literal]] = {}
     for solution in batched.seen:
@@ -240,7 +240,7 @@ def _literals(
 def descriptions(
     graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
 ) -> dict[IRI, Description]:
-    """The best description of each entity, and the labels of its classes; one query for each chunk.
+    """Find the best description of each entity, and the labels of its classes; one query for each chunk.
 
     In these languages, as ``mul``, without a tag or in English. ``instance of`` of Wikidata counts as a class, too.
 
@@ -254,7 +254,7 @@ def descriptions(
     texts: dict[Term, tuple[tuple[int, int], int, str]] = {}
     class_labels: dict[tuple[Term, Term], tuple[tuple[int, int], int, str]] = {}
     for solution in select_about(graph, [of_entity, of_class], starts).seen:
-        rank = _rank(solution, languages, naming if "class" in solution else DESCRIPTIONS)
+        rank = _rank_of_text(solution, languages, naming if "class" in solution else DESCRIPTIONS)
         if rank is None:
             continue
         if "class" in solution:
@@ -268,7 +268,7 @@ def descriptions(
     return {e: Description(texts[e][-1] if e in texts else "", tuple(sorted(classes.get(e, ())))) for e in starts}
 
 
-def _rank(
+def _rank_of_text(
     solution: Solution, languages: Sequence[str], predicates: Sequence[IRI]
 ) -> tuple[tuple[int, int], int, str] | None:
     """How good a text is, the best first, and the text; ``None`` for no text."""

@@ -7,14 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kgsparql.errors import (
-    AmbiguousLabelError,
-    InputError,
-    NotFoundError,
-    PrefixError,
-    QueryError,
-    UnreachableError,
-)
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError, QueryError, UnreachableError
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.paths import Directions, Path
@@ -41,11 +34,11 @@ class GraphLookups:
         self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
 
     def resolve(self, name: str) -> IRI:
-        """The entity a person means: an IRI, a CURIE, or an exact label; raises as :func:`entity_named`."""
+        """Find the entity a person means: an IRI, a CURIE, or an exact label; raises as :func:`entity_named`."""
         return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
 
     def resolve_class(self, name: str) -> IRI:
-        """The class a person means: as :meth:`resolve`, and what :meth:`info` calls it where it has no label.
+        """Find the class a person means: as :meth:`resolve`, and what :meth:`info` calls it where it has no label.
 
         :raises NotFoundError: if there is no such class among the commonest.
         :raises AmbiguousLabelError: if several are called so.
@@ -80,7 +73,7 @@ class GraphLookups:
         return found
 
     def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
-        """What is around an entity, at most ``limit`` neighbours by each predicate and direction.
+        """Show what is around an entity, at most ``limit`` neighbours by each predicate and direction.
 
         :raises NotFoundError: if the graph does not mention it.
         """
@@ -93,22 +86,22 @@ class GraphLookups:
     def paths(
         self, start: IRI | str, end: IRI | str, *, max_hops: int = 5, direction: Directions = "both"
     ) -> Found[Path]:
-        """The shortest paths between two entities."""
+        """Find the shortest paths between two entities."""
         ends = [self.resolve(e) if isinstance(e, str) else e for e in (start, end)]
         return shortest_paths(self.graph, *ends, max_hops=max_hops, direction=direction)
 
     def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
-        """A label for each term, its local name where the graph has none."""
+        """Find a label for each term, its local name where the graph has none."""
         return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
 
 
 def _without_spaces(name: str) -> str:
-    """A name without spaces, to be compared with the end of an IRI, where words are written as one."""
+    """Return a name without spaces, to be compared with the end of an IRI, where words are written as one."""
     return normalised(name).replace(" ", "")
 
 
 def entity_named(name: str, graph: KnowledgeGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:
-    """The entity of a graph that a person means: an IRI, a CURIE, or an exact label.
+    """Find the entity of a graph that a person means: an IRI, a CURIE, or an exact label.
 
     :raises InputError: for the name of a blank node.
     :raises NotFoundError: if no entity has this label.
@@ -157,6 +150,6 @@ def check_mentioned(graph: KnowledgeGraph, entity: IRI) -> None:
 
 
 def counts_nothing(found: Solutions, name: str) -> bool:
-    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
+    """Tell whether what was counted is nothing; of a result that was cut that cannot be told."""
     counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
     return found.complete and counts == ["0"]

@@ -44,7 +44,7 @@ StatementSide: TypeAlias = OneOf["subject", "value"]
 def mediated_paths(
     graph: KnowledgeGraph, groups: Iterable[Group], *, direction: Directions, skip: Iterable[IRI], nested: bool = True
 ) -> tuple[dict[Group, list[Path]], list[Cut]]:
-    """The paths of two hops that start with these groups and lead through a blank node.
+    """Find the paths of two hops that start with these groups and lead through a blank node.
 
     :param groups: pairs of an entity and a step, each with a blank node among its neighbours.
     :param direction: of the second hop.
@@ -70,7 +70,7 @@ def mediated_paths(
             cuts.append(Cut("hops through blank nodes", len(some), None, f"{entity} {Step(predicate, first)}"))
             batched.solutions.extend(some)
         for solution in batched.solutions:
-            group, path = _path(solution)
+            group, path = _mediated_path(solution)
             if may_follow(*path.hops):
                 found[group].append(path)
     for (entity, step), paths in found.items():
@@ -80,7 +80,7 @@ def mediated_paths(
 
 
 def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
-    """The sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
+    """Find the sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
 
     :return: for each such side the predicate that joins it to the statement, where the path tells which.
     """
@@ -102,7 +102,7 @@ def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI 
 def statement_sides(
     graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, StatementSide], IRI | None]
 ) -> dict[tuple[IRI, StatementSide], Triple]:
-    """The triples that join Wikibase statements to their subjects and values; one query for each kind of side.
+    """Find the triples that join Wikibase statements to their subjects and values; one query for each kind of side.
 
     :param wanted: as :func:`missing_sides` returns them.
     :return: the triple of each; none for a statement that there is no value.
@@ -131,7 +131,7 @@ def statement_sides(
     return found
 
 
-def _path(solution: Solution) -> tuple[Group, Path]:
+def _mediated_path(solution: Solution) -> tuple[Group, Path]:
     entity, predicate = cast("IRI", solution["entity"]), cast("IRI", solution["predicate"])
     first, mediator = far_end(solution)
     second: Direction = "forward" if "far_object" in solution else "inverse"
@@ -186,13 +186,13 @@ class _Selection:
         return step in self.steps[entity] if self.steps is not None else step.predicate not in self.skip
 
     def query(self, chunk: Sequence[IRI], bound: int) -> Query:
-        """The query for all neighbours of some entities, at most so many, and one more, in each direction."""
+        """Make the query for all neighbours of some entities, at most so many, and one more, in each direction."""
         if self.steps is None:
             arms = (skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip) for way in self.ways)
             return limited_union(tuple(arms), bound + 1).bind(entity=chunk)
-        return union_of([self._arm(way, chunk).limit(bound + 1) for way in self.ways])
+        return union_of([self._query_of_steps(way, chunk).limit(bound + 1) for way in self.ways])
 
-    def _arm(self, way: Direction, chunk: Sequence[IRI]) -> Query:
+    def _query_of_steps(self, way: Direction, chunk: Sequence[IRI]) -> Query:
         steps = self.steps or {}
         pairs = [(entity, s.predicate) for entity in chunk for s in steps[entity] if s.direction == way]
         return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
@@ -207,7 +207,7 @@ def neighbours(
     skip: Iterable[IRI] = UNWALKED,
     limit: int = 10,
 ) -> Found[NeighbourGroup]:
-    """The neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
+    """Find the neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
     A few queries for all entities; the neighbours of many come from the graph's adjacency, if it has one. They are in
     the order of their text, but of the large groups of a hub (an entity of more than 10,000 neighbours) any may come
@@ -234,14 +234,14 @@ def neighbours(
 
 
 def by_steps(graph: KnowledgeGraph, steps: Mapping[IRI, Sequence[Step]], limit: int) -> Found[NeighbourGroup]:
-    """The neighbours of some entities, of each by its own steps: always from queries."""
+    """Find the neighbours of some entities, of each by its own steps: always from queries."""
     return neighbours(graph, steps, steps=steps, limit=limit)
 
 
 def _by_numbers(
     graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]] | None:
-    """The groups from the graph's adjacency; ``None`` for few entities, and where it does not serve."""
+    """Find the groups from the graph's adjacency; ``None`` for few entities, and where it does not serve."""
     view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
@@ -272,7 +272,7 @@ def _by_queries(
         hubs, cuts = _hub_groups(graph, batched.over, chosen, limit)
         groups |= hubs
     groups, more = _with_mediators(graph, groups, direction=direction, skip=chosen.skip)
-    return {key: _first(group, limit) for key, group in groups.items()}, cuts + more
+    return {key: _first_neighbours(group, limit) for key, group in groups.items()}, cuts + more
 
 
 def _entity_of(solution: Solution) -> IRI:
@@ -280,17 +280,17 @@ def _entity_of(solution: Solution) -> IRI:
 
 
 def _groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
-    """The groups that complete solutions make, ordered and counted here."""
+    """Make groups of complete solutions, ordered and counted here."""
     return {
         (entity, step): NeighbourGroup(entity, step, tuple(sorted(ends, key=order_key)), len(ends))
-        for (entity, step), ends in _members(solutions).items()
+        for (entity, step), ends in _ends_of_groups(solutions).items()
     }
 
 
 def _hub_groups(
     graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: _Selection, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    """The groups of entities that may have too many neighbours to fetch: counted first, then some of each fetched."""
+    """Find the groups of entities that may have too many neighbours to fetch: they are counted, then some fetched."""
     direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
     counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
     counts = {(count.entity, count.step): count for count in counted.items}
@@ -302,7 +302,7 @@ def _hub_groups(
     batched = batched_select(graph, chosen.query, whole, key_of=_entity_of, chunk_size=1)
     groups = _groups_of(batched.solutions)
     larger = {group: count for group, count in counts.items() if group[0] not in whole or group[0] in batched.over}
-    seen = _members(solution for entity, some in hubs.items() if entity not in whole for solution in some)
+    seen = _ends_of_groups(solution for entity, some in hubs.items() if entity not in whole for solution in some)
     for group, ends in _some_of_each(graph, larger, seen, limit).items():
         groups[group] = NeighbourGroup(*group, tuple(ends), larger[group].count, larger[group].exact)
     lost = (group for group in larger if group not in groups)  # an endpoint cut its result
@@ -313,7 +313,7 @@ def _hub_groups(
 def _some_of_each(
     graph: KnowledgeGraph, counts: Mapping[Group, PredicateCount], seen: Mapping[Group, Sequence[Term]], limit: int
 ) -> dict[Group, list[Term]]:
-    """The first neighbours of each small group, in order, as long as few are fetched in all; any of other groups."""
+    """Find the first neighbours of each small group in order, as long as few are fetched; any of other groups."""
     members: dict[Group, list[Term]] = {}
     arms = []
     fetched = 0
@@ -332,14 +332,14 @@ def _some_of_each(
         some = todo.popleft()
         found = graph.select(Query.union(some))
         if len(some) == 1 or halving.should_give_up(found) or not found.cut:
-            members |= _members(found)
+            members |= _ends_of_groups(found)
         else:  # an endpoint cut it
             graph.will_ask_again(found)
             todo.extendleft((some[len(some) // 2 :], some[: len(some) // 2]))
     return {group: sorted(ends, key=order_key)[:limit] for group, ends in members.items()}
 
 
-def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
+def _ends_of_groups(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
     members: dict[tuple[Term, Term, Direction], list[Term]] = defaultdict(list)
     for solution in solutions:
         way, far = far_end(solution)
@@ -348,7 +348,7 @@ def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
 
 
 def cut_of_group(group: NeighbourGroup, limit: int) -> Cut:
-    """That a group has more neighbours than are kept."""
+    """Say that a group has more neighbours than are kept."""
     kept, known = min(limit, len(group.neighbours)), group.count if group.exact else None
     return Cut("neighbours", kept, known, f"{group.entity} {group.step}")
 
@@ -356,7 +356,7 @@ def cut_of_group(group: NeighbourGroup, limit: int) -> Cut:
 def _with_mediators(
     graph: KnowledgeGraph, groups: dict[Group, NeighbourGroup], *, direction: Directions, skip: frozenset[IRI]
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    """The groups, with the paths through their blank nodes; blank nodes are in the order of these paths."""
+    """Find the groups, with the paths through their blank nodes; blank nodes are in the order of these paths."""
     mediators = [key for key, group in groups.items() if any(is_mediator(t) for t in group.neighbours)]
     if not mediators:
         return groups, []
@@ -377,8 +377,8 @@ def _behind_key(path: Path) -> tuple[object, ...]:
     return step_key(path.hops[1].step), order_key(path.end)
 
 
-def _first(group: NeighbourGroup, limit: int) -> NeighbourGroup:
-    """The first neighbours, and the paths through those of them that are blank nodes.
+def _first_neighbours(group: NeighbourGroup, limit: int) -> NeighbourGroup:
+    """Find the first neighbours, and the paths through those of them that are blank nodes.
 
     An endpoint names blank nodes differently in each reply: then the paths through the first ``limit`` of them.
     """

@@ -38,7 +38,7 @@ def predicate_paths(
     keep: Keep | None = None,
     shown: int | None = None,
 ) -> Found[PredicatePath]:
-    """The distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
+    """Find the distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
 
     A few queries for each length, however many paths there are; where the graph has an adjacency, only literals are
     asked for. A step that inverts the one before it is taken only where it leads to another term than the one just
@@ -50,7 +50,7 @@ def predicate_paths(
     :raises InputError: for a start that is not an IRI.
     """
     (entity,) = entities_of([start])
-    level = _beginning(Walking(graph, entity, direction, frontier, skipped_in(graph, skip), shown))
+    level = _first_level(Walking(graph, entity, direction, frontier, skipped_in(graph, skip), shown))
     found: list[PredicatePath] = []
     cuts: dict[Cut, None] = {}
     for hops in range(1, max_hops + 1):
@@ -69,8 +69,8 @@ def predicate_paths(
     return Found(tuple(found), tuple(cuts))
 
 
-def _beginning(walking: Walking) -> Level:
-    """The path of no step."""
+def _first_level(walking: Walking) -> Level:
+    """Find the path of no step."""
     view = walking.graph.adjacency_view()
     if view is not None:
         from kgsparql.exploration.adjacency_levels import first_level
@@ -90,12 +90,12 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
-    solutions, complete = _solutions(graph, arms, lambda _: ("n0", "end"))
+    solutions, complete = _solutions_of_walks(graph, arms, lambda _: ("n0", "end"))
     ends: list[set[Term]] = [set() for _ in walks]
     for solution in solutions:
-        ends[_number(solution)].add(solution["end"])
+        ends[_number_of_walk(solution)].add(solution["end"])
     ordered = [sorted(own, key=order_key) for own in ends]
-    return _found("ends", walks, ordered, limit, complete=complete)
+    return _limited_items("ends", walks, ordered, limit, complete=complete)
 
 
 def walk_ways(
@@ -106,7 +106,7 @@ def walk_ways(
     limit: int = 1_000,
     through: Sequence[Mapping[int, Sequence[Term]]] = (),
 ) -> list[Found[Way]]:
-    """The ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
+    """Find the ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
     :param through: for each walk, hops → the terms of which one must be reached after them; without any, all ways.
@@ -117,41 +117,43 @@ def walk_ways(
             through=through[i] if through else None,
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
-        for some in _chunks(own, graph.chunk_size)
+        for some in _chunks_of_ends(own, graph.chunk_size)
     ]  # fmt: skip
 
     def names_of(solution: Solution) -> Iterable[str]:
-        walk = walks[_number(solution)]
+        walk = walks[_number_of_walk(solution)]
         return (*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
 
-    solutions, complete = _solutions(graph, arms, names_of)
+    solutions, complete = _solutions_of_walks(graph, arms, names_of)
     ways: list[list[Way]] = [[] for _ in walks]
     for solution in solutions:
-        number = _number(solution)
-        way, own_ends = _way(solution, walks[number]), ends[number]
+        number = _number_of_walk(solution)
+        way, own_ends = _way_of_solution(solution, walks[number]), ends[number]
         if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
             ways[number].append(way)
     ordered = [sorted(own, key=_way_key) for own in ways]
-    return _found("walks", walks, ordered, limit, complete=complete)
+    return _limited_items("walks", walks, ordered, limit, complete=complete)
 
 
-def _found(what: str, walks: Sequence[Walk], items: Sequence[list[T]], limit: int, *, complete: bool) -> list[Found[T]]:
-    """The first items of each walk; a cut where there are more, or may be."""
+def _limited_items(
+    what: str, walks: Sequence[Walk], items: Sequence[list[T]], limit: int, *, complete: bool
+) -> list[Found[T]]:
+    """Find the first items of each walk; a cut where there are more, or may be."""
     return [
         Found(tuple(own[:limit]), (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else ())
         for walk, own in zip(walks, items, strict=True)
     ]
 
 
-def _chunks(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:
-    """The ends, as many at a time as one ``VALUES`` block holds; ``None`` for all is one chunk."""
+def _chunks_of_ends(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:
+    """Find the ends, as many at a time as one ``VALUES`` block holds; ``None`` for all is one chunk."""
     return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
 
 
-def _solutions(
+def _solutions_of_walks(
     graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
 ) -> tuple[list[Solution], bool]:
-    """The solutions of the queries for some walks, and whether these are all.
+    """Find the solutions of the queries for some walks, and whether these are all.
 
     :param names_of: the variables that a solution must have.
     """
@@ -166,11 +168,11 @@ def _solutions(
     return solutions, complete
 
 
-def _number(solution: Solution) -> int:
+def _number_of_walk(solution: Solution) -> int:
     return int(cast("Literal", solution["walk"]).value)
 
 
-def _way(solution: Solution, walk: Walk) -> Way:
+def _way_of_solution(solution: Solution, walk: Walk) -> Way:
     nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
     hops = tuple(
         hop_of(near, step.predicate, far, step.direction)

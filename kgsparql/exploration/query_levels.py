@@ -43,7 +43,7 @@ class Walking:
     shown: int | None = None
 
     def cut(self, path: PropertyPath, ends: int) -> Cut:
-        """That a path has more ends than are expanded."""
+        """Say that a path has more ends than are expanded."""
         return Cut("ends", self.frontier, ends, f"{self.start} {path}")
 
 
@@ -54,16 +54,16 @@ class Level(Protocol):
         """How many paths there are."""
 
     def paths(self) -> list[PredicatePath]:
-        """The paths in lexical order, with their ends."""
+        """Find the paths in lexical order, with their ends."""
 
     def only(self, wanted: Collection[PropertyPath]) -> Level:
         """Those of the paths that are wanted."""
 
     def longer(self) -> tuple[Level, tuple[Cut, ...]]:
-        """The paths one step longer."""
+        """Find the paths one step longer."""
 
     def last_step(self) -> Found[PredicatePath]:
-        """The paths one step longer, without their ends."""
+        """Find the paths one step longer, without their ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class QueryLevel:
         return len(self.ends)
 
     def paths(self) -> list[PredicatePath]:
-        """The paths in lexical order, with their ends."""
-        return _ordered(self.ends, self.walking.shown)
+        """Find the paths in lexical order, with their ends."""
+        return _ordered_paths(self.ends, self.walking.shown)
 
     def only(self, wanted: Collection[PropertyPath]) -> QueryLevel:
         """Those of the paths that are wanted."""
@@ -91,17 +91,17 @@ class QueryLevel:
         return QueryLevel(self.walking, ends, behind)
 
     def longer(self) -> tuple[QueryLevel, tuple[Cut, ...]]:
-        """The paths one step longer."""
+        """Find the paths one step longer."""
         walking = self.walking
         near = neighbours(
             walking.graph,
-            self._entities(),
+            self._ends_to_expand(),
             direction=walking.direction,
             skip=walking.skipped,
             limit=walking.frontier,
         )
-        grown, behind = _grown(self.ends, near.items)
-        level, cuts = _merged(grown, self.behind), list(near.cuts)
+        grown, behind = _grown_paths(self.ends, near.items)
+        level, cuts = _merged_levels(grown, self.behind), list(near.cuts)
         for path, ends in level.items():
             if len(ends) > walking.frontier:
                 cuts.append(walking.cut(path, len(ends)))
@@ -109,35 +109,37 @@ class QueryLevel:
         return QueryLevel(walking, level, behind), tuple(cuts)
 
     def last_step(self) -> Found[PredicatePath]:
-        """The paths one step longer, without their ends."""
+        """Find the paths one step longer, without their ends."""
         walking = self.walking
-        counted = predicates(walking.graph, self._entities(), direction=walking.direction, skip=walking.skipped)
-        longer = _longer(self.ends, counted.items)
+        counted = predicates(walking.graph, self._ends_to_expand(), direction=walking.direction, skip=walking.skipped)
+        longer = _onward_of_ends(self.ends, counted.items)
         back = (count for path, _, before, count in longer if len(before) == 1 and path.is_back(count.step))
         last = _last_steps(self.ends, counted.items, far_ends(walking.graph, back))
-        return Found(tuple(_ordered({**{path: {} for path in last}, **self.behind}, walking.shown)), counted.cuts)
+        return Found(tuple(_ordered_paths({**{path: {} for path in last}, **self.behind}, walking.shown)), counted.cuts)
 
-    def _entities(self) -> list[IRI]:
+    def _ends_to_expand(self) -> list[IRI]:
         met = {end for ends in self.ends.values() for end in ends}
         return sorted((end for end in met if isinstance(end, IRI) and not is_mediator(end)), key=str)
 
 
-def _ordered(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
+def _ordered_paths(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
     paths = sorted(level, key=lambda path: [step_key(step) for step in path.steps])
     return [PredicatePath(path, tuple(sorted(level[path], key=order_key)[:shown])) for path in paths]
 
 
 def _last_steps(level: EndsOfPaths, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
-    """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
+    """Find the paths one step longer. A step back is taken only where it leads to more than the term just left."""
     return {
         PropertyPath((*path.steps, count.step))
-        for path, _, before, count in _longer(level, counts)
+        for path, _, before, count in _onward_of_ends(level, counts)
         if not path.is_back(count.step)
         or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
     }
 
 
-def _longer(level: EndsOfPaths, onward: Iterable[_Onward]) -> Iterator[tuple[PropertyPath, Term, set[Term], _Onward]]:
+def _onward_of_ends(
+    level: EndsOfPaths, onward: Iterable[_Onward]
+) -> Iterator[tuple[PropertyPath, Term, set[Term], _Onward]]:
     """Each path, one of its ends, the terms just before that end, and what one step from it leads to."""
     at: dict[Term, list[_Onward]] = {}
     for one in onward:
@@ -164,31 +166,31 @@ def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> Far
     return {(group.entity, group.step): set(group.neighbours) for group in near.items}
 
 
-def _grown(level: EndsOfPaths, groups: Iterable[NeighbourGroup]) -> tuple[EndsOfPaths, EndsOfPaths]:
-    """The paths one step longer, with their ends; and those two steps longer, through a blank node."""
+def _grown_paths(level: EndsOfPaths, groups: Iterable[NeighbourGroup]) -> tuple[EndsOfPaths, EndsOfPaths]:
+    """Find the paths one step longer, with their ends; and those two steps longer, through a blank node."""
     grown: EndsOfPaths = {}
     behind: EndsOfPaths = {}
-    for path, end, before, group in _longer(level, groups):
+    for path, end, before, group in _onward_of_ends(level, groups):
         back = before if path.is_back(group.step) else set[Term]()
         for far in group.neighbours:
             if back != {far}:
-                _add(grown, PropertyPath((*path.steps, group.step)), far, end)
+                _add_end(grown, PropertyPath((*path.steps, group.step)), far, end)
         for mediated in group.mediated:
             there, onward = mediated.hops
             if back != {there.end}:
-                _add(behind, PropertyPath((*path.steps, there.step, onward.step)), onward.end, there.end)
+                _add_end(behind, PropertyPath((*path.steps, there.step, onward.step)), onward.end, there.end)
     return grown, behind
 
 
-def _add(level: EndsOfPaths, path: PropertyPath, end: Term, before: Term) -> None:
+def _add_end(level: EndsOfPaths, path: PropertyPath, end: Term, before: Term) -> None:
     known = level.setdefault(path, {}).setdefault(end, set())
     if len(known) < 2:
         known.add(before)
 
 
-def _merged(level: EndsOfPaths, others: Mapping[PropertyPath, Ends]) -> EndsOfPaths:
+def _merged_levels(level: EndsOfPaths, others: Mapping[PropertyPath, Ends]) -> EndsOfPaths:
     for path, ends in others.items():
         for end, before in ends.items():
             for term in before:
-                _add(level, path, end, term)
+                _add_end(level, path, end, term)
     return level

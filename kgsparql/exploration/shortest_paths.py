@@ -56,7 +56,7 @@ class SearchRules:
 
 
 def link_arms(direction: Directions, rules: SearchRules) -> list[Query]:
-    """The queries for the hops that a path may take from some entities, not bound to these yet.
+    """Make the queries for the hops that a path may take from some entities, not bound to these yet.
 
     Where paths may lead through classes these also find literals, which :meth:`SearchSide.take` leaves out.
     """
@@ -121,9 +121,9 @@ class SearchSide:
             if solution["entity"] not in closed:
                 way, far = far_end(solution)
                 hops.append(hop_of(solution["entity"], solution["predicate"], far, way))
-        self._arrive([*self._with_mediators(graph, rules, hops), *self._hops_behind()])
+        self._add_level([*self._with_mediators(graph, rules, hops), *self._hops_behind()])
 
-    def _arrive(self, hops: Iterable[Hop]) -> None:
+    def _add_level(self, hops: Iterable[Hop]) -> None:
         distance = self.depth + 1
         level: set[Term] = set()
         for hop in hops:
@@ -134,7 +134,7 @@ class SearchSide:
         self.levels.append(level)
 
     def _hops_behind(self) -> list[Hop]:
-        """The hops that leave the blank nodes of the frontier; a cut for one that was met behind another."""
+        """Find the hops that leave the blank nodes of the frontier; a cut for one that was met behind another."""
         hops: list[Hop] = []
         for term in self.frontier:
             if isinstance(term, BlankNode):
@@ -149,7 +149,7 @@ class SearchSide:
         return term
 
     def _with_mediators(self, graph: KnowledgeGraph, rules: SearchRules, hops: list[Hop]) -> list[Hop]:
-        """The hops; those to a blank node are asked for again, together with the hops that leave it."""
+        """Return the hops; those to a blank node are asked for again, together with the hops that leave it."""
         plain = [hop for hop in hops if not isinstance(hop.end, BlankNode)]
         groups = dict.fromkeys((cast("IRI", hop.start), hop.step) for hop in hops if isinstance(hop.end, BlankNode))
         if not groups:
@@ -161,7 +161,7 @@ class SearchSide:
         met = {hop.end for hop in hops}
         if any(path.hops[0].end in met for path in paths):
             paths = [path for path in paths if path.hops[0].end in met]
-        classes = set() if rules.classes else _classes(graph, (path.end for path in paths))
+        classes = set() if rules.classes else _classes_among(graph, (path.end for path in paths))
         for path in paths:
             there, onward = path.hops
             plain.append(there)
@@ -170,13 +170,13 @@ class SearchSide:
         return plain
 
 
-def _classes(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
+def _classes_among(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
     entities = sorted({term for term in terms if isinstance(term, IRI)}, key=str)
     return {solution["entity"] for solution in select_about(graph, [Query.load("classes")], entities).solutions}
 
 
 def meetings(near: SearchSide, far: SearchSide) -> list[Bridge]:
-    """The terms at which both sides meet over the fewest hops, not more than both have gone.
+    """Find the terms at which both sides meet over the fewest hops, not more than both have gone.
 
     A blank node of the near side is compared by the terms behind it, as an endpoint names it differently each time.
     """
@@ -195,7 +195,7 @@ def meetings(near: SearchSide, far: SearchSide) -> list[Bridge]:
 
 
 def can_bridge(near: SearchSide, far: SearchSide, rules: SearchRules, chunk_size: int, *, hops: int) -> bool:
-    """Whether the hops between two frontiers can be asked for: IRIs only, not too many, and one hop through a class."""
+    """Tell whether the hops between two frontiers can be asked for: of IRIs, not too many, and one through a class."""
     if hops > (1 if rules.classes else 2):
         return False
     pairs = len(near.frontier) * len(far.frontier)
@@ -207,13 +207,15 @@ def can_bridge(near: SearchSide, far: SearchSide, rules: SearchRules, chunk_size
 def bridges(
     graph: KnowledgeGraph, near: SearchSide, far: SearchSide, rules: SearchRules, *, hops: int, bound: int = BOUND
 ) -> tuple[list[Bridge], bool]:
-    """The ways from one frontier to the other over one or two hops; and whether these are all.
+    """Find the ways from one frontier to the other over one or two hops; and whether these are all.
 
     :param bound: how many are enough; more are fetched only if none of these can be used.
     """
     found: dict[Bridge, None] = {}
     complete = True
-    for some, others in product(_chunks(near, graph.chunk_size), _chunks(far, graph.chunk_size)):
+    for some, others in product(
+        _chunks_of_frontier(near, graph.chunk_size), _chunks_of_frontier(far, graph.chunk_size)
+    ):
         arms = (one_hop if hops == 1 else _two_hops)(near.direction, some, others, rules)
         solutions = selected(graph, union_of([arm.limit(bound + 1) for arm in arms]))
         complete = complete and not solutions.cut and len(solutions) + solutions.left_out <= bound
@@ -230,13 +232,13 @@ def bridges(
     return list(found), complete
 
 
-def _chunks(side: SearchSide, size: int) -> Iterator[list[Term]]:
+def _chunks_of_frontier(side: SearchSide, size: int) -> Iterator[list[Term]]:
     terms = sorted(side.frontier, key=str)
     return (terms[i : i + size] for i in range(0, len(terms), size))
 
 
 def one_hop(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: SearchRules) -> list[Query]:
-    """The queries for the hops from some terms to others, without a limit."""
+    """Make the queries for the hops from some terms to others, without a limit."""
     name = "between_pairs" if len(near) * len(far) <= FEW_PAIRS else "between"
     between = skipping(Query.load(name), "predicate", rules.skip)
     forward, inverse = between.bind(subject=near, object=far), between.bind(subject=far, object=near)
@@ -251,16 +253,11 @@ def _two_hops(direction: Directions, near: Sequence[Term], far: Sequence[Term], 
     forward, inverse = chain.bind(subject=near, object=far), chain.bind(subject=far, object=near)
     if direction != "both":
         return [forward if direction == "forward" else inverse]
-    return [
-        forward,
-        inverse,
-        common_object.bind(subject=near, other=far),
-        common_subject.bind(object=near, other=far),
-    ]
+    return [forward, inverse, common_object.bind(subject=near, other=far), common_subject.bind(object=near, other=far)]
 
 
 def way_of(solution: Solution, near: set[Term]) -> tuple[Hop, ...]:
-    """The hops of a solution, from its term in ``near`` on."""
+    """Return the hops of a solution, from its term in ``near`` on."""
     predicate = solution["predicate"]
     if "onward" not in solution:
         hop = hop_of(solution["subject"], predicate, solution["object"], "forward")
@@ -331,22 +328,22 @@ def shortest_paths(
         )
     enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
     rules = SearchRules(skipped, hub_limit)
-    met, complete, cuts = _meet(graph, near, far, rules, max_hops=max_hops, enough=enough)
+    met, complete, cuts = _meet_sides(graph, near, far, rules, max_hops=max_hops, enough=enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
         return Found((), tuple(dict.fromkeys(cuts)))
-    onward = _onward(met, near, far)
-    paths = list(islice(_paths(near.end, far.end, onward), limit))
+    onward = _hops_onward(met, near, far)
+    paths = list(islice(_enumerated_paths(near.end, far.end, onward), limit))
     known = _number_of_paths(near.end, far.end, onward)
     if known > len(paths) or not complete:
         cuts.append(Cut("paths", len(paths), known if complete else None, f"{start} – {end}"))
     return Found(tuple(_by_degree(graph, paths)), tuple(dict.fromkeys(cuts)))
 
 
-def _meet(
+def _meet_sides(
     graph: KnowledgeGraph, near: SearchSide, far: SearchSide, rules: SearchRules, *, max_hops: int, enough: int
 ) -> tuple[list[Bridge], bool, list[Cut]]:
-    """The bridges of all shortest paths, and whether these are all: both sides grow until they meet, or cannot grow."""
+    """Find the bridges of all shortest paths, and whether these are all: both sides grow until they meet."""
     if max_hops < 1:
         return [], True, []
     direct, complete, rules = _first_query(graph, near, far, rules, enough)
@@ -403,8 +400,8 @@ def _first_query(
     return [], True, rules
 
 
-def _onward(met: Iterable[Bridge], near: SearchSide, far: SearchSide) -> _Onward:
-    """The hops of all paths by the term they leave, walked from the start on."""
+def _hops_onward(met: Iterable[Bridge], near: SearchSide, far: SearchSide) -> _Onward:
+    """Find the hops of all paths by the term they leave, walked from the start on."""
     onward: _Onward = {}
     back: list[Term] = []
     ahead: list[Term] = []
@@ -431,7 +428,7 @@ def _hop_key(hop: Hop) -> tuple[object, ...]:
     return order_key(hop.end), hop.triple.predicate.value, hop.direction, name
 
 
-def _paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> Iterator[Path]:
+def _enumerated_paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> Iterator[Path]:
     """Every path, in lexical order of its terms, then predicates."""
     ordered = {term: sorted(hops, key=_hop_key) for term, hops in onward.items()}
 
@@ -457,7 +454,7 @@ def _number_of_paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]])
 
 
 def _by_degree(graph: KnowledgeGraph, paths: list[Path]) -> list[Path]:
-    """The paths, those through terms of few triples first."""
+    """Order paths: those through terms of few triples first."""
     if len(paths) < 2:
         return paths
     inner = {term for path in paths for term in path.terms[1:-1] if isinstance(term, IRI)}

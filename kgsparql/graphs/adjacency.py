@@ -95,18 +95,18 @@ class Adjacency:
         wanted, low, high = term.value.encode(), 0, self.iris
         while low < high:
             middle = (low + high) // 2
-            if self._name(middle) < wanted:
+            if self._name_of(middle) < wanted:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self.iris and self._name(low) == wanted else None
+        return low if low < self.iris and self._name_of(low) == wanted else None
 
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""
-        name = self._name(number).decode()
+        name = self._name_of(number).decode()
         return IRI(name) if number < self.iris else BlankNode(name)
 
-    def _name(self, number: int) -> bytes:
+    def _name_of(self, number: int) -> bytes:
         return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
 
 

@@ -76,17 +76,19 @@ def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -
         kept = open_adjacency(revision)
         if kept is None:
             remove_leftovers(revision.directory)
-            _write(graph, revision, counts, progress)
+            _write_adjacency(graph, revision, counts, progress)
             kept = open_adjacency(revision)
     return kept
 
 
-def _write(graph: OxigraphGraph, revision: Revision, counts: Mapping[IRI, int], progress: Progress | None) -> None:
+def _write_adjacency(
+    graph: OxigraphGraph, revision: Revision, counts: Mapping[IRI, int], progress: Progress | None
+) -> None:
     predicates = sorted(counts, key=lambda predicate: predicate.value)
     work, made = partial_path(revision.directory), partial_path(revision.directory)
     try:
         made.mkdir()
-        reader = _read(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
+        reader = _read_triples(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
         terms, iris = _write_names(made, reader)
         _write_neighbours(made, reader.directory, terms, predicates)
         about = {"predicates": [predicate.value for predicate in predicates], "iris": iris}
@@ -102,7 +104,7 @@ def _write(graph: OxigraphGraph, revision: Revision, counts: Mapping[IRI, int], 
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _read(
+def _read_triples(
     graph: OxigraphGraph,
     work: Path,
     predicates: Mapping[IRI, int],
@@ -315,7 +317,7 @@ class _Terms:
         return self.numbers[places], self.hashes[places] == hashes
 
 
-def _save(made: Path, name: str, values: npt.NDArray[Any]) -> None:
+def _save_array(made: Path, name: str, values: npt.NDArray[Any]) -> None:
     with (made / f"{name}.npy").open("wb") as file:
         np.save(file, values)
         file.flush()
@@ -324,10 +326,10 @@ def _save(made: Path, name: str, values: npt.NDArray[Any]) -> None:
 
 def _save_written(made: Path, name: str, written: Path, dtype: str) -> None:
     """Save what was written in parts; it is mapped, not read."""
-    _save(made, name, np.memmap(written, dtype, "r") if written.stat().st_size else np.empty(0, dtype))
+    _save_array(made, name, np.memmap(written, dtype, "r") if written.stat().st_size else np.empty(0, dtype))
 
 
-def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
+def _starts_of_counts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Where the values of each term begin among all, in as few bytes as hold the last number."""
     ends = np.cumsum(counts, dtype=np.uint64)
     starts = np.concatenate([np.zeros(1, np.uint64), ends])
@@ -346,7 +348,7 @@ def _write_names(made: Path, reader: TripleReader) -> tuple[_Terms, int]:
             iris += is_iri
             file.write(name)
     _save_written(made, "names", written, "|u1")
-    _save(made, "name_starts", _starts(np.array(lengths, np.int64)))
+    _save_array(made, "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
     found = np.array(hashes, np.int64)
     order = np.argsort(found).astype(np.uint32)
     return _Terms(found[order], order), iris
@@ -364,26 +366,26 @@ def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IR
     out.mkdir()
     with ExitStack() as files:
         opened = {name: files.enter_context((out / name).open("wb")) for name in types}
-        for low, high in _ranges(degrees):
-            of, others, steps = _neighbours(work, low, high)
+        for low, high in _term_ranges(degrees):
+            of, others, steps = _sorted_neighbours(work, low, high)
             counts[low:high] = np.bincount(of, minlength=high - low)
-            literals[low:high], described[low:high], by = _literals(work, low, high)
+            literals[low:high], described[low:high], by = _sorted_literals(work, low, high)
             for name, values in (("others", others), ("steps", steps), ("literals", by)):
                 values.astype(types[name]).tofile(opened[name])
     for name, dtype in types.items():
         _save_written(made, name, out / name, dtype)
-    _save(made, "starts", _starts(counts))
-    _save(made, "literal_starts", _starts(described))
+    _save_array(made, "starts", _starts_of_counts(counts))
+    _save_array(made, "literal_starts", _starts_of_counts(described))
     about = np.minimum(counts + literals, MAX_DEGREE).astype("<u2")
-    about[_classes(work, terms, predicates)] |= IS_CLASS
-    _save(made, "about", about)
+    about[_mark_classes(work, terms, predicates)] |= IS_CLASS
+    _save_array(made, "about", about)
 
 
 def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
     """Write the edges with numbers for hashes; returns how many each term has, repeated ones included."""
     degrees = np.zeros(len(terms), np.int64)
     with (work / "numbered").open("wb") as file:
-        for chunk in _chunks(work / "edges", _TRIPLE):
+        for chunk in _read_chunks(work / "edges", _TRIPLE):
             edges = np.empty(len(chunk), _EDGE)
             edges["predicate"] = chunk["predicate"]
             for end in ("subject", "object"):
@@ -395,7 +397,7 @@ def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
 
 def _number_literals(work: Path, terms: _Terms) -> None:
     with (work / "described").open("wb") as file:
-        for chunk in _chunks(work / "literals", _TRIPLE):
+        for chunk in _read_chunks(work / "literals", _TRIPLE):
             numbers, known = terms.of(chunk["subject"])
             found = np.empty(int(known.sum()), _LITERAL)
             found["subject"] = numbers[known]
@@ -403,20 +405,20 @@ def _number_literals(work: Path, terms: _Terms) -> None:
             found.tofile(file)
 
 
-def _classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np.bool_]:
+def _mark_classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np.bool_]:
     """Mark which terms are classes: by declaration, or because something is an instance of them."""
     classes = np.zeros(len(terms), np.bool_)
     if RDF_TYPE in predicates:
         typing = predicates.index(RDF_TYPE)
         numbers, known = terms.of(np.array([hash(str(kind)) for kind in CLASS_KINDS], np.int64))
-        for edges in _chunks(work / "numbered", _EDGE):
+        for edges in _read_chunks(work / "numbered", _EDGE):
             typed = edges[edges["predicate"] == typing]
             classes[typed["object"]] = True
             classes[typed["subject"][np.isin(typed["object"], numbers[known])]] = True
     return classes
 
 
-def _ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _term_ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield ranges of terms, ``(from, to)``, with as many neighbours as are sorted together, or one term with more."""
     ends = np.cumsum(degrees)
     low = 0
@@ -427,10 +429,12 @@ def _ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def _neighbours(work: Path, low: int, high: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32], npt.NDArray[Any]]:
+def _sorted_neighbours(
+    work: Path, low: int, high: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32], npt.NDArray[Any]]:
     """Of the terms from ``low`` to ``high``: whose neighbour it is, the neighbour, the step; sorted, each once."""
     pairs, steps = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
-    for edges in _chunks(work / "numbered", _EDGE):
+    for edges in _read_chunks(work / "numbered", _EDGE):
         for inverse, (here, there) in enumerate((("subject", "object"), ("object", "subject"))):
             mine = edges[(edges[here] >= low) & (edges[here] < high)]
             pairs.append((mine[here] - np.uint32(low)).astype(np.uint64) << np.uint64(32) | mine[there])
@@ -444,14 +448,14 @@ def _neighbours(work: Path, low: int, high: int) -> tuple[npt.NDArray[Any], npt.
     return (pair >> np.uint64(32)).astype(np.int64), pair.astype(np.uint32), step[new]
 
 
-def _literals(
+def _sorted_literals(
     work: Path, low: int, high: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
     """Of the terms from ``low`` to ``high``: how many triples with a literal each has, and how many predicates of such.
 
     The third are these predicates, those of one term together, in order.
     """
-    chunks = (c[(c["subject"] >= low) & (c["subject"] < high)] for c in _chunks(work / "described", _LITERAL))
+    chunks = (c[(c["subject"] >= low) & (c["subject"] < high)] for c in _read_chunks(work / "described", _LITERAL))
     found = np.concatenate([np.empty(0, _LITERAL), *chunks])
     found = found[np.lexsort((found["object"], found["predicate"], found["subject"]))]
     subjects, predicates = (found["subject"] - np.uint32(low)).astype(np.int64), found["predicate"]
@@ -463,7 +467,7 @@ def _literals(
     return counts, described, predicates[new_group]
 
 
-def _chunks(path: Path, dtype: np.dtype[Any]) -> Iterator[npt.NDArray[Any]]:
+def _read_chunks(path: Path, dtype: np.dtype[Any]) -> Iterator[npt.NDArray[Any]]:
     with path.open("rb") as file:
         while len(chunk := np.fromfile(file, dtype, _CHUNK)):
             yield chunk

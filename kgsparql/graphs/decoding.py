@@ -85,7 +85,7 @@ class Tally:
 
 
 def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """The bytes of an open file, hashed and counted; ``on_read`` is called with the number of bytes read so far."""
+    """Yield the bytes of an open file, hashed and counted; ``on_read`` gets the number of bytes read so far."""
     while chunk := file.read(CHUNK_BYTES):
         tally.digest.update(chunk)
         tally.packed_bytes += len(chunk)
@@ -95,7 +95,7 @@ def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | No
 
 
 def unpacked(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
-    """The bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
+    """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
 
     :raises GraphLoadError: for other archives, gzip inside gzip, damaged or cut data.
     :raises LimitError: for data that unpacks beyond the limits.
@@ -127,7 +127,7 @@ def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
 
 
 def _gzip_content(chunks: Iterable[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
-    """The data of one or more gzip members, checksums verified."""
+    """Yield the data of one or more gzip members, checksums verified."""
     member = zlib.decompressobj(wbits=31)
     done = 0
     for packed in chunks:
@@ -191,7 +191,7 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
 
 
 def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:
-    """The error about a byte; ``offset`` is that of the decoder's first byte, ``tally`` counts the lines before."""
+    """Make the error about a byte; ``offset`` is that of the decoder's first one, ``tally`` counts lines before."""
     before = bytes(error.object[: error.start])
     line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
     offset += error.start
@@ -291,12 +291,12 @@ def guarded(
     head, text = _with_head(utf8(chunks, name, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)
     if is_xml:
-        return _xml(text, name, limits)
-    return text if rdf_format == ox.RdfFormat.JSON_LD else _shallow(text, rdf_format, name, limits)
+        return _checked_rdf_xml(text, name, limits)
+    return text if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked(text, rdf_format, name, limits)
 
 
 def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, and all bytes including these."""
+    """Return the first bytes, and all bytes including these."""
     taken: list[bytes] = []
     while sum(map(len, taken)) < _SNIFFED_BYTES and (chunk := next(chunks, None)) is not None:
         taken.append(chunk)
@@ -305,7 +305,7 @@ def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 
 def _declared_encoding(head: bytes, name: str) -> str | None:
-    """The encoding that an XML declaration names; ``None`` for UTF-8."""
+    """Return the encoding that an XML declaration names; ``None`` for UTF-8."""
     found = _DECLARED.match(head[:_SNIFFED_BYTES].removeprefix(codecs.BOM_UTF8))
     if found is None:
         return None
@@ -338,7 +338,7 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
         raise error_at(GraphLoadError, name, 1, 1, message, code="E_FORMAT", hint=hint)
 
 
-def _xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[bytes]:
+def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[bytes]:
     """XML, passed on after its markup was checked, with UTF-8 as its declared encoding.
 
     Entities are refused at their declaration, because Oxigraph resolves them there (667 bytes become 2 GiB).
@@ -393,7 +393,9 @@ def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str
         raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
 
 
-def _shallow(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limits: ReadLimits) -> Iterator[bytes]:
+def _with_depth_checked(
+    chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limits: ReadLimits
+) -> Iterator[bytes]:
     """Turtle and its kin, passed on after the depth of its quoted triples was checked: nothing else in it nests."""
     in_lines = rdf_format.name in LINE_FORMATS
     depth, line, rest, wanted = 0, 1, b"", 0
@@ -425,7 +427,7 @@ def _shallow(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limit
 
 
 def read_context(path: str) -> Any:
-    """The JSON-LD context in a file: the value of its ``@context``, else the whole file.
+    """Read the JSON-LD context in a file: the value of its ``@context``, else the whole file.
 
     :raises InputError: if the file cannot be read, or is not JSON.
     """
@@ -443,7 +445,7 @@ def read_context(path: str) -> Any:
 
 
 def with_context(document: bytes, context: Any) -> bytes:
-    """A JSON-LD document with this context for each context that it only names by IRI: nothing is ever fetched.
+    """Return a JSON-LD document with this context for each context that it only names by IRI: nothing is ever fetched.
 
     A document that is not JSON is returned unchanged: the parser will report the error with its place.
 
@@ -462,12 +464,12 @@ def _with_contexts(value: Any, context: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: _inlined(item, context) if key == "@context" else _with_contexts(item, context)
+        key: _inlined_context(item, context) if key == "@context" else _with_contexts(item, context)
         for key, item in value.items()
     }
 
 
-def _inlined(named: Any, context: Any) -> Any:
+def _inlined_context(named: Any, context: Any) -> Any:
     if isinstance(named, list):
-        return [_inlined(item, context) for item in named]
+        return [_inlined_context(item, context) for item in named]
     return context if isinstance(named, str) else named

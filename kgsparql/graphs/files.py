@@ -152,7 +152,7 @@ class RdfFile:
 
 
 def format_named(name: str) -> ox.RdfFormat:
-    """The format of a suffix, a name or a media type.
+    """Return the format of a suffix, a name or a media type.
 
     :raises OptionError: for an unknown one.
 
@@ -166,7 +166,7 @@ def format_named(name: str) -> ox.RdfFormat:
 
 
 def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
-    """The format of a file: that of the options, else that of its suffix, without ``.gz``.
+    """Return the format of a file: that of the options, else that of its suffix, without ``.gz``.
 
     :raises GraphLoadError: with code ``E_FORMAT`` if neither is known.
 
@@ -189,7 +189,7 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
 
 
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
-    """The files that a path names: itself, the RDF files in a directory, or standard input (``-``).
+    """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``).
 
     :param more_hint: end of the hint for a path that does not exist.
     :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
@@ -233,7 +233,7 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
 
 
 def left_out(directory: str | Path) -> str:
-    """A note on what is not read in a directory though it may hold RDF; empty for a file, or where all is read."""
+    """Write a note on what is not read in a directory though it may hold RDF; empty for a file."""
     path = Path(directory)
     if not path.is_dir():
         return ""
@@ -258,7 +258,7 @@ def _has_rdf_files(directory: Path) -> bool:
 
 
 def _similar_files(path: Path) -> list[str]:
-    """The RDF file beside a missing one whose name is nearly the same, if there is one."""
+    """Return the RDF file beside a missing one whose name is nearly the same, if there is one."""
     if not path.parent.is_dir():
         return []
     beside = {entry.name: entry for entry in islice(path.parent.iterdir(), _MOST_COMPARED) if has_rdf_suffix(entry)}
@@ -266,7 +266,7 @@ def _similar_files(path: Path) -> list[str]:
 
 
 def has_rdf_suffix(path: Path) -> bool:
-    """Whether a path ends as the name of an RDF file, packed or not."""
+    """Tell whether a path ends as the name of an RDF file, packed or not."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     return bool(last) and last[0][1:] in FORMATS
@@ -278,7 +278,7 @@ def _suffix_list() -> str:
 
 @contextlib.contextmanager
 def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """A reader of UTF-8, from which all hostile input that shows before parsing was refused.
+    """Open a reader of UTF-8, from which all hostile input that shows before parsing was refused.
 
     :raises GraphLoadError: for content that is not RDF in its format.
     :raises LimitError: for a file larger than the limits.
@@ -298,7 +298,7 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
 
 @contextlib.contextmanager
 def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
-    """The open file, or standard input.
+    """Open the file, or standard input.
 
     :raises InputError: for a file that cannot be opened.
     """
@@ -320,7 +320,7 @@ def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
 
 
 def standard_input() -> BinaryIO:
-    """The bytes of standard input.
+    """Return the bytes of standard input.
 
     :raises InputError: if it is closed or is not binary.
     """

@@ -81,9 +81,9 @@ def load_store(
     with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
         _refuse_foreign_directory(target)
-        jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
+        jobs = [_job_for_file(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
         manifest = read_manifest(target)
-        plan = _plan(jobs, manifest, options, target)
+        plan = _plan_of_load(jobs, manifest, options, target)
         if not plan.jobs:
             return LoadReport(target, (), plan.unchanged, manifest)
         loaded = fill(target, plan.jobs, options, progress=progress, manifest=manifest, drop=plan.drop)
@@ -102,8 +102,8 @@ def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> s
     return graph.value if isinstance(graph, IRI) else iri(graph).value
 
 
-def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> Job:
-    """The job for a file; standard input is copied to a file first, because the child process cannot read it."""
+def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> Job:
+    """Make the job for a file; standard input is copied to a file first, because the child process cannot read it."""
     if file.path is not None:
         path = str(file.path.resolve())
         return Job(file.name, path, path, graph)
@@ -132,8 +132,8 @@ class _Plan:
     drop: frozenset[str]
 
 
-def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
-    """The files to read, and the named graphs that they replace.
+def _plan_of_load(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
+    """Choose the files to read, and the named graphs that they replace.
 
     :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
     """
@@ -153,7 +153,7 @@ def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target:
 
 
 def _is_same_file(loaded: str, job: str) -> bool:
-    """Whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
+    """Tell whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
     try:
         return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
     except OSError:  # what was loaded is gone
@@ -209,7 +209,7 @@ def fill(
     }
     try:
         partial.mkdir()
-        loaded = _run(request, progress)
+        loaded = _run_child(request, progress)
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
         Manifest((*kept, *loaded)).write(partial)
         replace_directory(partial, target)
@@ -222,7 +222,7 @@ def fill(
     return loaded
 
 
-def _run(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
+def _run_child(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
     with tempfile.TemporaryFile() as complaints:
         child = start_child(_CHILD, complaints)
         try:
@@ -242,7 +242,7 @@ def _run(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSour
 def _loaded_sources(
     child: subprocess.Popen[bytes], request: dict[str, Any], progress: Progress | None
 ) -> tuple[StoredSource, ...] | None:
-    """What the child loaded; ``None`` if it ended without a reply."""
+    """Return what the child loaded; ``None`` if it ended without a reply."""
     requests, replies = cast("BinaryIO", child.stdin), cast("BinaryIO", child.stdout)
     with suppress(BrokenPipeError):
         write_frame(requests, request)

@@ -74,12 +74,12 @@ class Manifest:
 
 
 def stored_source(entry: Mapping[str, Any]) -> StoredSource:
-    """A source from its JSON object."""
+    """Return a source from its JSON object."""
     return StoredSource(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a store; without sources if another program made the store.
+    """Read the manifest of a store; without sources if another program made the store.
 
     :raises StoreError: for a damaged manifest (``E_STORE_CORRUPT``), or one of a newer kgsparql (``E_VERSION``).
     """
@@ -113,7 +113,7 @@ def check_tables(directory: Path, manifest: Manifest, *, thoroughly: bool = Fals
 
 
 def corrupt_store(directory: str | Path, why: str) -> StoreError:
-    """The error about a damaged store (``E_STORE_CORRUPT``)."""
+    """Make the error about a damaged store (``E_STORE_CORRUPT``)."""
     hint = f"load its sources into a new store, kgsparql load FILE --store NEW; {MANIFEST} in it names them"
     message = f"{directory}: the store is damaged: {why}"
     return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=str(directory))

@@ -38,7 +38,7 @@ class BlankNodes:
         self._numbers = count(1)
 
     def of_file(self) -> Callable[[BlankNode], BlankNode]:
-        """A function from a blank node of one file to the node with its new name."""
+        """Make a function from a blank node of one file to the node with its new name."""
         known: dict[str, BlankNode] = {}
 
         def name(node: BlankNode) -> BlankNode:
@@ -61,7 +61,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
             if not isinstance(cause, Exception) or isinstance(cause, KgsparqlError):
                 raise cause from error
             if isinstance(cause, SyntaxError) and cause.lineno is None:
-                _locate(cause, file, options)
+                _add_place(cause, file, options)
             in_lines = format_of(file, options).name in LINE_FORMATS
             raise load_error(cause, file.name, file.tally.lines, in_lines=in_lines) from error
 
@@ -75,14 +75,14 @@ def quads(
     graphs_met: set[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ox.Quad]:
-    """The quads of a file, in its order, with the errors of :func:`reader_of`.
+    """Yield the quads of a file, in its order, with the errors of :func:`reader_of`.
 
     :param graph: the graph for quads of its default graph; ``None`` for the default graph.
     :param graphs_met: the named graphs of the file are added to this.
     """
     rename = names.of_file()
     with opened(file, options, progress) as reader:
-        for quad in _statements(reader, file, options):
+        for quad in _parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
             in_default = isinstance(name, ox.DefaultGraph)
             if not in_default and graphs_met is not None and isinstance(name, IRI):
@@ -96,7 +96,7 @@ def quads(
 
 
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
-    """The prefixes declared in the first 64 kB of a file; none where the format has none.
+    """Read the prefixes declared in the first 64 kB of a file; none where the format has none.
 
     Those of standard input are known after reading it. Syntax errors are ignored here; reading the whole file reports
     them.
@@ -112,7 +112,7 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
         return dict(parser.prefixes)
 
 
-def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
+def _parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
     rdf_format = format_of(file, options)
     if options.skip_bad and rdf_format.name in LINE_FORMATS:
         return _good_lines(reader, file, rdf_format)
@@ -128,7 +128,7 @@ def _with_prefixes(found: Iterator[ox.Quad], parser: ox.QuadParser, file: RdfFil
 
 
 def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
-    """The quads of valid lines: whole blocks are parsed at once, the lines of a bad block one by one."""
+    """Yield the quads of valid lines: whole blocks are parsed at once, the lines of a bad block one by one."""
     first_line, rest = 1, b""
     while True:
         data = reader.read(_BLOCK_BYTES)
@@ -152,11 +152,11 @@ def _good_among(lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, fir
                 yield from list(ox.parse(part, format=rdf_format))
             except SyntaxError as error:
                 error.lineno = number
-                _skip(file, error)
+                _note_skipped(file, error)
 
 
 def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
-    """The quads that the parser finds when it continues after errors; the rest of a bad statement is left out.
+    """Yield the quads that the parser finds when it continues after errors; the rest of a bad statement is left out.
 
     One quad is held back: from ``"a"@en_US`` the parser gives ``"a"@en`` before it reports the error.
     """
@@ -170,7 +170,7 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
             if place == last_place:
                 raise  # the parser cannot continue from here
             last_place = place
-            _skip(file, error)
+            _note_skipped(file, error)
             literal = held.object if held is not None else None
             is_tagged = isinstance(literal, Literal) and literal.language is not None
             if is_tagged and "Unexpected character" in str(error.msg):
@@ -183,13 +183,13 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
         held = quad
 
 
-def _skip(file: RdfFile, error: SyntaxError) -> None:
+def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
     if not file.first_skipped:
         file.first_skipped = load_error(error, file.name, file.tally.lines, in_lines=False).message
 
 
-def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
+def _add_place(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
     """Add the place to an error without one: the file is read again line by line, up to the error."""
     if file.path is None:
         return

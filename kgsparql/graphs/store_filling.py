@@ -35,19 +35,19 @@ def main() -> None:
     if not Path(first[0]["directory"]).is_dir():
         return  # the parent was killed, and the next load has removed what it left
     try:
-        write_frame(replies, {"done": [asdict(source) for source in _filled(first[0], replies)]})
+        write_frame(replies, {"done": [asdict(source) for source in _fill_store(first[0], replies)]})
     except KgsparqlError as error:
         write_frame(replies, {"error": error.to_record()})
 
 
-def _filled(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource]:
+def _fill_store(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource]:
     directory = Path(request["directory"])
     options = ReadOptions(**request["options"])
     try:
         store = _store_to_fill(directory, request["old"], set(request["drop"]))
         triples = 0
         for job in request["jobs"]:
-            loaded = _load(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
+            loaded = _load_file(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
             triples += loaded.triples
             yield loaded
         if triples > _UNMERGED:
@@ -61,7 +61,7 @@ def _filled(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource
 
 
 def _store_to_fill(directory: Path, old: str | None, drop: set[str]) -> ox.Store:
-    """The store to fill: empty, a copy of the old one, or what is kept of the old one."""
+    """Open the store to fill: empty, a copy of the old one, or what is kept of the old one."""
     if old is None:
         return ox.Store(str(directory))
     _refuse_foreign_writer(Path(old))
@@ -104,7 +104,9 @@ def _link_store(old: Path, new: Path) -> None:
         target.write_bytes(entry.read_bytes())
 
 
-def _load(store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOptions, replies: BinaryIO) -> StoredSource:
+def _load_file(
+    store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOptions, replies: BinaryIO
+) -> StoredSource:
     graph = None if job["graph"] is None else IRI(job["graph"])
     rdf_format = format_of(file, options)
     met: set[str] = set()

@@ -43,7 +43,7 @@ _IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
 
 
 def describe_store(directory: str | Path) -> Manifest:
-    """The manifest of a store: its sources with their hashes, graphs and triples; none if another program made it.
+    """Read the manifest of a store: its sources with their hashes, graphs and triples; none if another program made it.
 
     :raises StoreError: if there is no store, or its manifest cannot be read.
     """
@@ -56,7 +56,7 @@ def describe_store(directory: str | Path) -> Manifest:
 
 
 def has_store(path: Path) -> bool:
-    """Whether there is a store at a path. A store whose load was killed between two renames is restored.
+    """Tell whether there is a store at a path. A store whose load was killed between two renames is restored.
 
     :raises StoreError: for a store that lacks files (``E_STORE_CORRUPT``).
     """
@@ -116,7 +116,7 @@ def open_store(
 
 
 def _tables_hash(store: Path) -> str:
-    """Changes when a program writes to a store: in its tables, or at first in the log of what is not yet in them."""
+    """Hash what changes when a program writes to a store: its tables, and the log of what is not yet in them."""
     files = [(e.name, e.stat()) for e in store.iterdir() if e.suffix in {".sst", ".log"}]
     written = sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in files if stat.st_size)
     return hashlib.sha256(json.dumps(written).encode()).hexdigest()
@@ -157,14 +157,14 @@ def graph_in_memory(
 
 
 def _with_graphs_noted(found: Iterator[ox.Quad], graphs: set[object]) -> Iterator[ox.Quad]:
-    """The quads; the graphs they are in are added to the set."""
+    """Yield the quads; the graphs they are in are added to the set."""
     for quad in found:
         graphs.add(quad.graph_name)
         yield quad
 
 
 def _graph_size(store: ox.Store, graph: Any) -> int:
-    """The number of triples of a graph; the length of the store would count those of every other file."""
+    """Count the triples of a graph; the length of the store would count those of every other file."""
     return sum(1 for _ in store.quads_for_pattern(None, None, None, graph))
 
 
@@ -176,7 +176,7 @@ def graph_in_cache(
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
 ) -> OxigraphGraph:
-    """A store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
+    """Open a store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
     several = len(files) > 1
     graphs = [file.iri.value if several else None for file in files]
     key = json.dumps([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])

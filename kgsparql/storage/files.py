@@ -229,7 +229,7 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except filelock.Timeout as error:
-        pid = _owner(path)
+        pid = _owner_of_lock(path)
         raise StoreLockedError(
             f"{directory}: process {pid or 'unknown'} is writing here",
             hint="wait for it to end, or stop it", path=str(directory), pid=int(pid) if pid else None,
@@ -252,8 +252,8 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
                 path.unlink()
 
 
-def _owner(path: Path) -> str:
-    """The process that a lock file names; empty for a file of another program that is called so, or for none."""
+def _owner_of_lock(path: Path) -> str:
+    """Return the process that a lock file names; empty for a file of another program that is called so, or for none."""
     with suppress(OSError):  # Windows reads no locked file
         text = path.read_bytes()[:33].decode("ascii", "replace").strip()
         return text if text.isdigit() else ""
@@ -264,7 +264,7 @@ def is_abandoned(directory: Path) -> bool:
     """Tell whether the writer of a directory was killed: it left its lock file, which nobody holds."""
     try:
         path = lock_path(directory)
-        if not path.exists() or not _owner(path):
+        if not path.exists() or not _owner_of_lock(path):
             return False
         import filelock
 

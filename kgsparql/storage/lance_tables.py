@@ -81,7 +81,7 @@ _REST_CLIENT = "lance_namespace_urllib3_client"
 
 
 def lancedb(part: str = "") -> Any:
-    """The package LanceDB, or a module of it; nothing else imports it.
+    """Import the package LanceDB, or a module of it; nothing else imports it.
 
     Its modules import each other in a circle: two threads that import it at once may see half a module, so the second
     waits here.
@@ -94,7 +94,7 @@ def lancedb(part: str = "") -> Any:
 
 
 def arrow(part: str = "") -> Any:
-    """The package pyarrow, or a module of it, while another thread may be importing LanceDB, which imports it, too."""
+    """Import pyarrow, or a module of it, while another thread may be importing LanceDB, which imports it."""
     with _importing:
         return import_module(f"pyarrow.{part}" if part else "pyarrow")
 
@@ -132,7 +132,7 @@ class Tables:
         self.directory = directory
 
     def manifest(self) -> dict[str, Any] | None:
-        """What the last complete writer published; ``None`` if there was none, or a file of it is damaged.
+        """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged.
 
         :raises StoreError: if it was written by another kgsparql (``E_VERSION``), or the object storage fails.
         """
@@ -162,14 +162,14 @@ class Tables:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals(manifest)})
+        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)})
         if isinstance(self.directory, ObjectPrefix):
-            Tables(self.directory.parent)._replace(_MANIFEST_OF + self.directory.name, {"json": [text]})
+            Tables(self.directory.parent).replace_table(_MANIFEST_OF + self.directory.name, {"json": [text]})
             return
         with errors_translated(self.directory):
             replace_text(self.directory / MANIFEST, text, sync=True)
 
-    def _seals(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Those of the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
         if isinstance(self.directory, ObjectPrefix):
             return {}
@@ -178,16 +178,16 @@ class Tables:
             named = [self.directory / f"{name}.lance" for name in self.names() if json.dumps(name) in text]
             return seals(self.directory, sorted(file for table in named for file in table.rglob("*") if file.is_file()))
 
-    def _replace(self, name: str, columns: Mapping[str, Any]) -> None:
+    def replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
         """Put a small table in the place of another, or of none, in one step."""
         import pyarrow as pa
 
         is_new = self.open(name) is None  # to overwrite nothing writes a warning to stderr
         with errors_translated(self.directory):
-            self._database.create_table(name, pa.table(columns), mode="create" if is_new else "overwrite")
+            self._open_database.create_table(name, pa.table(columns), mode="create" if is_new else "overwrite")
 
     def lock(self, *, wait_s: float = 0.0) -> AbstractContextManager[object]:
-        """The lock that a writer holds; none in object storage.
+        """Take the lock that a writer holds; none in object storage.
 
         :raises StoreLockedError: if another process holds it for so many seconds.
         """
@@ -198,24 +198,26 @@ class Tables:
         return [name for name in self._all_names() if not name.startswith(_MANIFEST_OF)]
 
     def published_below(self) -> list[str]:
-        """The names of the directories in this one whose tables have a manifest, sorted."""
+        """Return the names of the directories in this one whose tables have a manifest, sorted."""
         if isinstance(self.directory, ObjectPrefix):
             return [name.removeprefix(_MANIFEST_OF) for name in self._all_names() if name.startswith(_MANIFEST_OF)]
         return sorted(path.parent.name for path in self.directory.glob(f"*/{MANIFEST}"))
 
     def _all_names(self) -> list[str]:
         with errors_translated(self.directory):
-            return sorted(self._database.list_tables().tables)
+            return sorted(self._open_database.list_tables().tables)
 
     def create(self, name: str, data: Any) -> Any:
-        """A new table with the rows of a pyarrow table; it replaces a table of that name."""
+        """Make a new table with the rows of a pyarrow table; it replaces a table of that name."""
         with errors_translated(self.directory):
-            self._database.drop_table(name, ignore_missing=True)  # "overwrite" of nothing writes a warning to stderr
-            return self._database.create_table(name, data)
+            self._open_database.drop_table(
+                name, ignore_missing=True
+            )  # "overwrite" of nothing writes a warning to stderr
+            return self._open_database.create_table(name, data)
 
     def open(self, name: str) -> Any | None:
-        """A table; ``None`` if it is missing or incomplete."""
-        database = self._database
+        """Return a table; ``None`` if it is missing or incomplete."""
+        database = self._open_database
         try:
             return database.open_table(name)
         except (OSError, ValueError, RuntimeError):
@@ -225,10 +227,10 @@ class Tables:
         """Remove tables, complete or not."""
         with errors_translated(self.directory):
             for name in names:
-                self._database.drop_table(name, ignore_missing=True)
+                self._open_database.drop_table(name, ignore_missing=True)
 
     @cached_property
-    def _database(self) -> Any:
+    def _open_database(self) -> Any:
         package = lancedb()  # takes a second or more: only when a table is needed
         with errors_translated(self.directory):
             if isinstance(self.directory, ObjectPrefix):
@@ -238,7 +240,7 @@ class Tables:
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
-    r"""A filter for rows whose column has one of these values, which may hold any character.
+    r"""Make a filter for rows whose column has one of these values, which may hold any character.
 
     >>> one_of("key", ["o'neill", "x' OR 1=1 --"])
     "key IN ('o''neill', 'x'' OR 1=1 --')"

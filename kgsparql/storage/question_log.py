@@ -70,7 +70,7 @@ class LoggedQuestion:
     answer: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The question as a JSON object."""
+        """Return the question as a JSON object."""
         return {
             "id": self.id, "at": self.at, "question": self.question, "status": self.status, "text": self.text,
             "graphs": list(self.graphs), "method": self.method, "model": self.model, "tokens": self.tokens,
@@ -80,7 +80,7 @@ class LoggedQuestion:
         }  # fmt: skip
 
     def evaluation_line(self) -> dict[str, Any] | None:
-        """The question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
+        """Return the question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
 
         They are those that a person gave, else those of an answer that a person called right.
         """
@@ -92,7 +92,7 @@ class LoggedQuestion:
         return None if given is None else {"id": f"log-{self.id}", "question": self.question, **given}
 
     def _own_answers(self) -> dict[str, Any] | None:
-        """The best answers; ``None`` if they are more than the log has, or are only in the text."""
+        """Return the best answers; ``None`` if they are more than the log has, or are only in the text."""
         best = [one["term"] for one in self.answer.get("answers", ()) if one["is_best"]]
         if not best:
             return {"answers": []} if self.status in {"not_in_graph", "no_entity"} else None
@@ -142,9 +142,9 @@ class QuestionLog:
             datetime.now(UTC).isoformat(timespec="seconds"), redacted(answer["question"]), answer["status"],
             redacted(answer.get("text") or error.get("message", "")), json.dumps(list(answer.get("graphs", ()))),
             answer.get("retriever", ""), answer.get("model", ""), usage.get("tokens"), usage.get("cost"),
-            usage.get("seconds"), _packed(answer),
+            usage.get("seconds"), _packed_answer(answer),
         )  # fmt: skip
-        with self._writing() as connection:
+        with self._owners_transaction() as connection:
             number = connection.execute(
                 "INSERT INTO question (at, question, status, text, graphs, method, model, tokens, cost, seconds, "
                 "answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -154,7 +154,7 @@ class QuestionLog:
         return int(number or 0)
 
     def entries(self, *, newest: int | None = None, words: str = "", rated: bool = False) -> list[LoggedQuestion]:
-        """The questions, the newest first.
+        """Return the questions, the newest first.
 
         :param newest: at most so many.
         :param words: only questions in which this text is, whatever its case.
@@ -165,8 +165,8 @@ class QuestionLog:
         )
         limit = -1 if newest is None else newest
         select = f"SELECT {_COLUMNS} FROM question WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - no values
-        with self._named():
-            return [_entry(row) for row in self._file.rows(select, (words, words, limit))]
+        with self._errors_named():
+            return [_entry_of_row(row) for row in self._file.rows(select, (words, words, limit))]
 
     def entry(self, number: int) -> LoggedQuestion:
         """One question.
@@ -174,11 +174,11 @@ class QuestionLog:
         :raises NotFoundError: if the log has none of this number.
         """
         select = f"SELECT {_COLUMNS} FROM question WHERE id = ?"  # noqa: S608 - no values
-        with self._named():
+        with self._errors_named():
             rows = self._file.rows(select, (number,))
         if not rows:
-            raise self._missing(number)
-        return _entry(rows[0])
+            raise self._missing_question(number)
+        return _entry_of_row(rows[0])
 
     def rate(self, number: int, *, is_right: bool | None = None, right_answers: Sequence[str] | None = None) -> None:
         """Say whether an answer was right, or what is; what is ``None`` stays as it was.
@@ -192,15 +192,15 @@ class QuestionLog:
         given = None if right_answers is None else json.dumps([answer.strip() for answer in right_answers])
         rating = None if is_right is None else int(is_right)
         if not self.path.exists():
-            raise self._missing(number)
-        with self._writing() as connection:
+            raise self._missing_question(number)
+        with self._owners_transaction() as connection:
             changed = connection.execute(
                 "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) "
                 "WHERE id = ?",
                 (rating, given, number),
             ).rowcount
         if not changed:
-            raise self._missing(number)
+            raise self._missing_question(number)
 
     def prune(self, *, keep: int | None = None, before: str | None = None) -> int:
         """Drop old questions, and give their space back; how many were dropped.
@@ -211,7 +211,7 @@ class QuestionLog:
         if not self.path.exists():
             return 0
         dropped = 0
-        with self._writing() as connection:
+        with self._owners_transaction() as connection:
             if before is not None:
                 unrated = "DELETE FROM question WHERE at < ? AND rating IS NULL AND right_answers IS NULL"
                 dropped += connection.execute(unrated, (before,)).rowcount
@@ -232,8 +232,8 @@ class QuestionLog:
         return connection.execute(oldest, (count - most,)).rowcount
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction on a file that only its owner can read, also from the moment it is made."""
+    def _owners_transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open a transaction on a file that only its owner can read, also from the moment it is made."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if not self.path.exists():
@@ -241,14 +241,14 @@ class QuestionLog:
         except OSError as error:
             hint = "--log names another file; may this user write there?"
             raise StoreError(f"{self.path}: {error.strerror}", hint=hint, path=str(self.path)) from error
-        with self._named(), self._file.transaction() as connection:
+        with self._errors_named(), self._file.transaction() as connection:
             if os.name == "posix" and self.path.stat().st_mode & 0o077:
                 os.chmod(self.path, 0o600)  # noqa: PTH101 - the file is ours now: it was opened as a log
             yield connection
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
-        """A file that is none of ours is somebody's data: nobody is told to delete it."""
+    def _errors_named(self) -> Iterator[None]:
+        """Name another hint for a file that is none of ours is somebody's data: nobody is told to delete it."""
         try:
             yield
         except StoreError as error:
@@ -257,7 +257,7 @@ class QuestionLog:
             hint = "--log names another file; that one was not changed"
             raise StoreError(error.message, code=error.code, hint=hint, path=str(self.path)) from error
 
-    def _missing(self, number: int) -> NotFoundError:
+    def _missing_question(self, number: int) -> NotFoundError:
         return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
 
 
@@ -266,7 +266,7 @@ def _is_iri(text: str) -> bool:
     return bool(colon) and (rest.startswith("//") or scheme == "urn") and not any(map(str.isspace, text))
 
 
-def _packed(answer: Mapping[str, Any]) -> bytes:
+def _packed_answer(answer: Mapping[str, Any]) -> bytes:
     packed = zlib.compress(redacted(json.dumps(answer, ensure_ascii=False)).encode("utf-8", "replace"))
     if len(packed) <= _LONGEST_BYTES:
         return packed
@@ -276,7 +276,7 @@ def _packed(answer: Mapping[str, Any]) -> bytes:
     return zlib.compress(redacted(json.dumps(light, ensure_ascii=False)).encode("utf-8", "replace"))
 
 
-def _entry(row: Sequence[Any]) -> LoggedQuestion:
+def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:
     *plain, graphs, method, model, tokens, cost, seconds, rating, right, answer = row
     number, at, question, status, text = plain
     try:

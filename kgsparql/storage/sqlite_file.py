@@ -76,15 +76,19 @@ class SqliteFile:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
+        """Return the connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
         with self._lock, self._errors_translated():
             exists = self._connection is not None or self.path.exists()
             yield self._own_connection(create=False) if exists else None
 
     def rows(self, select: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """The rows of a SELECT; none if there is no file."""
+        """Return the rows of a SELECT; none if there is no file."""
         with self.connection() as connection:
-            return [] if connection is None else _retried(lambda: connection.execute(select, parameters).fetchall())
+            return (
+                []
+                if connection is None
+                else _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
+            )
 
     def check(self, select: str = "", value: Callable[..., object] = str) -> None:
         """Read all of the file; a StoreError if it is damaged, or the value of a row is ``None``."""
@@ -94,30 +98,30 @@ class SqliteFile:
                 raise sqlite3.DatabaseError(found[0] if found else f"{bad:,} {self.contents.what} are damaged")
 
     def delete(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
-        """The number of rows that a DELETE removed; 0 if there is no file.
+        """Return the number of rows that a DELETE removed; 0 if there is no file.
 
         :param shrink: give the freed space back to the disk.
         """
         with self.connection() as connection:
             if connection is None:
                 return 0
-            deleted = _retried(lambda: connection.execute(statement, parameters).rowcount)
+            deleted = _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
             if shrink:
-                _retried(lambda: connection.execute("VACUUM"))
-                _retried(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+                _retried_while_busy(lambda: connection.execute("VACUUM"))
+                _retried_while_busy(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
             return deleted
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection in a transaction, which is committed unless an error leaves the block. Creates the file.
+        """Open the connection in a transaction, which is committed unless an error leaves the block. Creates the file.
 
         :raises DiskFullError: if there is no space left.
         :raises StoreLockedError: if another process is writing for longer than we wait.
         """
         with self._lock, self._errors_translated():
             connection = self._own_connection(create=True)
-            _retried(lambda: connection.execute("BEGIN IMMEDIATE"))
-            with _committed(connection):
+            _retried_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
+            with _committed_block(connection):
                 yield connection
 
     def close(self) -> None:
@@ -132,9 +136,9 @@ class SqliteFile:
             self._inherited.append(self._connection)  # the parent's: SQLite forbids to use or close it after a fork
             self._connection = None
         if self._connection is None:
-            self._connection = _retried(lambda: self._new_connection(create=create))
+            self._connection = _retried_while_busy(lambda: self._new_connection(create=create))
             self._owner = os.getpid()
-            weakref.finalize(self, _close, self._connection, self._owner).atexit = False
+            weakref.finalize(self, _close_connection, self._connection, self._owner).atexit = False
         return self._connection
 
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
@@ -159,7 +163,7 @@ class SqliteFile:
         return self._checked_connection(f"{address}?mode=ro&immutable=1")
 
     def _checked_connection(self, address: str) -> sqlite3.Connection:
-        """A connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
+        """Open a connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
         connection = sqlite3.connect(address, uri=True, timeout=_SLICE_S, isolation_level=None, check_same_thread=False)
         try:
             is_new = self._is_new(connection)
@@ -190,7 +194,7 @@ class SqliteFile:
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         """Create the tables, unless another process was faster."""
         connection.execute("BEGIN IMMEDIATE")
-        with _committed(connection):
+        with _committed_block(connection):
             if not _has_tables(connection):
                 for statement in self.contents.tables.split(";"):
                     connection.execute(statement)
@@ -222,8 +226,8 @@ class SqliteFile:
         return StoreError(message, hint=hint, path=where)
 
 
-def _retried(work: Callable[[], _T]) -> _T:
-    """The result of some work in SQLite, tried again for a while as long as another process holds the file."""
+def _retried_while_busy(work: Callable[[], _T]) -> _T:
+    """Return the result of some work in SQLite, tried again for a while as long as another process holds the file."""
     until = time.monotonic() + _BUSY_S
     while True:
         try:
@@ -235,7 +239,7 @@ def _retried(work: Callable[[], _T]) -> _T:
 
 
 @contextmanager
-def _committed(connection: sqlite3.Connection) -> Iterator[None]:
+def _committed_block(connection: sqlite3.Connection) -> Iterator[None]:
     """Commit the open transaction at the end of the block; roll it back after an error."""
     try:
         yield
@@ -250,7 +254,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def _close(connection: sqlite3.Connection, owner: int) -> None:
+def _close_connection(connection: sqlite3.Connection, owner: int) -> None:
     if owner == os.getpid():
         connection.close()
 

@@ -155,8 +155,8 @@ BUILD = """
 import json, sys
 from kgsparql.graphs import adjacency_building, open_store
 adjacency_building.MIN_TRIPLES = 1
-wrote, write = [], adjacency_building._write
-adjacency_building._write = lambda *given: (wrote.append(1), write(*given))
+wrote, write = [], adjacency_building._write_adjacency
+adjacency_building._write_adjacency = lambda *given: (wrote.append(1), write(*given))
 graph = open_store(sys.argv[1])
 sys.stdin.readline()
 print(json.dumps([adjacency_building.build_adjacency(graph).edges, len(wrote)]))
