@@ -393,7 +393,8 @@ def open(
     :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
-    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
+    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``,
+        ``transport``.
     :raises GraphLoadError: for a file that is missing or is not RDF.
 
     >>> knowledge = open("fixtures/nobel.ttl")
@@ -409,7 +410,7 @@ def open(
         progress=progress, snapshot=snapshot, index=index,
     )  # fmt: skip
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
-    if is_named and snapshot is None and isinstance(embedder, str | None):
+    if is_named and snapshot is None and isinstance(embedder, str | None) and "transport" not in options:
         named = [str(source) for source in given]
         knowledge.opened_with = {
             "sources": named, "languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes,

@@ -24,31 +24,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from kgsparql.http.transport import HttpReply, HttpRequest
 
 __all__ = [
-    "Altered",
-    "Big",
-    "Cut",
-    "Drip",
-    "Echo",
-    "EmptyBody",
-    "Endless",
-    "HangUp",
-    "Html",
-    "Length",
-    "ModelServer",
-    "NoChoices",
-    "NullContent",
-    "Raw",
-    "Refusal",
-    "Reply",
-    "Request",
-    "Reset",
-    "Slow",
-    "Status",
-    "Text",
-    "Together",
-]
+    "Altered", "Big", "Cut", "Drip", "Echo", "EmptyBody", "Endless", "HangUp", "Html", "Length", "ModelServer",
+    "NoChoices", "NullContent", "Raw", "Refusal", "Reply", "Request", "Reset", "Slow", "Status", "Text", "Together",
+]  # fmt: skip
 
 VECTOR_LENGTH = 16
 
@@ -360,7 +343,6 @@ class ModelServer:
         self.connections = 0
         self._lock = threading.Lock()
         self._used = {"chat": 0, "embeddings": 0}
-        self._http = _Server(self)
 
     @property
     def url(self) -> str:
@@ -371,7 +353,17 @@ class ModelServer:
         """The requests that were not refused for an option of the server's."""
         return [request for request in self.requests if not request.refused]
 
+    def transport(self, request: HttpRequest) -> HttpReply:
+        """Answer with no socket, for replies that are only bytes; the URL is any."""
+        body = json.loads(request.body) if request.body else {}
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        asked = Request(request.method, urlsplit(request.url).path, headers, body)
+        reply = self.reply(asked)
+        named = {"content-type": reply.content_type, **{name.lower(): v for name, v in reply.headers.items()}}
+        return HttpReply(reply.status, named, reply.payload(asked))
+
     def __enter__(self) -> ModelServer:
+        self._http = _Server(self)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
         return self

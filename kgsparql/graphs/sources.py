@@ -20,6 +20,7 @@ from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles import could_be_alias, endpoint_named, known_endpoints
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address
+from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
@@ -45,6 +46,7 @@ def open_graph(
     recording: Recording | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
+    transport: Transport | None = None,
 ) -> KnowledgeGraph:
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
 
@@ -57,6 +59,7 @@ def open_graph(
     :param fresh: ask endpoints again, even where their replies are kept.
     :param recording: of a snapshot: records the exchanges with endpoints, or replays them.
     :param notes: called with one line for each thing the user may want to know.
+    :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     :raises LimitError: for what is larger than the limits of reading.
@@ -72,6 +75,7 @@ def open_graph(
             _refuse_file_options(reading, "without a file")
         rest: dict[str, Any]
         rest = {"cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes}
+        rest["transport"] = transport
         graphs = [open_graph(g, **rest, **({} if is_graph_by_itself(g[0]) else reading)) for g in groups]
         return FederatedGraph(graphs, name=name)
     group = groups[0] if groups else []
@@ -82,7 +86,9 @@ def open_graph(
         known = endpoint_named(group[0])
         url = known.urls[0] if known else str(group[0]).strip()
         called = name or (known.aliases[0] if known else None)
-        return EndpointGraph(url, name=called, profile=known, note=notes, response_cache=kept, recording=recording)
+        return EndpointGraph(
+            url, name=called, profile=known, note=notes, response_cache=kept, recording=recording, transport=transport
+        )
     graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
     if recording is not None:
         graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there

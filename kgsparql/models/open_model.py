@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.http.transport import Transport
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
@@ -28,6 +29,7 @@ def open_model(
     temperature: float = 0.0,
     seed: int = 0,
     reply_tokens: int = 4096,
+    transport: Transport | None = None,
 ) -> LanguageModel:
     """The model that the user means.
 
@@ -36,6 +38,7 @@ def open_model(
     :param api_key: ``OPENAI_API_KEY`` if not given.
     :param mode: what the response cache is used for; ``None`` for nothing.
     :param recording: takes the place of that store. A replay needs neither a server nor a key.
+    :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: if it is not clear which server or model is meant.
     :raises ModelError: if the server has to be asked which models it has, and cannot be.
     """
@@ -46,7 +49,7 @@ def open_model(
             "no model server is set up",
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
-    client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s)
+    client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
     kept: ResponseCache | None = None
     if recording is None and mode is not None:
         kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)

@@ -7,13 +7,26 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import count
 from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs
 
+from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from tests.endpoints.ports import listener
 
-__all__ = ["ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "FaultServer", "Request", "reply", "results"]
+__all__ = [
+    "ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "FaultServer", "Request", "answering", "fresh_url", "reply",
+    "results",
+]  # fmt: skip
+
+_numbers = count(1)
+
+
+def fresh_url() -> str:
+    """The URL of an endpoint that a transport stands in for; what is known of one is not of another."""
+    return f"http://e{next(_numbers)}.localhost/sparql"
+
 
 JSON = "application/sparql-results+json"
 XML = "application/sparql-results+xml"
@@ -163,6 +176,27 @@ def results(body: bytes = SELECT_JSON, **options: object) -> Behaviour:
     """Reply always the same."""
     data = reply(body, **options)  # type: ignore[arg-type]
     return lambda sock, _: sock.sendall(data)
+
+
+def answering(
+    body: bytes = SELECT_JSON,
+    *,
+    status: int = 200,
+    type: str | None = JSON,  # noqa: A002
+    **headers: str,
+) -> Transport:
+    """Reply always the same, with no socket; a graph that looks round is told that there is nothing else."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def transport(request: HttpRequest) -> HttpReply:
+        form = parse_qs((request.body or b"").decode())
+        if request.method == "GET" and "query=" not in request.url:
+            return HttpReply(404)
+        if any("isIRI(?subject) && isIRI(?object)" in query for query in form.get("query", ())):
+            return HttpReply(200, {"content-type": JSON}, NOTHING)
+        return HttpReply(status, {**({"content-type": type} if type else {}), **named}, body)
+
+    return transport
 
 
 def drip(data: bytes, *, every_s: float = 0.05) -> Behaviour:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.events import Event, QueryRun
+from kgsparql.rendering.answer_json import answer_to_json
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 
 __all__ = ["COMPARED", "differences", "told", "was_cut"]
@@ -20,7 +21,7 @@ def told(answer: Answer) -> dict[str, Any]:
     Virtuoso keeps every triple in a named graph, so those of the default graph are cited as in one. Blank nodes have
     another name in every reply of an endpoint, and cannot be looked up there.
     """
-    said = answer.to_json()
+    said = answer_to_json(answer)
     kept: dict[str, Any] = json.loads(json.dumps({name: said[name] for name in COMPARED}))
     for linked in kept["linked"]:
         del linked["candidates"]  # as many as an index on disk, or in memory, finds worth it

@@ -28,6 +28,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.protocol.endpoint_client import EndpointClient
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.answer_json import answer_to_json
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
@@ -69,7 +70,7 @@ def nobel_triples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(answer: Any, source: str) -> dict[str, Any]:
     """What an answer says, wherever the graph is."""
-    found: dict[str, Any] = json.loads(json.dumps(answer.to_json()).replace(json.dumps(source)[1:-1], "GRAPH"))
+    found: dict[str, Any] = json.loads(json.dumps(answer_to_json(answer)).replace(json.dumps(source)[1:-1], "GRAPH"))
     found["usage"] = {name: found["usage"][name] for name in ("queries", "rows", "model_calls")}
     for linked in found["linked"]:
         del linked["candidates"]  # cut at another place where labels are on disk
@@ -196,7 +197,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         assert "--class" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
-        known.graph._channel.max_bytes = 20_000  # type: ignore[attr-defined]
+        known.graph._client.max_bytes = 20_000  # type: ignore[attr-defined]
         assert known.indexes.index.is_partial
 
 

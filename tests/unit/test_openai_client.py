@@ -35,30 +35,13 @@ from kgsparql.errors import (
 from kgsparql.http import transport
 from kgsparql.models import openai_client
 from kgsparql.models.openai_client import DEFAULT_BASE_URL, OpenAIClient
-from tests.model_server import (
-    Big,
-    Cut,
-    Drip,
-    Echo,
-    EmptyBody,
-    Endless,
-    HangUp,
-    Html,
-    Length,
-    ModelServer,
-    NoChoices,
-    NullContent,
-    Raw,
-    Refusal,
-    Reply,
-    Reset,
-    Script,
-    Slow,
-    Status,
-    Text,
-    Together,
-)
 
+from tests.model_server import (  # isort: skip
+    Big, Cut, Drip, Echo, EmptyBody, Endless, HangUp, Html, Length, ModelServer, NoChoices, NullContent, Raw, Refusal,
+    Reply, Reset, Script, Slow, Status, Text, Together,
+)  # fmt: skip
+
+URL = "http://127.0.0.1:9/v1"
 CANARY = "sk-canary-0123456789abcdef"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "temperature": 0}
 
@@ -89,6 +72,16 @@ def chat(script: Script, *, timeout_s: float = 5.0, tries: int = 3, **options: A
     with ModelServer(script) as server, OpenAIClient(server.url, timeout_s=timeout_s, tries=tries) as asking:
         try:
             return asking.chat(BODY, **options), server
+        except KgsparqlError as error:
+            return error, server
+
+
+def told(*script: Reply | str, key: str | None = None, **options: Any) -> Any:
+    """What a call with no socket comes to, and the server."""
+    server = ModelServer(list(script))
+    with OpenAIClient(URL, api_key=key, transport=server.transport, **options) as asking:
+        try:
+            return asking.chat(BODY), server
         except KgsparqlError as error:
             return error, server
 
@@ -130,9 +123,8 @@ def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
             assert content(asking.chat(BODY)) == "scripted"
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
+def test_M01_M02_M03_what_a_model_says_is_passed_on() -> None:
+    for reply, expected in (
         (Text("a"), "a"),
         (Text(""), ""),
         (NullContent(), None),
@@ -141,25 +133,23 @@ def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
         (Text('Sure! ```json\n{"n": 1}\n``` and "more'), 'Sure! ```json\n{"n": 1}\n``` and "more'),
         (Big(400_000), "x" * 400_000),
         (Text("à la carte ☃ 日本"), "à la carte ☃ 日本"),
-    ],
-)
-def test_M01_M02_M03_what_a_model_says_is_passed_on(reply: Reply, expected: str | None) -> None:
-    assert content(chat([reply])[0]) == expected
+    ):
+        assert content(told(reply)[0]) == expected
 
 
 def test_M01_a_reply_without_choices_is_passed_on() -> None:
-    assert chat([NoChoices()])[0]["choices"] == []
+    assert told(NoChoices())[0]["choices"] == []
 
 
-@pytest.mark.parametrize("usage", [(-5, -7), (None, "many"), (0, 0)])
-def test_M19_usage_is_passed_on_whatever_it_says(usage: tuple[Any, Any]) -> None:
-    found = chat([Text("a", usage=usage)])[0]["usage"]
-    assert (found["prompt_tokens"], found["completion_tokens"]) == usage
-    assert "usage" not in chat([Text("a", usage=None)])[0]
+def test_M19_usage_is_passed_on_whatever_it_says() -> None:
+    for usage in ((-5, -7), (None, "many"), (0, 0)):
+        found = told(Text("a", usage=usage))[0]["usage"]
+        assert (found["prompt_tokens"], found["completion_tokens"]) == usage
+    assert "usage" not in told(Text("a", usage=None))[0]
 
 
 def test_text_that_is_not_unicode_is_made_so() -> None:
-    reply, _ = chat([Raw(b'{"choices": [], "x\\ud800": ["\\udfff", "\\ud83d\\ude00"]}')])
+    reply, _ = told(Raw(b'{"choices": [], "x\\ud800": ["\\udfff", "\\ud83d\\ude00"]}'))
     assert reply == {"choices": [], "x?": ["?", "😀"]}
 
 
@@ -168,15 +158,12 @@ def test_models_are_listed_by_name() -> None:
         assert asking.models() == ["one", "two/3"]
 
 
-@pytest.mark.parametrize("body", [b'{"models": 3}', b'{"data": {}}', b'{"data": null}'])
-def test_a_list_of_models_that_is_none_is_an_error(body: bytes) -> None:
-    with (
-        ModelServer(models=Raw(body)) as server,
-        OpenAIClient(server.url) as asking,
-        pytest.raises(ModelReplyError) as caught,
-    ):
-        asking.models()
-    assert "kgsparql doctor" in caught.value.hint
+def test_a_list_of_models_that_is_none_is_an_error() -> None:
+    for body in (b'{"models": 3}', b'{"data": {}}', b'{"data": null}'):
+        server = ModelServer(models=Raw(body))
+        with OpenAIClient(URL, transport=server.transport) as asking, pytest.raises(ModelReplyError) as caught:
+            asking.models()
+        assert "kgsparql doctor" in caught.value.hint
 
 
 def test_embeddings_are_asked_for_as_numbers() -> None:
@@ -256,27 +243,27 @@ def test_a_body_longer_than_was_said_does_not_become_the_next_reply() -> None:
 # Trying again
 
 
-@pytest.mark.parametrize("fault", [Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503)])
-def test_M09_what_may_pass_is_tried_again(fault: Reply) -> None:
-    reply, server = chat([fault, Text("fine")])
-    assert content(reply) == "fine"
-    assert len(server.requests) == 2
-    assert server.requests[0].body == server.requests[1].body
+def test_M09_what_may_pass_is_tried_again() -> None:
+    for fault in (Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503)):
+        reply, server = told(fault, Text("fine"))
+        assert content(reply) == "fine"
+        assert len(server.requests) == 2
+        assert server.requests[0].body == server.requests[1].body
 
 
-@pytest.mark.parametrize("fault", [Status(500), Status(503), Html(502)])
-def test_M09_after_three_tries_it_is_an_error(fault: Reply) -> None:
-    error, server = chat([fault])
-    assert type(error) is ModelError
-    assert (error.code, error.exit_code) == ("E_MODEL", 5)
-    assert "after 3 tries" in error.message
-    assert server.url in error.message
-    assert len(server.requests) == 3
+def test_M09_after_three_tries_it_is_an_error() -> None:
+    for fault in (Status(500), Status(503), Html(502)):
+        error, server = told(fault)
+        assert type(error) is ModelError
+        assert (error.code, error.exit_code) == ("E_MODEL", 5)
+        assert "after 3 tries" in error.message
+        assert URL in error.message
+        assert len(server.requests) == 3
+    assert len(told(Status(503), Text("fine"), tries=1)[1].requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind", "code"),
-    [
+def test_M09_what_will_not_pass_is_not_tried_again() -> None:
+    for fault, kind, code in (
         (Status(400), RequestRefusedError, "E_MODEL"),
         (Status(401), AuthenticationError, "E_AUTH"),
         (Status(403), AuthenticationError, "E_AUTH"),
@@ -285,16 +272,13 @@ def test_M09_after_three_tries_it_is_an_error(fault: Reply) -> None:
         (Status(418), ModelError, "E_MODEL"),
         (Status(422), RequestRefusedError, "E_MODEL"),
         (Status(504), ModelError, "E_MODEL"),
-        (Cut(40), ModelReplyError, "E_LLM_PARTIAL"),
         (Html(), ModelReplyError, "E_LLM_FORMAT"),
-    ],
-)
-def test_M09_what_will_not_pass_is_not_tried_again(fault: Reply, kind: type[KgsparqlError], code: str) -> None:
-    error, server = chat([fault, Text("fine")])
-    assert type(error) is kind
-    assert (error.code, error.exit_code) == (code, 5)
-    assert error.hint
-    assert len(server.requests) == 1
+    ):
+        error, server = told(fault, Text("fine"))
+        assert type(error) is kind
+        assert (error.code, error.exit_code) == (code, 5)
+        assert error.hint
+        assert len(server.requests) == 1
 
 
 def test_M08_only_a_connection_that_fails_is_tried_again() -> None:
@@ -305,12 +289,6 @@ def test_M08_only_a_connection_that_fails_is_tried_again() -> None:
             asking.chat(BODY)
 
 
-def test_tries_may_be_one() -> None:
-    error, server = chat([Status(503), Text("fine")], tries=1)
-    assert isinstance(error, ModelError)
-    assert len(server.requests) == 1
-
-
 def test_M09_a_wait_that_is_asked_for_is_kept() -> None:
     began = time.monotonic()
     reply, server = chat([Status(429, {"Retry-After": "1"}), Text("fine")])
@@ -319,35 +297,30 @@ def test_M09_a_wait_that_is_asked_for_is_kept() -> None:
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("as_date", [False, True])
-def test_M09_a_wait_beyond_the_deadline_is_an_error_at_once(as_date: bool) -> None:
-    waits_s = 2 * 86_400
-    until = datetime.now(UTC) + timedelta(seconds=waits_s)
-    asked = format_datetime(until, usegmt=True) if as_date else str(waits_s)
-    began = time.monotonic()
-    error, server = chat([Status(429, {"Retry-After": asked})], timeout_s=60)
-    assert isinstance(error, RateLimitError)
-    assert error.code == "E_RATE"
-    assert error.detail["wait_s"] == pytest.approx(waits_s, abs=60)
-    assert f"wait {error.detail['wait_s']:,.0f} s" in error.hint
+def test_M09_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
+    waits_s, began = 2 * 86_400, time.monotonic()
+    for asked in (str(waits_s), format_datetime(datetime.now(UTC) + timedelta(seconds=waits_s), usegmt=True)):
+        error, server = told(Status(429, {"Retry-After": asked}), timeout_s=60)
+        assert isinstance(error, RateLimitError)
+        assert error.code == "E_RATE"
+        assert error.detail["wait_s"] == pytest.approx(waits_s, abs=60)
+        assert f"wait {error.detail['wait_s']:,.0f} s" in error.hint
+        assert len(server.requests) == 1
     assert time.monotonic() - began < 10
-    assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "asked", [None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"]
-)
-def test_M09_429_for_ever_ends_after_three_tries(asked: str | None) -> None:
-    error, server = chat([Status(429, {} if asked is None else {"Retry-After": asked})])
-    assert isinstance(error, RateLimitError)
-    assert error.code == "E_RATE"
-    assert "after 3 tries" in error.message
-    assert len(server.requests) == 3
+def test_M09_429_for_ever_ends_after_three_tries() -> None:
+    for asked in (None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"):
+        error, server = told(Status(429, {} if asked is None else {"Retry-After": asked}))
+        assert isinstance(error, RateLimitError)
+        assert error.code == "E_RATE"
+        assert "after 3 tries" in error.message
+        assert len(server.requests) == 3
 
 
 def test_M09_a_quota_that_is_used_up_is_not_tried_again() -> None:
     body = json.dumps({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}})
-    error, server = chat([Status(429, body=body), Text("fine")])
+    error, server = told(Status(429, body=body), Text("fine"))
     assert isinstance(error, RateLimitError)
     assert "quota" in error.hint
     assert "You exceeded your current quota" in error.message
@@ -400,7 +373,7 @@ def test_a_host_that_does_not_take_connections(connect_s: float, code: str, monk
 
 def test_M18_a_refused_request_has_the_servers_own_words() -> None:
     words = "Unsupported parameter: 'temperature'" + " and so on" * 500
-    error, _ = chat([Status(400, message=words)])
+    error, _ = told(Status(400, message=words))
     assert error.detail["status"] == 400
     assert "'temperature'" in error.detail["body"]
     assert len(error.detail["body"]) == 2_000
@@ -410,51 +383,54 @@ def test_M18_a_refused_request_has_the_servers_own_words() -> None:
 
 
 def test_M09_a_model_that_is_not_there_says_what_to_do() -> None:
-    error, _ = chat([Status(404, message="The model `m` does not exist")])
+    error, _ = told(Status(404, message="The model `m` does not exist"))
     assert "The model `m` does not exist" in error.message
     assert "/v1" in error.hint
     assert "kgsparql doctor" in error.hint
 
 
-@pytest.mark.parametrize(
-    ("reply", "code", "says"),
-    [
-        (EmptyBody(), "E_LLM_EMPTY", "is empty"),
-        (Raw(b"  \n"), "E_LLM_EMPTY", "is empty"),
-        (Html(), "E_LLM_FORMAT", "not JSON: Sign in Welcome"),
-        (Raw(b"[1, 2]"), "E_LLM_FORMAT", "not an object: [1, 2]"),
-        (Raw(b"null"), "E_LLM_FORMAT", "not an object: null"),
-        (Raw(b"upstream \x1b[31merror\x07\n" * 100, "text/plain"), "E_LLM_FORMAT", "not JSON: upstream [31merror"),
-        (Raw(b"\xff\xfe\x00garbage"), "E_LLM_FORMAT", "not JSON"),
-        (Raw(b"[" * 100_000), "E_LLM_FORMAT", "not JSON"),
-        (Raw(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "E_LLM_FORMAT", "not JSON"),
-        (Raw(b'{"a": ' + b"9" * 10_000 + b"}"), "E_LLM_FORMAT", "not JSON"),
-        (Raw(b'{"choices": ['), "E_LLM_PARTIAL", "cut off after 13 bytes"),
-        (Raw(b'{"choices": [', length=None), "E_LLM_PARTIAL", "cut off after 13 bytes"),
-        (Raw(b'{"choices": []}', length=1_000, headers={"Connection": "close"}), "E_LLM_PARTIAL", "cut off"),
-        (Cut(0), "E_LLM_PARTIAL", "cut off"),
-        (Cut(25), "E_LLM_PARTIAL", "cut off"),
-        (Reset(25), "E_LLM_PARTIAL", "cut off"),
-        (Reset(), "E_LLM_PARTIAL", "did not begin"),
-        (HangUp(), "E_LLM_PARTIAL", "did not begin"),
-    ],
-)
-def test_M02_M08_a_body_that_is_not_a_whole_reply(reply: Reply, code: str, says: str) -> None:
-    error, server = chat([reply, Text("fine")])
-    assert type(error) is ModelReplyError
-    assert error.code == code
-    assert says in error.message
-    assert server.url in error.message
-    assert len(error.message) < 300
-    assert all(char.isprintable() for char in error.message)
-    assert len(server.requests) == 1  # it may have been paid for: never again silently
+BROKEN = [
+    (EmptyBody(), "E_LLM_EMPTY", "is empty"),
+    (Raw(b"  \n"), "E_LLM_EMPTY", "is empty"),
+    (Html(), "E_LLM_FORMAT", "not JSON: Sign in Welcome"),
+    (Raw(b"[1, 2]"), "E_LLM_FORMAT", "not an object: [1, 2]"),
+    (Raw(b"null"), "E_LLM_FORMAT", "not an object: null"),
+    (Raw(b"upstream \x1b[31merror\x07\n" * 100, "text/plain"), "E_LLM_FORMAT", "not JSON: upstream [31merror"),
+    (Raw(b"\xff\xfe\x00garbage"), "E_LLM_FORMAT", "not JSON"),
+    (Raw(b"[" * 100_000), "E_LLM_FORMAT", "not JSON"),
+    (Raw(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "E_LLM_FORMAT", "not JSON"),
+    (Raw(b'{"a": ' + b"9" * 10_000 + b"}"), "E_LLM_FORMAT", "not JSON"),
+    (Raw(b'{"choices": ['), "E_LLM_PARTIAL", "cut off after 13 bytes"),
+]
+BROKEN_OFF = [
+    (Raw(b'{"choices": [', length=None), "E_LLM_PARTIAL", "cut off after 13 bytes"),
+    (Raw(b'{"choices": []}', length=1_000, headers={"Connection": "close"}), "E_LLM_PARTIAL", "cut off"),
+    (Cut(0), "E_LLM_PARTIAL", "cut off"),
+    (Cut(25), "E_LLM_PARTIAL", "cut off"),
+    (Reset(25), "E_LLM_PARTIAL", "cut off"),
+    (Reset(), "E_LLM_PARTIAL", "did not begin"),
+    (HangUp(), "E_LLM_PARTIAL", "did not begin"),
+]
 
 
-@pytest.mark.parametrize("body", [{"error": {"message": "no such model", "code": 404}}, {"error": "no such model"}])
-def test_an_error_that_comes_as_success_is_an_error(body: dict[str, Any]) -> None:
-    error, _ = chat([Raw(json.dumps(body).encode())])
-    assert type(error) is ModelError
-    assert "no such model" in error.message
+@pytest.mark.parametrize("on_sockets", [False, True])
+def test_M02_M08_a_body_that_is_not_a_whole_reply(on_sockets: bool) -> None:
+    for reply, code, says in BROKEN_OFF if on_sockets else BROKEN:
+        error, server = chat([reply, Text("fine")]) if on_sockets else told(reply, Text("fine"))
+        assert type(error) is ModelReplyError
+        assert error.code == code
+        assert says in error.message
+        assert (server.url if on_sockets else URL) in error.message
+        assert len(error.message) < 300
+        assert all(char.isprintable() for char in error.message)
+        assert len(server.requests) == 1  # it may have been paid for: never again silently
+
+
+def test_an_error_that_comes_as_success_is_an_error() -> None:
+    for body in ({"error": {"message": "no such model", "code": 404}}, {"error": "no such model"}):
+        error, _ = told(Raw(json.dumps(body).encode()))
+        assert type(error) is ModelError
+        assert "no such model" in error.message
 
 
 def test_loading_the_package_takes_nothing_of_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,20 +456,18 @@ def test_a_proxy_that_cannot_be_used_is_said(proxy: str, monkeypatch: pytest.Mon
 
 
 def test_redirects_are_not_followed() -> None:
-    with ModelServer() as elsewhere:
-        for status in (301, 302, 303, 307, 308):
-            error, server = chat([Status(status, {"Location": f"{elsewhere.url}/chat/completions"})])
-            assert type(error) is ModelError
-            assert elsewhere.url in error.message
-            assert len(server.requests) == 1
-        assert elsewhere.requests == []
+    for status in (301, 302, 303, 307, 308):
+        error, server = told(Status(status, {"Location": "http://127.0.0.1:10/v1/chat/completions"}))
+        assert type(error) is ModelError
+        assert "http://127.0.0.1:10/v1" in error.message
+        assert len(server.requests) == 1
 
 
 # Limits
 
 
 def test_M07_a_reply_of_1_MB_is_an_error() -> None:
-    error, server = chat([Big(1_000_000)])
+    error, server = told(Big(1_000_000))
     assert type(error) is ModelReplyError
     assert error.code == "E_LIMIT"
     assert "512 KiB" in error.message
@@ -521,12 +495,11 @@ def test_M07_a_small_body_that_unpacks_to_much_is_cut() -> None:
     assert peak < 30_000_000
 
 
-@pytest.mark.parametrize("status", [400, 429, 500])
-def test_M07_of_an_error_no_more_is_read_than_is_said(status: int) -> None:
+def test_M07_of_an_error_no_more_is_read_than_is_said() -> None:
     bomb = gzip.compress(b'{"error": "' + b"word " * 20_000_000)
     tracemalloc.start()
     try:
-        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"}, status=status)], tries=1)
+        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"}, status=400)], tries=1)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -536,7 +509,8 @@ def test_M07_of_an_error_no_more_is_read_than_is_said(status: int) -> None:
 
 
 def test_the_limit_of_embeddings_is_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ModelServer(vector=lambda text: [0.125] * 400_000) as server, OpenAIClient(server.url) as asking:
+    server = ModelServer(vector=lambda text: [0.125] * 400_000)
+    with OpenAIClient(URL, transport=server.transport) as asking:
         assert len(asking.embeddings({"model": "m", "input": ["a"]})["data"][0]["embedding"]) == 400_000
         monkeypatch.setattr(openai_client, "EMBEDDINGS_BYTES", 1_000_000)
         with pytest.raises(ModelReplyError, match="longer than 976 KiB"):
@@ -660,37 +634,31 @@ ECHOES: list[Reply] = [
 ]
 
 
-@pytest.mark.parametrize("reply", ECHOES)
 @pytest.mark.parametrize("given", [True, False])
 def test_U12_the_key_is_in_no_error(
-    reply: Reply, given: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    given: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not given:
         monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     caplog.set_level(logging.DEBUG)
-    with (
-        ModelServer([reply]) as server,
-        OpenAIClient(server.url, api_key=CANARY if given else None, tries=2) as asking,
-        pytest.raises(KgsparqlError) as caught,
-    ):
-        asking.chat(BODY)
-    assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
-    error = caught.value
-    everything = [str(error), repr(error), repr(asking), json.dumps(error.to_json(), default=repr), caplog.text]
-    everything += traceback.format_exception(error)
-    everything += [repr(vars(error)), repr(error.args), repr(error.__cause__), repr(error.__context__)]
-    assert error.__cause__ is None
-    assert error.__context__ is None
-    for text in everything:
-        assert CANARY not in text
-        assert CANARY[-12:] not in text
-        assert CANARY[:12] not in text
+    for reply in ECHOES:
+        error, server = told(reply, key=CANARY if given else None, tries=2)
+        assert isinstance(error, KgsparqlError)
+        assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
+        everything = [str(error), repr(error), json.dumps(error.to_json(), default=repr), caplog.text]
+        everything += traceback.format_exception(error)
+        everything += [repr(vars(error)), repr(error.args), repr(error.__cause__), repr(error.__context__)]
+        assert error.__cause__ is None
+        assert error.__context__ is None
+        for text in everything:
+            assert CANARY not in text
+            assert CANARY[-12:] not in text
+            assert CANARY[:12] not in text
 
 
 def test_U12_the_key_is_in_no_reply() -> None:
     for reply in (Echo(200), Raw(json.dumps({"choices": [{CANARY: [CANARY]}]}).replace("-", "\\u002d").encode())):
-        with ModelServer([reply]) as server, OpenAIClient(server.url, api_key=CANARY) as asking:
-            said = json.dumps(asking.chat(BODY))
+        said = json.dumps(told(reply, key=CANARY)[0])
         assert CANARY not in said
         assert "***" in said
 
@@ -709,36 +677,30 @@ def test_U12_a_request_that_cannot_be_sent_does_not_say_the_key() -> None:
 # Addresses
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
+def test_base_urls_have_one_form() -> None:
+    for given, expected in (
         (None, DEFAULT_BASE_URL),
         ("", DEFAULT_BASE_URL),
         ("http://localhost:8000/v1", "http://localhost:8000/v1"),
         (" HTTPS://Example.ORG/OpenAI/v1/// ", "https://example.org/OpenAI/v1"),
         ("http://[::1]:8000", "http://[::1]:8000"),
-    ],
-)
-def test_base_urls_have_one_form(given: str | None, expected: str) -> None:
-    assert OpenAIClient(given).base_url == expected
+    ):
+        assert OpenAIClient(given).base_url == expected
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_U13_what_is_not_the_url_of_a_server_is_refused() -> None:
+    for given in (
         "localhost:11434/v1", "ftp://host/v1", "file:///etc/passwd", "http://", "http:///v1", "http://host:99999/v1",
         "http://host:x/v1", "http://[::1/v1", "http://host/v1?key=1", "http://host/v1#m", "http://ho st/v1",
         "http://host/v1\nX: y", "javascript:alert(1)", "   ", f"http://me:{CANARY}@host/v1", "http://me@host/v1",
         f"https://k:{CANARY}'@h/v1", f"https://k:/{CANARY}@h/v1", f"https://h/v1?key='{CANARY}", f"k:{CANARY}@h/v1",
-    ],
-)  # fmt: skip
-def test_U13_what_is_not_the_url_of_a_server_is_refused(given: str) -> None:
-    with pytest.raises(InputError) as caught:
-        OpenAIClient(given)
-    assert caught.value.exit_code == 2
-    assert caught.value.hint
-    assert CANARY not in caught.value.message
-    assert "\n" not in caught.value.message
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            OpenAIClient(given)
+        assert caught.value.exit_code == 2
+        assert caught.value.hint
+        assert CANARY not in caught.value.message
+        assert "\n" not in caught.value.message
 
 
 def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
