@@ -184,7 +184,7 @@ def _pairs_by_identifier(
 
 
 def _holders_of(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
-    """Who has each identifier, those left out that several things of one graph have."""
+    """Find who has each identifier, but for those that several things of one graph have."""
     query, size = Query.load("identified"), graph.chunk_size
 
     def query_of(chunk: Sequence[Identifier], _: int) -> Query:

@@ -20,6 +20,7 @@ from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from tests.engines import CountingGraph
 from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
@@ -164,8 +165,7 @@ def test_the_query_leaves_out_blank_nodes_where_the_answers_do(graph_of: Graph) 
 
 
 def test_no_query_names_more_ends_at_a_time_than_the_graph_takes(graph_of: Graph) -> None:
-    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
-    graph.chunk_size = 20
+    graph = CountingGraph(graph_of("".join(f":a :p :o{i:03} ." for i in range(70))), chunk_size=20)
     events: list[Event] = []
     session = session_of(graph, events)
     (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels, shown=70)
