@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from typing import Literal as OneOf
 
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
+from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}
 
-_LINE = 20_000
-"""Characters of an item on a line."""
+_MAX_LINE_CHARACTERS = 20_000
+
+_COLUMNS = (
+    "marker", "kind", "subject", "subject_label", "predicate", "predicate_label", "object", "object_label", "direction",
+    "graph", "named_graph", "verified", "score", "text",
+)  # fmt: skip
 
 NO_QUERY = Query("document", "", empty=True)
 """The query of what is in no graph: there is none that would find it."""
@@ -160,7 +166,7 @@ class Evidence:
 
     def __str__(self) -> str:
         """Write a line for each item: its marker and its text."""
-        return "\n".join(f"{item.marker:>4}  {printable(item.sourced_text, _LINE)}" for item in self)
+        return "\n".join(f"{item.marker:>4}  {printable(item.sourced_text, _MAX_LINE_CHARACTERS)}" for item in self)
 
     def __contains__(self, marker: object) -> bool:
         return marker in self._items
@@ -170,16 +176,30 @@ class Evidence:
         """Every cited triple once, in order."""
         return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
 
-    def to_dataframe(self) -> pd.DataFrame:
-        """Make a line for each triple, with local names as labels; :meth:`Answer.to_dataframe` knows the labels.
+    def to_dataframe(self, labels: Mapping[Term, str] = MappingProxyType({})) -> pd.DataFrame:
+        """Make a line for each triple of each item, and one for an item without triples, such as a passage.
 
+        :param labels: of the terms; of one that has none here, the local name.
         :raises OptionError: where pandas is not installed.
         """
-        from kgsparql.evidence.evidence_frame import evidence_frame
-
-        return evidence_frame(self, {})
+        rows: list[dict[str, Any]] = []
+        for item in self:
+            about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.sourced_text}
+            rows += [about | _triple_columns(cited, labels) for cited in item.triples] or [about]
+        return data_frame({name: [row.get(name) for row in rows] for name in _COLUMNS})
 
     def keep(self, markers: Iterable[str]) -> Evidence:
         """Only these items, in their order, with the markers they had."""
         wanted = set(markers)
         return Evidence(item for item in self if item.marker in wanted)
+
+
+def _triple_columns(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
+    source = cited.sources[0] if cited.sources else None
+    columns: dict[str, Any] = {"direction": cited.direction, "verified": cited.verified}
+    if source is not None:
+        columns |= {"graph": source.graph, "named_graph": source.named_graph}
+    for name, term in zip(("subject", "predicate", "object"), cited.triple, strict=True):
+        own = local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)
+        columns |= {name: python_value(term), f"{name}_label": labels.get(term) or own}
+    return columns

@@ -208,11 +208,9 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
 
     :raises OptionError: if pandas is not installed, or for something else to show.
     """
-    from kgsparql.evidence.evidence_frame import evidence_frame
-
     if of not in {"answers", "evidence"}:
         raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
-    return answers_frame(answer) if of == "answers" else evidence_frame(answer.evidence, answer.labels)
+    return answers_frame(answer) if of == "answers" else answer.evidence.to_dataframe(answer.labels)
 
 
 def answers_frame(answer: Answer) -> pd.DataFrame:

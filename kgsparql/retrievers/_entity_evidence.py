@@ -15,19 +15,81 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
-from kgsparql.exploration import NeighbourGroup, Text
+from kgsparql.exploration import NeighbourGroup, Text, neighbours
 from kgsparql.exploration.batched_select import lookup
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, PropertyPath, Step
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._lines import SHOWN, line_candidates, line_item
+from kgsparql.retrievers._walking import (
+    SHOWN,
+    line_candidates,
+    line_item,
+    lines_around,
+    lines_beyond,
+    named_hops,
+    telling_lines,
+    without_inverse_lines,
+)
 
+_FRONTIER = 100  # ends of lines that are walked on from for each further hop
 _CARD_GROUPS = 40  # most predicates on the card of an entity
 _CARD_ENDS = 5  # most neighbours by one predicate on a card
+
+
+def lines_of(
+    groups: Sequence[NeighbourGroup], named: Collection[Term], session: Session, *, max_hops: int
+) -> list[Line]:
+    """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
+
+    :param named: the entities that longer lines begin at; those of other entities say little about the question.
+    """
+    around = lines_around(groups)
+    lines = without_inverse_lines(around)
+    with session.within_budget():
+        level = lines_beyond([line for line in around if line.start in named], session, frontier=_FRONTIER, limit=SHOWN)
+        lines += level
+        for _ in range(1, max_hops):
+            level = _longer_lines(level, session)
+            lines += level
+    with session.within_budget():
+        return telling_lines(lines, session)
+    return lines
+
+
+def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
+    """Continue lines by one step, from at most 100 of their ends, and never in a circle."""
+    reached: dict[IRI, list[Path]] = {}
+    for line in lines:
+        for way in line.ways:
+            if isinstance(way.end, IRI):
+                reached.setdefault(way.end, []).append(way)
+    onward = list(reached)
+    if len(onward) > _FRONTIER:
+        session.note_cuts([Cut("neighbours walked on from", _FRONTIER, len(onward))])
+    found = neighbours(session.graph, onward[:_FRONTIER], direction=session.direction, limit=SHOWN)
+    # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
+    partial = {(line.start, line.path) for line in lines if not line.exact or line.count > len(line.ways)}
+    partial |= {(way.start, way.property_path) for term in onward[_FRONTIER:] for way in reached[term]}
+    longer: dict[tuple[Term, PropertyPath], list[Path]] = {}
+    cut: set[tuple[Term, PropertyPath]] = set()
+    for group in found.items:
+        is_whole = group.exact and group.count == len(group.neighbours)
+        for way in reached[group.entity]:
+            key = way.start, PropertyPath((*way.property_path.steps, group.step))
+            if not is_whole or (way.start, way.property_path) in partial:
+                cut.add(key)
+            for hop in named_hops(group):
+                if hop.end in way.terms:
+                    if may_follow(way.hops[-1], hop):
+                        cut.add(key)  # a circle, which the query of the path would walk
+                else:
+                    longer.setdefault(key, []).append(way.then(Path(group.entity, (hop,))))
+    return [Line(key[1], tuple(ways[:SHOWN]), len(ways), exact=key not in cut) for key, ways in longer.items()]
 
 
 def best_lines(

@@ -28,12 +28,12 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._lines import path_item
 from kgsparql.retrievers._walking import (
     SAMPLE,
     candidates_by_start,
     example_ends,
     linked_classes,
+    path_item,
     predicate_counts,
     terms_of,
 )

@@ -31,8 +31,8 @@ from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Term, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
-from kgsparql.retrievers._entity_evidence import best_lines, line_items, passage_items, passage_terms
-from kgsparql.retrievers._lines import SHOWN, direct_first, lines_of
+from kgsparql.retrievers._entity_evidence import best_lines, line_items, lines_of, passage_items, passage_terms
+from kgsparql.retrievers._walking import SHOWN, direct_first
 
 _ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
 _NEIGHBOURS = 500  # most neighbours that count besides the entities themselves

@@ -36,7 +36,8 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
-from kgsparql.retrievers._lines import (
+from kgsparql.retrievers._walking import (
+    candidates_by_start,
     direct_first,
     line_candidates,
     line_item,
@@ -44,9 +45,9 @@ from kgsparql.retrievers._lines import (
     lines_beyond,
     path_item,
     telling_lines,
+    terms_of,
     without_inverse_lines,
 )
-from kgsparql.retrievers._walking import candidates_by_start, terms_of
 
 _JOINING = 0.25  # added to the score of a term on a path that joins entities of the question
 _ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
