@@ -7,8 +7,8 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     metrics/        figures from question and record          matching.py   which given answers are right
     scoring.py      all metrics of a run                      statistics.py intervals and tests
     comparison.py   runs side by side                         tuning.py     options chosen and judged
-    validation/     does the graph give the gold answers?     making/       questions from a graph of one's own
-    baselines/      what every method must beat               oracle.py     a perfect chooser, for ceilings
+    validation.py   does the graph give the gold answers?     making.py     questions of one's own graph, as a dataset
+    baselines.py    what every method must beat               oracle.py     a perfect chooser, for ceilings
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

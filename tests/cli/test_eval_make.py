@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from kgsparql.cli.eval.make import make
+from kgsparql.cli.eval.datasets import make
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 

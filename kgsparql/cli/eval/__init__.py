@@ -9,10 +9,9 @@ from typer.core import TyperGroup
 
 from kgsparql.cli._settings import PlainCommand, make_plain
 from kgsparql.cli.eval.compare import compare
-from kgsparql.cli.eval.make import make
+from kgsparql.cli.eval.datasets import make, validate
 from kgsparql.cli.eval.run import run
 from kgsparql.cli.eval.tune import tune
-from kgsparql.cli.eval.validate import validate
 
 __all__ = ["evaluate"]
 

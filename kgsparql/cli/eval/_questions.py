@@ -77,17 +77,10 @@ class QuestionOptions:
     ] = None
     complete: c.CompleteOption = True
     qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
-    augment: Annotated[bool, typer.Option("--augment", help="As for ask.")] = False
-    rerank: Annotated[int | None, typer.Option("--rerank", metavar="N", help="As for ask.")] = None
     embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
     seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0
-
-    @property
-    def more_calls(self) -> int:
-        """Model calls for each question that the options around a method take."""
-        return self.augment + (self.rerank is not None)
 
     def sample(self, dataset: Dataset) -> Dataset:
         """Keep the questions that ``--limit`` draws."""
@@ -110,7 +103,7 @@ class QuestionOptions:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
         return AskOptions(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
-            complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
+            complete=self.complete, qualifiers=self.qualifiers,
             model=model.opened(seed=self.seed, snapshot=snapshot),
         )  # fmt: skip
 

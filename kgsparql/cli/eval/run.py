@@ -132,7 +132,10 @@ def _questions_of_run(output: Path) -> tuple[tuple[Question, ...], dict[str, Any
 
 
 def _about_oracle(plan: Plan) -> str:
-    """For how many questions the oracle has no answer; empty without an oracle."""
+    """Say for how many questions the oracle knows no way; nothing without an oracle.
+
+    :raises OptionError: if that is so for all of them.
+    """
     if plan.oracle is None:
         return ""
     unknown = sum(plan.oracle(question) is None for question in plan.questions)

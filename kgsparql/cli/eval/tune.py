@@ -108,7 +108,7 @@ def tune(
     loaded, graph = opened_dataset(dataset, how.columns, graph, language=languages[0])
     asking = asked.asking(model, limits)
     n = min(asked.limit or len(loaded.questions), len(loaded.questions))
-    graph.say(_what_it_takes(space, search, n, how.share, with_model=asking.model is not None, more=asked.more_calls))
+    graph.say(_what_it_takes(space, search, n, how.share, with_model=asking.model is not None))
     opened = graph.opened(languages=languages, embedder=asked.embedder)
     with asking.model or nullcontext(), opened as knowledge:
         graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
@@ -141,10 +141,10 @@ def _values_by_option(method: str, option: list[str] | None) -> dict[str, str]:
     return found.get(method, {})
 
 
-def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_model: bool, more: int) -> str:
+def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_model: bool) -> str:
     """Say how many trials there will be on how many questions, and what that may cost."""
     settings = search.settings(space)[0]
-    calls = [space.calls(setting) + more for setting in settings]
+    calls = [space.calls(setting) for setting in settings]
     development = round(share * n)
     held_out = n - development
     total = sum(calls) * development + (calls[0] + max(calls)) * held_out

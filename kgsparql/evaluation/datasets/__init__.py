@@ -6,20 +6,14 @@ Open ``formats.py`` next: a model for each format.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
-import json
 import os
 import re
-import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
+from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, Problem, Question
 from kgsparql.evaluation.datasets.formats import (
     About,
@@ -32,21 +26,25 @@ from kgsparql.evaluation.datasets.formats import (
     Text2SparqlEntry,
     question_of,
 )
+from kgsparql.evaluation.datasets.question_file import (
+    QuestionFile,
+    check_decoded,
+    json_value,
+    read_file,
+    table_error,
+    table_rows,
+    yaml_value,
+)
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.made_questions.patterns import drawn, equal_shares
 from kgsparql.rdf.terms import printable
 
 __all__ = ["FORMATS", "LEFT_OUT", "load", "sample"]
 
-MAX_BYTES = 2**29
-"""The limit for a file of questions, unpacked: the largest known have 100 MB."""
-
 LEFT_OUT = "left out: "
 """The begin of a problem for which a question is left out."""
 
 _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
-_UNDECODED = re.compile(r"[\udc80-\udcff]")
-"""What stands for a byte that is not UTF-8."""
 _YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 _LINES_LOOKED_AT = 20
 
@@ -194,7 +192,7 @@ def _folder_description(path: Path) -> Mapping[str, Any]:
         return {}
     hint = "name, source and licence of the questions"
     try:
-        data = _read_file(path).json
+        data = read_file(path).json
     except InputError as error:
         raise DataError(error.message, hint=hint) from error
     if not isinstance(data, Mapping):
@@ -202,102 +200,11 @@ def _folder_description(path: Path) -> Mapping[str, Any]:
     return data
 
 
-@dataclass(frozen=True)
-class _QuestionFile:
-    """File of questions.
-
-    :param text: without a byte order mark. A byte that is not UTF-8 is a lone surrogate: a format that is read line by
-        line loses the line, any other the whole file.
-    """
-
-    path: Path
-    text: str
-
-    @property
-    def suffix(self) -> str:
-        """The suffix in lower case, without that of packing: ``.jsonl`` of ``a.jsonl.gz``."""
-        return Path(self.path.name.lower().removesuffix(".gz")).suffix
-
-    @property
-    def name(self) -> str:
-        """The name of the file without suffixes; for ``questions``, that of its folder."""
-        stem = self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
-        return self.path.absolute().parent.name if stem == "questions" else stem
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines without their ends; the first is line 1. Only line feeds end one, as in JSON Lines."""
-        return [line.removesuffix("\r") for line in self.text.split("\n")]
-
-    def check_encoding(self) -> None:
-        """Refuse a file with a byte that is not UTF-8: for formats that are read as a whole."""
-        if found := _UNDECODED.search(self.text):
-            line = self.text.count("\n", 0, found.start()) + 1
-            raise DataError(f"{self.path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
-
-    @cached_property
-    def json(self) -> Any:
-        """The whole file as a JSON value."""
-        self.check_encoding()
-        try:
-            return _json_value(self.text)
-        except InputError as error:
-            raise DataError(f"{self.path}: {error.message}", hint="is the file whole?") from error
-
-
-def _read_file(path: Path) -> _QuestionFile:
-    """Read the text of a file, unpacked if it is packed with gzip.
-
-    :raises InputError: if it cannot be read.
-    :raises DataError: if it is a packed file that is not whole.
-    :raises LimitError: if it is larger than :data:`MAX_BYTES`.
-    """
-    try:
-        with path.open("rb") as file:
-            is_packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if is_packed else path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: a packed file that is not whole: {error}", hint="fetch it again") from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
-    if len(data) > MAX_BYTES:
-        raise LimitError(f"{path}: more than {MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
-    return _QuestionFile(path, data.decode("utf-8-sig", "surrogateescape"))
-
-
-def _json_value(text: str) -> Any:
-    """Read a JSON value as the standard has it: no ``NaN``, no lone surrogate.
-
-    :raises InputError: if the text is none, with the column (and the line, if it is not the first).
-    """
-    if found := _UNDECODED.search(text):
-        raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"not JSON: {error.msg} ({at})") from error
-    except UnicodeEncodeError as error:
-        raise InputError("half a character: a surrogate without the other") from error
-    except RecursionError as error:
-        raise InputError("not read: lists in lists in lists") from error
-    except ValueError as error:
-        raise InputError(f"not JSON: {printable(str(error), 100)}") from error
-    return value
-
-
-def _refuse_constant(constant: str) -> Any:
-    raise ValueError(f"{constant} is no value of it")
-
-
 @dataclass
 class _CollectedQuestions:
     """The questions of a file, as far as it is read."""
 
-    file: _QuestionFile
+    file: QuestionFile
     language: str
     about: About = field(default_factory=About)
     questions: list[Question] = field(default_factory=list)
@@ -373,14 +280,14 @@ def _content_key(question: Question) -> Hashable:
 
 def _read_questions(path: Path, columns: Mapping[str, str] | None, language: str) -> _CollectedQuestions:
     """Read a file of any format, which is known by its content."""
-    file = _read_file(path)
+    file = read_file(path)
     found = _CollectedQuestions(file, language)
     if columns is not None or file.suffix in {".csv", ".tsv"}:
         _read_table(found, columns)
     elif _is_json_lines(file):
         for number, line in enumerate(file.lines, 1):
             if line.strip():
-                found.add(str(number), OwnEntry, number, lambda line=line: _json_value(line))  # type: ignore[misc]
+                found.add(str(number), OwnEntry, number, lambda line=line: json_value(line))  # type: ignore[misc]
     elif file.text.lstrip().startswith(("{", "[")):
         _read_json(found)
     elif _YAML_QUESTIONS.search(file.text):
@@ -391,19 +298,19 @@ def _read_questions(path: Path, columns: Mapping[str, str] | None, language: str
     return found
 
 
-def _unknown_format(file: _QuestionFile, why: str = "") -> InputError:
+def _unknown_format(file: QuestionFile, why: str = "") -> InputError:
     hint = f"known: {'; '.join(FORMATS)}"
     return InputError(f"{file.path}: not a file of questions that kgsparql knows{why}", hint=hint)
 
 
-def _is_json_lines(file: _QuestionFile) -> bool:
+def _is_json_lines(file: QuestionFile) -> bool:
     """Tell whether one of the first lines is a question of our format, or the file is called ``.jsonl``."""
     if file.suffix in {".jsonl", ".ndjson"}:
         return True
     if file.text.lstrip().startswith("{"):
         for line in file.lines[:_LINES_LOOKED_AT]:
             try:
-                if is_own_entry(_json_value(line)):
+                if is_own_entry(json_value(line)):
                     return True
             except InputError:
                 continue
@@ -429,7 +336,7 @@ def _read_json(found: _CollectedQuestions) -> None:
 
 def _read_text2sparql(found: _CollectedQuestions) -> None:
     found.file.check_encoding()
-    data = _yaml_value(found.file)
+    data = yaml_value(found.file)
     entries = data.get("questions") if isinstance(data, Mapping) else None
     if not isinstance(entries, list):
         raise DataError(f"{found.file.path}: questions is no list", hint="each begins with - id: …")
@@ -440,25 +347,6 @@ def _read_text2sparql(found: _CollectedQuestions) -> None:
     found.add_all(Text2SparqlEntry, entries)
 
 
-def _yaml_value(file: _QuestionFile) -> Any:
-    """Read YAML without aliases: a few lines of aliases of aliases stand for gigabytes."""
-    import yaml
-
-    try:
-        for event in yaml.parse(file.text, yaml.SafeLoader) if "*" in file.text else ():
-            if isinstance(event, yaml.AliasEvent):
-                at, name = event.start_mark.line + 1, printable(event.anchor, 60)
-                hint = "aliases are not read: write out what they stand for"
-                raise DataError(f"{file.path}:{at}: an alias: *{name}", hint=hint)
-        return yaml.safe_load(file.text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        message = f"{file.path}:{line}: not YAML: {printable(error.problem or '', 100)}"
-        raise DataError(message, hint="look at that line") from error
-    except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise DataError(f"{file.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
-
-
 def _read_table(found: _CollectedQuestions, columns: Mapping[str, str] | None) -> None:
     """Read the rows of a CSV or TSV file.
 
@@ -466,12 +354,15 @@ def _read_table(found: _CollectedQuestions, columns: Mapping[str, str] | None) -
     read as a row again.
     """
     file = found.file
-    rows = _table_rows(file)
+    rows = table_rows(file)
     _, head = next(rows, (1, []))
     if isinstance(head, csv.Error):
-        raise InputError(f"{file.path}:1: {_table_error(head)}", hint="the first line names the columns") from head
-    if _UNDECODED.search("".join(head)):
-        raise DataError(f"{file.path}:1: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
+        raise InputError(f"{file.path}:1: {table_error(head)}", hint="the first line names the columns") from head
+    try:
+        check_decoded("".join(head))
+    except InputError as error:
+        hint = "save the file as UTF-8"
+        raise DataError(f"{file.path}:1: not UTF-8", code="E_ENCODING", hint=hint) from error
     header = [name.strip() for name in head]
     places = _table_columns(file, header, columns)
     for line, row in rows:
@@ -479,37 +370,7 @@ def _read_table(found: _CollectedQuestions, columns: Mapping[str, str] | None) -
             found.add(str(line), TableEntry, line, lambda row=row: _table_entry(row, header, places))  # type: ignore[misc]
 
 
-def _table_rows(file: _QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """Yield each row, or its error, with the line that it begins in."""
-    lines = list(io.StringIO(file.text, newline=""))
-    delimiter = "\t" if file.suffix == ".tsv" else max(",;\t", key=file.lines[0].count)
-    at = 0
-    while at < len(lines):
-        rows, begin = csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True), at
-        at = len(lines)
-        while True:
-            start = begin + rows.line_num
-            try:
-                yield start + 1, next(rows)
-            except StopIteration:
-                break
-            except csv.Error as error:
-                yield start + 1, error
-                at = start + 1  # what a quote that is never closed swallowed is read again
-                break
-
-
-def _table_error(error: csv.Error) -> str:
-    if "expected after" in str(error) or "unexpected end" in str(error):
-        return (
-            "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
-        )
-    if "field limit" in str(error):
-        return f"a cell of more than {csv.field_size_limit():,} characters: is there a quote that is never closed?"
-    return str(error)
-
-
-def _table_columns(file: _QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
+def _table_columns(file: QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
     fields = TableEntry.model_fields
     there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
     wanted = columns if columns is not None else {name: name for name in fields if name in header}
@@ -527,9 +388,8 @@ def _table_columns(file: _QuestionFile, header: Sequence[str], columns: Mapping[
 
 def _table_entry(row: list[str] | csv.Error, header: Sequence[str], places: Mapping[str, int]) -> dict[str, str | None]:
     if isinstance(row, csv.Error):
-        raise InputError(_table_error(row))
-    if found := _UNDECODED.search("".join(row)):
-        raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
+        raise InputError(table_error(row))
+    check_decoded("".join(row))
     if len(row) > len(header):
         raise InputError(f"{len(row)} cells in {len(header)} columns")
     cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}

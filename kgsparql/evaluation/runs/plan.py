@@ -210,7 +210,6 @@ def configuration(
         "temperature": None if model is None else model.temperature,
         "reply_tokens": None if model is None else model.reply_tokens,
         "gold_topics": plan.gold_topics, "complete": asking.complete, "qualifiers": asking.qualifiers,
-        "augment": asking.augment, "rerank": asking.rerank,
         "direction": asking.direction, "languages": list(knowledge.languages), "seed": asking.seed,
         "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
         "budget": asdict(asking.budget), "prompts": prompts_hash(), "workers": plan.workers,

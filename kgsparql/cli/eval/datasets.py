@@ -1,4 +1,4 @@
-"""``kgsparql eval validate``: whether a graph gives the gold answers of a dataset."""
+"""``kgsparql eval make`` and ``validate``: questions of one's own graph, and whether a graph gives gold answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,10 +20,60 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset
     from kgsparql.evaluation.validation import Finding
+    from kgsparql.made_questions.making import MadeQuestions
 
-
-_TERMS = 3
+_MAX_EXAMPLES = 8
+_MAX_TERMS = 3
 """Missing or extra answers of a question that are shown."""
+
+
+@c.command
+def make(
+    graph: GraphOptions,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the questions are written.")],
+    count: Annotated[int, typer.Option("-n", "--number", min=1, max=100_000, help="How many questions.")] = 200,
+    max_hops: Annotated[
+        int, typer.Option("--max-hops", min=1, max=3, help="The longest path from topic to answer.")
+    ] = 3,
+    max_answers: Annotated[int, typer.Option("--max-answers", min=1, max=1000, help="Of one question.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Which questions are made.")] = 0,
+    lang: c.LangOption = "en",
+) -> None:
+    """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
+
+    As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
+    repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
+    """
+    from kgsparql.evaluation.making import check_folder, write_dataset
+    from kgsparql.made_questions.making import make as made_from
+
+    check_folder(output)
+    with (
+        c.Progress(quiet=graph.quiet) as shown,
+        graph.opened(languages=c.languages(lang), embedder="none") as knowledge,
+    ):
+        made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
+        write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
+    c.write("\n".join(_made_lines(made, output, count)), None)
+    if len(made.questions) < count:
+        why = "; ".join(made.why_no_more) or "there are no other paths"
+        graph.say(f"{len(made.questions):,} of {count:,}: {why}")
+    graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
+    if made.are_shared:
+        graph.say("nearly every name is shared by several entities here: measure with --gold-topics")
+    if not any(source == "-" or "://" in source for source in graph.sources):
+        graph.say(f"measure: kgsparql eval {output} -o RUN")
+    else:
+        graph.say(f"measure: kgsparql eval {output} -k GRAPH -o RUN")
+
+
+def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
+    of = f" of {count:,}" if len(made.questions) < count else ""
+    lines = [f"{len(made.questions):,}{of} questions in {output}"]
+    for (hops, direction), own in made.counts.items():
+        lines.append(f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {direction}")
+    step = max(1, len(made.questions) // _MAX_EXAMPLES)
+    return [*lines, "for example:", *(f"  {printable(q.text, 200)}" for q in made.questions[::step][:_MAX_EXAMPLES])]
 
 
 @c.command
@@ -55,16 +106,16 @@ def validate(
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
     if form == "json":
-        c.write(json.dumps(_as_json(loaded, name, findings, share), ensure_ascii=False, indent=1), output)
+        c.write(json.dumps(_validation_json(loaded, name, findings, share), ensure_ascii=False, indent=1), output)
     else:
-        c.write("\n".join(_summary_lines(loaded, name, findings, limit)), output)
+        c.write("\n".join(_validation_lines(loaded, name, findings, limit)), output)
     if share == 1:
         raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
     if not all(finding.is_fine for finding in findings):
         raise typer.Exit(DataError.exit_code)
 
 
-def _summary_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
+def _validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
     """Yield the number of questions by outcome, then the findings that need a look."""
     from kgsparql.evaluation.validation import OUTCOMES
 
@@ -97,11 +148,11 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield f"  hint     {printable(finding.hint, 300)}"
     for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
         if terms:
-            more = f", … {len(terms) - _TERMS:,} more" if len(terms) > _TERMS else ""
-            yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_TERMS])}{more}"
+            more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
+            yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
 
 
-def _as_json(dataset: Dataset, graph: str, findings: Sequence[Finding], share: float) -> dict[str, Any]:
+def _validation_json(dataset: Dataset, graph: str, findings: Sequence[Finding], share: float) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "source": dataset.source,
