@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
+from hypothesis import strategies as st
+
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
 
 CLASS_KINDS = {
@@ -105,3 +107,30 @@ def all_walks(
         for walk in walks:
             ends[PropertyPath(tuple(hop.step for hop in walk))].add(walk[-1].end)
     return ends
+
+
+LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
+OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
+
+
+def ex(name: str) -> IRI:
+    return IRI(f"http://example.org/{name}")
+
+
+# Names of which one is the beginning of another, and characters that sort on either side of ">".
+IRIS = [ex(name) for name in ("n", "n-1", "n1", "nA", "né", "m")]
+BLANK = [BlankNode("b0"), BlankNode("b1")]
+CLASSES = [ex("C"), ex("D")]
+PREDICATES = [ex("p"), ex("q"), ex("p-1")]
+
+subjects = st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES])
+plain = st.builds(Triple, subjects, st.sampled_from(PREDICATES), st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES]))
+literal = st.builds(
+    Triple,
+    subjects,
+    st.sampled_from([*PREDICATES, LABEL]),
+    st.sampled_from([Literal("x\t\n"), Literal(1), Literal("<")]),
+)
+typed = st.builds(Triple, subjects, st.just(RDF_TYPE), st.sampled_from([*CLASSES, OWL_CLASS]))
+multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), max_size=30, unique=True)
+"""Graphs with parallel and repeated triples, blank nodes, literals, classes and self loops."""

@@ -56,13 +56,11 @@ def start_child(
     module: str,
     complaints: IO[bytes],
     *,
-    descriptors: tuple[int, ...] = (),
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
     """Run a module of this package in a process of its own, with pipes for its input and output.
 
     :param complaints: gets what it writes to standard error.
-    :param descriptors: open files that it inherits.
     :param environment: variables beside those of this process.
     """
     paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
@@ -72,7 +70,6 @@ def start_child(
         stdout=subprocess.PIPE,
         stderr=complaints,
         env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-        pass_fds=() if os.name == "nt" else descriptors,
         start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
     )
 

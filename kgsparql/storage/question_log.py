@@ -8,7 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,13 +71,7 @@ class LoggedQuestion:
 
     def to_json(self) -> dict[str, Any]:
         """Return the question as a JSON object."""
-        return {
-            "id": self.id, "at": self.at, "question": self.question, "status": self.status, "text": self.text,
-            "graphs": list(self.graphs), "method": self.method, "model": self.model, "tokens": self.tokens,
-            "cost": self.cost, "seconds": self.seconds, "is_right": self.is_right,
-            "right_answers": None if self.right_answers is None else list(self.right_answers),
-            "answer": dict(self.answer),
-        }  # fmt: skip
+        return asdict(self)
 
     def evaluation_line(self) -> dict[str, Any] | None:
         """Return the question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
@@ -277,18 +271,13 @@ def _packed_answer(answer: Mapping[str, Any]) -> bytes:
 
 
 def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:
-    *plain, graphs, method, model, tokens, cost, seconds, rating, right, answer = row
-    number, at, question, status, text = plain
+    own = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    rating, right = own.pop("rating"), own["right_answers"]
     try:
-        graphs, right = json.loads(graphs), None if right is None else json.loads(right)
-        kept = json.loads(zlib.decompress(answer))
+        own["graphs"] = tuple(json.loads(own["graphs"]))
+        own["right_answers"] = None if right is None else tuple(json.loads(right))
+        own["answer"] = json.loads(zlib.decompress(own["answer"]))
     except (zlib.error, ValueError, TypeError) as error:
         hint = "kgsparql log prune removes old questions; the others are whole"
-        raise StoreError(f"question {number} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
-    return LoggedQuestion(
-        id=number, at=at, question=question, status=status, text=text, graphs=tuple(graphs),
-        method=method, model=model, tokens=tokens, cost=cost, seconds=seconds,
-        is_right=None if rating is None else bool(rating),
-        right_answers=None if right is None else tuple(right),
-        answer=kept,
-    )  # fmt: skip
+        raise StoreError(f"question {own['id']} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
+    return LoggedQuestion(**own, is_right=None if rating is None else bool(rating))

@@ -142,10 +142,6 @@ class ResponseCache(Exchanges):
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
         return self._file.delete(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
-    def check(self) -> None:
-        """Read all; a StoreError says that something is damaged."""
-        self._file.check("SELECT key, reply FROM exchange", unsealed)
-
     def summary(self) -> list[Kind]:
         """Return how much there is of each kind, sorted by kind."""
         select = "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"

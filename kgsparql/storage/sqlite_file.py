@@ -90,13 +90,6 @@ class SqliteFile:
                 else _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
             )
 
-    def check(self, select: str = "", value: Callable[..., object] = str) -> None:
-        """Read all of the file; a StoreError if it is damaged, or the value of a row is ``None``."""
-        found = [why for (why,) in self.rows("PRAGMA integrity_check(1)") if why != "ok"]
-        if found or (bad := sum(value(*row) is None for row in self.rows(select or "SELECT 1"))):
-            with self._errors_translated():
-                raise sqlite3.DatabaseError(found[0] if found else f"{bad:,} {self.contents.what} are damaged")
-
     def delete(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
         """Return the number of rows that a DELETE removed; 0 if there is no file.
 

@@ -24,37 +24,13 @@ from kgsparql.graphs import OxigraphGraph, adjacency_building
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.rdf.paths import Directions, PropertyPath
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
-from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
-from tests.brute_force import all_shortest_paths
+from kgsparql.rdf.terms import IRI, Literal, Triple
+from kgsparql.rdf.vocabulary import UNWALKED
+from tests.brute_force import BLANK, CLASSES, IRIS, LABEL, PREDICATES, all_shortest_paths, ex, multigraphs, typed
 from tests.deep import examples
 
-LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
-OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
-
-
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
-
-
-# Names of which one is the beginning of another, and characters that sort on either side of ">".
-IRIS = [ex(name) for name in ("n", "n-1", "n1", "nA", "né", "m")]
-BLANK = [BlankNode("b0"), BlankNode("b1")]
-CLASSES = [ex("C"), ex("D")]
-PREDICATES = [ex("p"), ex("q"), ex("p-1")]
 GRAPHS = [ox.DefaultGraph(), ex("g1"), ex("g2")]
 numbers = itertools.count()
-
-subjects = st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES])
-plain = st.builds(Triple, subjects, st.sampled_from(PREDICATES), st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES]))
-literal = st.builds(
-    Triple,
-    subjects,
-    st.sampled_from([*PREDICATES, LABEL]),
-    st.sampled_from([Literal("x\t\n"), Literal(1), Literal("<")]),
-)
-typed = st.builds(Triple, subjects, st.just(RDF_TYPE), st.sampled_from([*CLASSES, OWL_CLASS]))
-multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), max_size=30, unique=True)
 
 
 @pytest.fixture(autouse=True)

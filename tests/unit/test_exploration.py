@@ -25,6 +25,7 @@ from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from tests.brute_force import ex
 from tests.engines import CountingGraph, engine_from_quads
 
 Graphs = Callable[..., KnowledgeGraph]
@@ -33,10 +34,6 @@ SKIPPING = """
 @prefix schema: <http://schema.org/> .
 @prefix wikibase: <http://wikiba.se/ontology#> .
 """
-
-
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
 
 
 def steps(found: Any) -> list[tuple[str, str]]:

@@ -14,15 +14,12 @@ from kgsparql.exploration import labels, neighbours, predicates, shortest_paths,
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
+from tests.brute_force import ex
 from tests.engines import CountingGraph
 
 LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
 EDGES = 130_000
 PREDICATES = 40
-
-
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
 
 
 @cache

@@ -20,7 +20,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE
-from tests.brute_force import all_shortest_paths, all_walks
+from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, ex, multigraphs
 from tests.deep import DEEP, examples
 from tests.engines import CountingGraph, engine_from_quads
 
@@ -28,26 +28,6 @@ search_of_paths = sys.modules["kgsparql.exploration.shortest_paths"]
 """The module; its name in the package is the function."""
 
 Graphs = Callable[..., KnowledgeGraph]
-OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
-LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
-
-
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
-
-
-IRIS = [ex(f"n{i}") for i in range(7)]
-BLANK = [BlankNode("b0"), BlankNode("b1")]
-CLASSES = [ex("C"), ex("D")]
-PREDICATES = [ex("p"), ex("q"), ex("r")]
-
-subjects = st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES])
-plain = st.builds(Triple, subjects, st.sampled_from(PREDICATES), st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES]))
-literal = st.builds(
-    Triple, subjects, st.sampled_from([*PREDICATES, LABEL]), st.sampled_from([Literal("x"), Literal(1)])
-)
-typed = st.builds(Triple, subjects, st.just(RDF_TYPE), st.sampled_from([*CLASSES, OWL_CLASS]))
-multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), max_size=30, unique=True)
 ways = st.sampled_from(["both", "forward", "inverse"])
 
 
@@ -114,14 +94,7 @@ def test_shortest_paths_are_the_same_on_rdflib(
     bound=st.sampled_from([0, 10_000]),
 )
 def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
-    triples: list[Triple],
-    start: IRI,
-    end: IRI,
-    direction: Directions,
-    hub_limit: int,
-    limit: int,
-    few: int,
-    bound: int,
+    triples: list[Triple], start: IRI, end: IRI, direction: Directions, hub_limit: int, limit: int, few: int, bound: int
 ) -> None:
     """A bound of 0 leaves as many bridges as the limit, so that their number is cut as well."""
     graph = graph_from(triples)
@@ -144,10 +117,7 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
 @examples(150)
 @given(triples=multigraphs, start=st.sampled_from(IRIS), direction=ways, max_hops=st.integers(0, 4))
 @example(
-    triples=[Triple(IRIS[0], ex(name), BlankNode("b0")) for name in "pq"],
-    start=IRIS[0],
-    direction="both",
-    max_hops=4,
+    triples=[Triple(IRIS[0], ex(name), BlankNode("b0")) for name in "pq"], start=IRIS[0], direction="both", max_hops=4
 )
 def test_predicate_paths_equal_brute_force(
     triples: list[Triple], start: IRI, direction: Directions, max_hops: int

@@ -19,13 +19,7 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql.graphs.sources
-from kgsparql.errors import (
-    GraphLoadError,
-    InputError,
-    OptionError,
-    StoreError,
-    StoreLockedError,
-)
+from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
 from kgsparql.graphs.graph import Source
 from kgsparql.rdf.query import Query
