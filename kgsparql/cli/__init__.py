@@ -17,7 +17,7 @@ from kgsparql.errors import KgsparqlError
 __all__ = ["app"]
 
 _FUNCTIONS = {
-    "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "plan.plan",
+    "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "query.plan",
     "query": "query.query", "check": "check.check", "diff": "check.diff",
     "load": "load.load", "index": "load.index", "info": "lookups.info",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "installation.doctor",

@@ -1,7 +1,8 @@
-"""What ``kgsparql doctor`` checks of the installation and the graphs."""
+"""What ``kgsparql doctor`` checks: the installation, the graphs, the model server and the embedder."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -12,11 +13,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from kgsparql.answering.ask_options import ignore
+from kgsparql.budget import Budget, Usage
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import (
     GRAPH_FAILED,
@@ -24,6 +30,8 @@ from kgsparql.errors import (
     DataError,
     InputError,
     KgsparqlError,
+    ModelReplyError,
+    ModelTimeoutError,
     NotFoundError,
     StoreError,
     StoreLockedError,
@@ -37,17 +45,22 @@ from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.stores import has_store
 from kgsparql.linking.label_index.open import index_directory, open_label_index
 from kgsparql.linking.label_index.reading import REMOTE_ROWS
+from kgsparql.models.chat_completion import Call, Capabilities, Message, object_schema
+from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
+from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal as RdfLiteral
 from kgsparql.rdf.terms import printable
 from kgsparql.rdf.vocabulary import LABELS
-from kgsparql.redaction import redacted
+from kgsparql.redaction import KEY_VARIABLE, redacted, shown_source
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import lock_path, size_text, writer_lock
 from kgsparql.storage.lance_tables import location
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-State = Literal["ok", "absent", "fail"]
-"""``absent``: something optional that is not there, or was not looked at."""
 Note = Callable[[str], None]
 
 _OURSELVES = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
@@ -62,7 +75,6 @@ _BUNDLES = (
     "/etc/ssl/cert.pem",
 )  # fmt: skip
 """Where systems keep their certificates; a Python may be built to look elsewhere."""
-_LITTLE_SPACE_BYTES = 1_000_000_000
 _MAX_NAMED = 5
 """Files of a store, and models of a server, that are named."""
 
@@ -71,6 +83,7 @@ _MAX_NAMED = 5
 class Check:
     """The result of one check.
 
+    :param state: ``absent`` for something optional that is not there, or was not looked at.
     :param exit_code: exit status for the shell, if it failed.
 
     >>> Check("cache", "ok", "in /tmp").to_json()
@@ -78,7 +91,7 @@ class Check:
     """
 
     check: str
-    state: State
+    state: Literal["ok", "absent", "fail"]
     found: str
     hint: str = ""
     exit_code: int = 0
@@ -116,12 +129,8 @@ def attempted(check: str, look: Callable[..., Check], *arguments: Any) -> Check:
 
 def installation_checks() -> Iterator[Check]:
     """Check the interpreter, kgsparql, and its packages, which are not imported."""
-    is_new_enough = sys.version_info[:2] >= (3, 11)
-    yield Check(
-        "python", "ok" if is_new_enough else "fail",
-        f"{platform.python_version()} on {sys.platform} {platform.machine()}, {sys.executable}",
-        "" if is_new_enough else "kgsparql needs Python 3.11 or later", 0 if is_new_enough else KgsparqlError.exit_code,
-    )  # fmt: skip
+    machine = f"{sys.platform} {platform.machine()}"
+    yield Check("python", "ok", f"{platform.python_version()} on {machine}, {sys.executable}")
     yield Check("kgsparql", "ok", f"{version('kgsparql')} in {Path(__file__).parents[1]}")
     shown, missing = _versions("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
     hint = f"pip install {' '.join(missing)}" if missing else ""
@@ -152,10 +161,10 @@ def certificates_check(*, is_needed: bool) -> Check:
     paths = ssl.get_default_verify_paths()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_default_certs()
-    if count := context.cert_store_stats()["x509_ca"]:
-        return Check("certificates", "ok", f"{count} in {paths.cafile or paths.capath}")
-    if paths.capath and Path(paths.capath).is_dir() and any(Path(paths.capath).iterdir()):
-        return Check("certificates", "ok", f"in {paths.capath}")  # read one by one when they are needed
+    count = context.cert_store_stats()["x509_ca"]
+    # Those of a folder are read one by one when they are needed.
+    if count or (paths.capath and Path(paths.capath).is_dir() and any(Path(paths.capath).iterdir())):
+        return Check("certificates", "ok", f"{f'{count} ' if count else ''}in {paths.cafile or paths.capath}")
     elsewhere = next((bundle for bundle in _BUNDLES if Path(bundle).is_file()), "")
     variable = paths.openssl_cafile_env
     named = (variable, paths.openssl_cafile), (paths.openssl_capath_env, paths.openssl_capath)
@@ -177,7 +186,7 @@ def cache_check() -> Check:
         return Check("cache", "fail", trouble, hint, DataError.exit_code)
     free = shutil.disk_usage(next(place for place in (where, *where.parents) if place.is_dir())).free
     held = f"{size_text(contents.bytes)} kept" if where.is_dir() else "not made yet"
-    hint = "free some space; kgsparql cache shows what it keeps" if free < _LITTLE_SPACE_BYTES else ""
+    hint = "free some space; kgsparql cache shows what it keeps" if free < 1_000_000_000 else ""
     return Check("cache", "ok", f"{where}: writable, {held}, {size_text(free)} free", hint)
 
 
@@ -192,10 +201,9 @@ def _try_to_write(directory: Path) -> None:
         nearest = next(parent for parent in (directory, *directory.parents) if os.path.lexists(parent))
     except OSError as error:
         raise StoreError(f"{directory}: cannot be written: {error.strerror}", hint=hint) from error
-    if not nearest.is_dir():
-        raise StoreError(f"{directory}: cannot be made: {nearest} is not a directory", hint=hint)
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise StoreError(f"{directory}: cannot be made: {nearest} cannot be written", hint=hint)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        why = "cannot be written" if nearest.is_dir() else "is not a directory"
+        raise StoreError(f"{directory}: cannot be made: {nearest} {why}", hint=hint)
 
 
 # -- The graphs ---------------------------------------------------------------------------------------------------
@@ -236,13 +244,10 @@ def _store(source: str) -> Check:
     """Count the triples of a store: as its loads counted them; if another program made it, as a query counts them."""
     graph = open_store(source)
     _check_not_empty(graph.name, graph.select(Query.load("any"))[0])
-    if graph.stored:
-        triples = sum(stored.triples for stored in graph.stored)
-    else:
-        triples = _count_in(graph.select(Query.load("info_triples"))[0])
-    names = [printable(stored.source, 200) for stored in graph.stored]
-    more = f" … ({len(names):,})" if len(names) > _MAX_NAMED else ""
-    loaded = f" from {', '.join(names[:_MAX_NAMED])}{more}" if names else ", loaded by another program"
+    known = sum(stored.triples for stored in graph.stored)
+    triples = known if graph.stored else _count_in(graph.select(Query.load("info_triples"))[0])
+    names = _listed_text([stored.source for stored in graph.stored])
+    loaded = f" from {names}" if names else ", loaded by another program"
     return Check("store", "ok", f"{graph.name}: {triples:,} triples{loaded}")
 
 
@@ -298,9 +303,8 @@ def _endpoint_checks(group: Sequence[str], timeout_s: float, note: Note) -> Iter
         assert isinstance(graph, EndpointGraph)  # noqa: S101 - it is what such a source opens
         note(f"asking {graph.name} …")
         began = time.perf_counter()
-        found = graph.select_within(Query.load("any"), timeout_s=timeout_s)
+        _check_not_empty(graph.name, graph.select_within(Query.load("any"), timeout_s=timeout_s)[0])
         took = time.perf_counter() - began
-        _check_not_empty(graph.name, found[0])
     except CancelledError:
         raise
     except KgsparqlError as error:
@@ -318,8 +322,8 @@ def _endpoint_checks(group: Sequence[str], timeout_s: float, note: Note) -> Iter
     if contact := checked_contact(graph.url, needed=False):
         yield Check("contact", "ok", f"requests say how to reach you: {contact}")
     elif profile.wants_contact:
-        hint = f"export {CONTACT_VARIABLE}=you@example.org"
-        yield Check("contact", "absent", "requests do not say how to reach you, which may get them refused", hint)
+        silent = "requests do not say how to reach you, which may get them refused"
+        yield Check("contact", "absent", silent, f"export {CONTACT_VARIABLE}=you@example.org")
     yield attempted("labels", _labels, graph, timeout_s)
     yield attempted("named graphs", _named_graphs, graph)
     yield from (Check("elsewhere", "ok", f"-k {other}") for other in profile.elsewhere)
@@ -351,8 +355,147 @@ def _labels(graph: EndpointGraph, timeout_s: float) -> Check:
 
 
 def _named_graphs(graph: EndpointGraph) -> Check:
-    if graph.profile.has_named_graphs is False:
-        return Check("named graphs", "ok", "there are none")
-    if hidden := "; ".join(graph.notes):
+    if graph.profile.has_named_graphs is not False and (hidden := "; ".join(graph.notes)):
         return Check("named graphs", "absent", hidden, "name the one you mean in your own queries: kgsparql query")
-    return Check("named graphs", "ok", NAMED_GRAPHS[True])
+    there_are = "there are none" if graph.profile.has_named_graphs is False else NAMED_GRAPHS[True]
+    return Check("named graphs", "ok", there_are)
+
+
+# -- The model server, its model and the embedder -------------------------------------------------------------------
+
+_HOW_TO_ADD = (
+    f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
+    "OpenAI-compatible server, such as http://localhost:11434/v1"
+)
+_QUESTION = (
+    Message("system", 'Reply with JSON only, in the form {"answer": number}.'),
+    Message("user", "What is two plus two?"),
+)
+
+
+def model_checks(name: str | None, base_url: str | None, timeout_s: float, note: Note) -> Iterator[Check]:
+    """Check the server, by its list of models, and the model, by a small call; if one of them is named."""
+    server, has_key = "model server", bool(os.environ.get(KEY_VARIABLE))
+    key = f"{KEY_VARIABLE} is {'set' if has_key else 'not set'}"
+    if not name and not base_url:
+        yield Check(server, "absent", f"none is named; {key}", _HOW_TO_ADD)
+        return
+    try:
+        import_module("openai")  # here, so that it is not in the time of the server
+        client = OpenAIClient(base_url, timeout_s=timeout_s)
+    except ImportError as error:
+        message = f"the package openai cannot be imported: {error}"
+        yield Check(server, "fail", message, "pip install --force-reinstall openai", KgsparqlError.exit_code)
+        return
+    except KgsparqlError as error:
+        yield failed(server, error)
+        return
+    with client:
+        note(f"asking {client.base_url} for its models …")
+        listed: list[str] | None = None
+        began = time.perf_counter()
+        try:
+            listed = client.models(timeout_s=timeout_s)
+        except CancelledError:
+            raise
+        except KgsparqlError as error:
+            if not name or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
+                yield failed(server, error, hint=_patience(error))
+                return
+            yield Check(server, "absent", f"{client.base_url}: it does not list its models; {key}")
+        else:
+            took = time.perf_counter() - began
+            used = key if has_key else f"{key} (not needed here)"
+            yield Check(server, "ok", f"{client.base_url}: {_models_text(listed)}, {took:.2f} s; {used}")
+        yield _model(name, listed, client, note)
+
+
+def _patience(error: KgsparqlError) -> str:
+    """Return a hint for a server that took too long; empty for other errors, which have a hint."""
+    return "a model that is being loaded needs longer: --timeout 60" if isinstance(error, ModelTimeoutError) else ""
+
+
+def _listed_text(names: Sequence[str]) -> str:
+    more = f" … ({len(names):,})" if len(names) > _MAX_NAMED else ""
+    return f"{', '.join(printable(name, 200) for name in names[:_MAX_NAMED])}{more}"
+
+
+def _models_text(names: Sequence[str]) -> str:
+    return f"it has {_listed_text(names)}" if names else "no models"
+
+
+def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient, note: Note) -> Check:
+    if not name:
+        if not listed or len(listed) != 1:
+            return Check("model", "absent", "none is named", f"name one with -m: {_models_text(listed or ())}")
+        name = listed[0]
+    shown, is_listed = printable(name, 100), listed is None or name in listed
+    note(f"asking {shown} one small question …")
+    try:
+        checked = _small_call(LanguageModel(name, client))
+    except CancelledError:
+        raise
+    except KgsparqlError as error:
+        checked = failed("model", error, hint=_patience(error))
+    found, hint = checked.found, checked.hint
+    if not is_listed:
+        found = f"not in the server's list; {found}"
+        near = get_close_matches(name, listed or (), n=3, cutoff=0.3) or list(listed or ())[:3]
+        if checked.state == "fail" and near:
+            hint = f"name another with -m: {', '.join(printable(one, 60) for one in near)}"
+    return Check("model", checked.state, f"{shown}: {found}", hint, checked.exit_code)
+
+
+def _small_call(model: LanguageModel) -> Check:
+    """Say what the server takes for a model, found by one call past the cache."""
+    replies: list[str] = []
+
+    def read(text: str) -> Any:
+        replies.append(text)
+        value = json_value(text)
+        if not isinstance(value, dict) or "answer" not in value:
+            message = f'it was asked for {{"answer": number}} and replied {printable(text, 200)!r}'
+            raise ModelReplyError(message, hint="its choices would be made by ranking; another model may do better")
+        return value
+
+    began = time.perf_counter()
+    call = Call("check", _QUESTION, object_schema(answer={"type": "integer"}), read)
+    model.ask(call, Usage(Budget()), ignore)
+    took = time.perf_counter() - began
+    found = model.capabilities
+    refused = [*found.without, *([] if found.limit == "max_tokens" else ["max_tokens"])]
+    refused += ([] if found.limit else ["any limit of tokens"]) + ([] if found.system else ["system messages"])
+    said = [f"takes {found.rung}", *([f"refuses {' and '.join(refused)}"] if refused else [])]
+    if found.rung != "text":
+        try:
+            json.loads(replies[-1])
+        except ValueError:
+            said.append("but does not hold the model to it: what is around the JSON is skipped")
+    with ResponseCache(cache_directory() / RESPONSE_FILE) as kept:  # what was found earlier, and questions use
+        remembered = LanguageModel(model.name, model.client, response_cache=kept).capabilities
+    hint = f"asking still uses {remembered.rung}, found earlier: kgsparql cache --clear abilities has it look again"
+    is_news = remembered not in (Capabilities(), found)
+    return Check("model", "ok", f"{', '.join(said)}; replied in {took:.2f} s", hint if is_news else "")
+
+
+def embedder_check(spec: str, timeout_s: float, note: Note, *, is_quick: bool) -> Check:
+    """Say which embedder is used and where it comes from; unless ``is_quick``, also embed one text."""
+    embedder = open_embedder(spec, note=note)
+    if embedder is None:
+        hint = "" if spec == "none" else INSTALL_HINT
+        return Check("embedder", "absent", "none: texts are compared by the words they share", hint)
+    local = None if isinstance(embedder, OpenAIEmbedder) else find_model(DEFAULT_MODEL if spec == "auto" else spec)
+    if isinstance(embedder, OpenAIEmbedder):
+        base_url, _, model = spec.partition("#")
+        embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
+    elif local is None:
+        hint = "the first use downloads it from the hub; or name a directory that holds a model"
+        return Check("embedder", "absent", f"{printable(shown_source(spec), 100)} is not on this machine", hint)
+    source = embedder.name if local is None else f"{local.name} from {local.directory}"
+    if is_quick:
+        return Check("embedder", "ok", f"{source}; not tried")
+    note(f"trying {embedder.name} …")
+    began = time.perf_counter()
+    with closing(embedder) if isinstance(embedder, OpenAIEmbedder) else nullcontext():
+        size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
+    return Check("embedder", "ok", f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")

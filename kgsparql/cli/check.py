@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kgsparql.answering.kept_answer import KeptAnswer, Row
     from kgsparql.answering.recheck import Recheck, RecheckedItem
 
-_CHANGED = 3
+_EXIT_CHANGED = 3
 """Exit status where not all stands."""
-_SHOWN = 20
+_MAX_SHOWN = 20
 """Triples, and answers of an item, that are shown."""
 
 
@@ -46,7 +46,7 @@ def check(
     form = c.chosen_format(form, output)
     if file == "-" and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
-    kept = _read(file)
+    kept = _answer_file(file)
     with (
         graph.opened(embedder="none", fresh=True) as knowledge,
         Rechecker(knowledge.graph, max_seconds=timeout) as rechecker,
@@ -56,12 +56,12 @@ def check(
     if form == "json":
         c.write_json(_outcomes(kept, checked), output)
     else:
-        blocks = ["\n".join(_lines(one, prefixes)) for one in checked]
+        blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
         c.write("\n\n".join([*blocks, *(["\n".join(_unchecked_lines(kept))] if _is_short(kept) else [])]), output)
     if kept.damaged:
         raise typer.Exit(AnswerFileError.exit_code)
     if not all(one.stands for one in checked):
-        raise typer.Exit(_CHANGED)
+        raise typer.Exit(_EXIT_CHANGED)
     if not all(one.is_whole for one in checked):
         raise typer.Exit(BudgetExceededError.exit_code)
 
@@ -79,7 +79,7 @@ def diff(
     form = c.chosen_format(form, output)
     if first == second == "-":
         raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
-    one, other = (_whole(_read(file)) for file in (first, second))
+    one, other = (_all_answers(_answer_file(file)) for file in (first, second))
     if len(one) != len(other):
         raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
     found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
@@ -90,7 +90,7 @@ def diff(
         shown = ["\n".join(_diff_lines(each, answer)) for each, answer in zip(found, one, strict=True)]
         c.write("\n\n".join(shown), output)
     if not all(each.is_same for each in found):
-        raise typer.Exit(_CHANGED)
+        raise typer.Exit(_EXIT_CHANGED)
 
 
 def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
@@ -99,19 +99,19 @@ def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
     for name in ("question", "status", "graphs", "values", "answers", "triples"):
         change = getattr(found, name)
         for sign, ones in (("-", change.gone), ("+", change.new)):
-            for one in ones[:_SHOWN]:
-                yield f"  {name:<9} {sign} {_shown(one, prefixes)}"
-            if len(ones) > _SHOWN:
-                yield f"  {name:<9} {sign} {len(ones) - _SHOWN:,} more: -f json"
+            for one in ones[:_MAX_SHOWN]:
+                yield f"  {name:<9} {sign} {_change_text(one, prefixes)}"
+            if len(ones) > _MAX_SHOWN:
+                yield f"  {name:<9} {sign} {len(ones) - _MAX_SHOWN:,} more: -f json"
 
 
-def _shown(one: Term | Triple | str, prefixes: PrefixMap) -> str:
+def _change_text(one: Term | Triple | str, prefixes: PrefixMap) -> str:
     if isinstance(one, str):
         return printable(one, 300)
-    return _triple(one, prefixes) if isinstance(one, Triple) else _term(one, prefixes)
+    return _triple_text(one, prefixes) if isinstance(one, Triple) else _term_text(one, prefixes)
 
 
-def _read(file: str) -> AnswerFile:
+def _answer_file(file: str) -> AnswerFile:
     from kgsparql.answering.answer_file import MOST_BYTES, AnswerFile
 
     try:
@@ -125,8 +125,8 @@ def _read(file: str) -> AnswerFile:
     return AnswerFile.read(data)
 
 
-def _whole(kept: AnswerFile) -> tuple[KeptAnswer, ...]:
-    """All answers of a file; they are paired by their places, so that none may be missing."""
+def _all_answers(kept: AnswerFile) -> tuple[KeptAnswer, ...]:
+    """Return all answers of a file; they are paired by their places, so that none may be missing."""
     if kept.damaged:
         raise kept.damaged[0].error
     return kept.answers
@@ -137,7 +137,7 @@ def _is_short(kept: AnswerFile) -> bool:
 
 
 def _outcomes(kept: AnswerFile, checked: list[Recheck]) -> Any:
-    """The outcome of a file with one answer, else of all, with what could not be checked."""
+    """Return the outcome of a file with one answer, else of all, with what could not be checked."""
     if len(checked) == 1 and not _is_short(kept):
         return checked[0].to_json()
     return {
@@ -149,19 +149,19 @@ def _outcomes(kept: AnswerFile, checked: list[Recheck]) -> Any:
 
 
 def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
-    """What of a file is no answer that could be checked."""
+    """Say what of a file is no answer that could be checked."""
     if kept.damaged:
         yield f"NOT READ: {len(kept.damaged):,} of {len(kept.damaged) + len(kept.answers) + kept.unanswered:,}"
-    for one in kept.damaged[:_SHOWN]:
+    for one in kept.damaged[:_MAX_SHOWN]:
         yield f"  {printable(one.error.message, 300)}"
-    if len(kept.damaged) > _SHOWN:
-        yield f"  {len(kept.damaged) - _SHOWN:,} more: -f json"
+    if len(kept.damaged) > _MAX_SHOWN:
+        yield f"  {len(kept.damaged) - _MAX_SHOWN:,} more: -f json"
     if kept.unanswered:
         yield f"no answer to check: {kept.unanswered:,} (an error, or an empty question)"
 
 
-def _lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
-    """The outcome for a person: the verdict first, then only what changed or could not be told."""
+def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
+    """Say the outcome to a person: the verdict first, then only what changed or could not be told."""
     answer = found.answer
     verdict = "stands" if found.stands and found.is_whole else "CHANGED" if not found.stands else "not all checked"
     when = f"  (answered {printable(answer.at, 40)})" if answer.at else ""
@@ -173,10 +173,10 @@ def _lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
     counts += [f"{found.unknown:,} not told"] if found.unknown else []
     yield f"  triples   {', '.join(counts)}"
-    for triple in found.gone[:_SHOWN]:
-        yield f"    gone    {_triple(triple, prefixes)}"
-    if len(found.gone) > _SHOWN:
-        yield f"    +{len(found.gone) - _SHOWN:,} more: -f json"
+    for triple in found.gone[:_MAX_SHOWN]:
+        yield f"    gone    {_triple_text(triple, prefixes)}"
+    if len(found.gone) > _MAX_SHOWN:
+        yield f"    +{len(found.gone) - _MAX_SHOWN:,} more: -f json"
     run = [item for item in found.items if item.verdict != "no_query"]
     same = sum(1 for item in run if item.verdict == "stands")
     yield f"  queries   {same:,} of {len(run):,} give the same"
@@ -192,23 +192,23 @@ def _item_lines(item: RecheckedItem, prefixes: PrefixMap) -> Iterator[str]:
         word = {"no_query": "not run", "unknown": "not told", "refused": "refused", "changed": "changed"}[item.verdict]
         yield f"            {word}: {printable(item.why, 300)}"
     if item.is_computed and len(item.gone) == len(item.new) == 1:
-        yield f"            was {_row(item.gone[0], prefixes)}, now {_row(item.new[0], prefixes)}"
+        yield f"            was {_row_text(item.gone[0], prefixes)}, now {_row_text(item.new[0], prefixes)}"
         return
     for word, rows in (("gone", item.gone), ("new", item.new)):
         if rows:
-            more = f"; +{len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-            yield f"            {word}: {'; '.join(_row(row, prefixes) for row in rows[:_SHOWN])}{more}"
+            more = f"; +{len(rows) - _MAX_SHOWN:,} more" if len(rows) > _MAX_SHOWN else ""
+            yield f"            {word}: {'; '.join(_row_text(row, prefixes) for row in rows[:_MAX_SHOWN])}{more}"
 
 
-def _row(row: Row, prefixes: PrefixMap) -> str:
-    return " | ".join("" if term is None else _term(term, prefixes) for term in row)
+def _row_text(row: Row, prefixes: PrefixMap) -> str:
+    return " | ".join("" if term is None else _term_text(term, prefixes) for term in row)
 
 
-def _triple(triple: Triple, prefixes: PrefixMap) -> str:
-    return " ".join(_term(term, prefixes) for term in triple)
+def _triple_text(triple: Triple, prefixes: PrefixMap) -> str:
+    return " ".join(_term_text(term, prefixes) for term in triple)
 
 
-def _term(term: Term, prefixes: PrefixMap) -> str:
+def _term_text(term: Term, prefixes: PrefixMap) -> str:
     if isinstance(term, IRI):
         return printable(prefixes.compress(term), 200)
     return printable(term.value, 200) if isinstance(term, Literal) and _is_number(term) else printable(str(term), 200)

@@ -88,15 +88,14 @@ def _checks(
 ) -> Iterator[Check]:  # fmt: skip
     """Make each check; errors of kgsparql's become failed checks. To load the embedder takes seconds: it comes last."""
     from kgsparql.cli import _checks as checks
-    from kgsparql.cli._model_checks import embedder_check, model_checks
 
     yield from checks.installation_checks()
     places = (base_url or ("https:" if model else ""), embedder, *map(checks.url_of, sources))
     yield checks.certificates_check(is_needed=any(place.lower().startswith("https:") for place in places))
     yield checks.attempted("cache", checks.cache_check)
     yield from checks.graph_checks(sources, timeout_s, note)
-    yield from model_checks(model, base_url, timeout_s, note)
-    yield checks.attempted("embedder", lambda: embedder_check(embedder, timeout_s, note, is_quick=is_quick))
+    yield from checks.model_checks(model, base_url, timeout_s, note)
+    yield checks.attempted("embedder", lambda: checks.embedder_check(embedder, timeout_s, note, is_quick=is_quick))
 
 
 def _check_lines(checks: Iterable[Check], done: list[Check]) -> Iterator[str]:

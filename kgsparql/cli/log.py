@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 NumberArgument = Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")]
 
-_MARKS = {None: " ", True: "+", False: "-"}
-_EXPORTS = ("jsonl", "eval")
+_RATING_MARKS = {None: " ", True: "+", False: "-"}
+_EXPORT_FORMATS = ("jsonl", "eval")
 
 
 class _ListByDefault(TyperGroup):
@@ -38,7 +38,7 @@ class _ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
     def _is_command(self, args: list[str], at: int) -> bool:
-        """Whether a word is a command's name; the first may be, or the one after ``--log FILE``."""
+        """Tell whether a word is a command's name; the first may be, or the one after ``--log FILE``."""
         return args[at] in self.commands and (at == 0 or (at == 2 and args[0] == "--log"))
 
 
@@ -50,7 +50,7 @@ log = typer.Typer(
 )
 
 
-def _opened(path: Path | None) -> QuestionLog:
+def _opened_log(path: Path | None) -> QuestionLog:
     from kgsparql.storage.question_log import QuestionLog
 
     if path is None:
@@ -74,22 +74,22 @@ def list_(
 ) -> None:
     """List the questions, the newest first: + was rated right, - wrong."""
     form = c.chosen_format(form, output)
-    with _opened(log) as opened:
+    with _opened_log(log) as opened:
         found = opened.entries(newest=newest, words=words, rated=rated)
     if form == "json":
         c.write_json([one.to_json() for one in found], output)
         return
-    c.write("\n".join(map(_line, found)) if found else "no questions", output)
+    c.write("\n".join(map(_question_line, found)) if found else "no questions", output)
     costs = [one.cost for one in found if one.cost is not None]
     c.say(f"{len(found):,} listed, cost {sum(costs):.4g}" if costs else "", quiet=quiet)
 
 
-def _line(one: LoggedQuestion) -> str:
+def _question_line(one: LoggedQuestion) -> str:
     labels = [term["term"]["label"] for term in one.answer.get("answers", ()) if term["is_best"]]
     answer = "; ".join(labels[:4]) or one.text.strip().partition("\n")[0]
     cost = "" if one.cost is None else f"{one.cost:.4g}"
     return (
-        f"{one.id:>5} {_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {one.status:<12} {cost:>8}  "
+        f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {one.status:<12} {cost:>8}  "
         f"{printable(one.question, 80)}  → {printable(answer, 100)}"
     ).rstrip()
 
@@ -105,15 +105,15 @@ def show(
 ) -> None:
     """Show one question: its answer, what it rests on, what it cost, and how it was rated."""
     form = c.chosen_format(form, output)
-    with _opened(log) as opened:
+    with _opened_log(log) as opened:
         one = opened.entry(number)
     if form == "json":
         c.write_json(one.to_json(), output)
         return
-    c.write("\n".join(_lines(one)), output)
+    c.write("\n".join(_question_lines(one)), output)
 
 
-def _lines(one: LoggedQuestion) -> list[str]:
+def _question_lines(one: LoggedQuestion) -> list[str]:
     lines = [f"{one.id}. {printable(one.question, 4_000)}", ""]
     lines += [printable(line, 2_000) for line in one.text.splitlines()]
     if evidence := one.answer.get("evidence"):
@@ -149,7 +149,7 @@ def rate(
         raise OptionError("that contradicts itself", hint="one of --up and --down; --right or --no-answer")
     if not (up or down or right or no_answer):
         raise OptionError("nothing was said", hint='--up, --down, --right "Marie Curie" or --no-answer')
-    with _opened(log) as opened:
+    with _opened_log(log) as opened:
         opened.rate(number, is_right=up if up or down else None, right_answers=[] if no_answer else right)
         question = opened.entry(number).question
     c.say(f"rated {number}: {printable(question, 200)}", quiet=quiet)
@@ -174,8 +174,8 @@ def export(
     A right answer is one that was given with rate --right, else the answer that was rated --up. Of a question that was
     rated several times, the newest counts.
     """
-    form = c.chosen_format(form, None, _EXPORTS)
-    with _opened(log) as opened:
+    form = c.chosen_format(form, None, _EXPORT_FORMATS)
+    with _opened_log(log) as opened:
         found = opened.entries(rated=form == "eval")
     if form == "jsonl":
         lines = [one.to_json() for one in reversed(found)]
@@ -208,6 +208,6 @@ def prune(
         day = None if before is None else date.fromisoformat(before).isoformat()
     except ValueError as error:
         raise OptionError(f"--before {printable(before or '', 40)}: no day", hint="such as 2026-10-01") from error
-    with _opened(log) as opened:
+    with _opened_log(log) as opened:
         dropped = opened.prune(keep=keep, before=day)
     c.say(f"{dropped:,} dropped", quiet=quiet)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgsparql.rdf.paths import Path
 
 
-_FAR = 1 / 4
+_MIN_SHARE_OF_BEST = 1 / 4
 """A label without any of the words is shown only from this share of the best score on."""
 
 _INFO_FORMATS = ("text", "json", "void")
@@ -33,7 +33,7 @@ LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """How a result is shown; each field is an option of the command line."""
+    """How a result is shown."""
 
     form: c.TextOrJsonOption = None
     output: c.OutputOption = None
@@ -66,7 +66,7 @@ def find(
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     wanted = set(words(normalised(text)))
     has_word = {entity.term: not wanted.isdisjoint(words(normalised(entity.label))) for entity in found}
-    found = [entity for entity in found if has_word[entity.term] or entity.score >= _FAR * found[0].score]
+    found = [entity for entity in found if has_word[entity.term] or entity.score >= _MIN_SHARE_OF_BEST * found[0].score]
     if not any(has_word.values()):
         graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
     if form == "json":
@@ -75,7 +75,7 @@ def find(
         ]
         c.write_json(rows, to.output)
         return
-    lines = [f"{_curie(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
+    lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
     c.write("\n".join(lines), to.output)
 
 
@@ -112,12 +112,12 @@ def show(
         data = {"term": str(term), "label": labels[term], "groups": groups, "cuts": [str(cut) for cut in found.cuts]}
         c.write_json(data, to.output)
         return
-    lines = [f"{_curie(knowledge, term)} ! {printable(labels[term], 120)}"]
+    lines = [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
         name = printable(labels[group.step.predicate], 80)
         arrow = f"—{name}→" if group.step.direction == "forward" else f"←{name}—"
         total = f"{group.count:,}" if group.exact else f"{group.count:,}+"
-        ends = "; ".join(_end(knowledge, t, labels) for t in group.neighbours)
+        ends = "; ".join(_end_text(knowledge, t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         lines.append(f"  {arrow} {ends}{more}")
     c.write("\n".join(lines), to.output)
@@ -202,10 +202,10 @@ def info(
     c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
 
 
-def _end(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:
-    """The label of a term with its language; a triple as Turtle has it."""
+def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:
+    """Write the label of a term with its language; a triple as Turtle has it."""
     if isinstance(term, Triple):
-        return printable(_curie(knowledge, term), 200)
+        return printable(_curie_of(knowledge, term), 200)
     language = term.language if isinstance(term, Literal) else None
     return printable(labels[term], 80) + (f"@{language}" if language else "")
 
@@ -215,9 +215,9 @@ def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions) -> None:
         graph.say(f"cut: {printable(str(cut), 300)}")
 
 
-def _curie(knowledge: KnowledgeBase, term: Term) -> str:
+def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
     if isinstance(term, Triple):
-        return f"<<( {' '.join(_curie(knowledge, part) for part in term)} )>>"
+        return f"<<( {' '.join(_curie_of(knowledge, part) for part in term)} )>>"
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
 
 
