@@ -10,7 +10,7 @@ from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.paths import Direction, Path, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 
-_SHOWN = 6  # leaves of one node that are drawn
+_MAX_LEAVES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class _MutableNode:
     def frozen(self) -> Node:
         """Keep the first leaves; the others are counted, since the evidence lists them."""
         children = list(self.children.values())
-        hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
+        hidden = {id(child) for child in [c for c in children if not c.children][_MAX_LEAVES:]}
         shown = tuple(child.frozen() for child in children if id(child) not in hidden)
         return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
 

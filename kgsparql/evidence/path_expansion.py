@@ -28,13 +28,14 @@ ENDS = 10_000
 LABELLED = 1_000
 """Ends that are asked for their labels; of more, the others are called by the end of their IRIs."""
 
-_WAYS = 2_000
-_TOLD = 12  # ends, and rows, that the text of an item names
+_MAX_WAYS = 2_000
+_MAX_TOLD = 12  # ends, and rows, that the text of an item names
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?")
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MINUS = re.compile(r"[-−](?=\d)")
-_MOSTLY = 0.8  # names of which so many begin with a number are values: the least and the greatest are of interest
+# Of names of which so many begin with a number, the least and the greatest are of interest.
+_SHARE_OF_VALUES = 0.8
 
 
 @dataclass(slots=True)
@@ -119,8 +120,8 @@ def expanded_items(
     shown_ways = [way for one in followed for way in one.ways]
     labels |= terms((term for way in shown_ways for triple in way.path.triples for term in triple), in_grace=True)
     for one in followed:
-        told = _first_ends(one.asked, labels, question, _TOLD)
-        one.told = _rows_to_show(one.ways, told, _TOLD, fill=one.walk in leads)
+        told = _first_ends(one.asked, labels, question, _MAX_TOLD)
+        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=one.walk in leads)
     reached = [one for one in followed if one.ways]
     read_statements([way.path for way in shown_ways], terms)
     tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in reached}, terms)
@@ -133,10 +134,12 @@ def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
         None if len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED else one.asked
         for one in followed
     ]
-    for one, found in zip(followed, walk_ways(terms.graph, [f.walk for f in followed], some, limit=_WAYS), strict=True):
+    for one, found in zip(
+        followed, walk_ways(terms.graph, [f.walk for f in followed], some, limit=_MAX_WAYS), strict=True
+    ):
         one.found = found
     again = [one for one, ends in zip(followed, some, strict=True) if one.found.cuts and ends is None]
-    fewer = walk_ways(terms.graph, [one.walk for one in again], [one.asked for one in again], limit=_WAYS)
+    fewer = walk_ways(terms.graph, [one.walk for one in again], [one.asked for one in again], limit=_MAX_WAYS)
     for one, found in zip(again, fewer, strict=True):
         one.found = found
 
@@ -266,7 +269,7 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     named = sorted((i for i, count in enumerate(shared) if count > least), key=lambda i: -shared[i])
     kept = dict.fromkeys(named[: max(1, at_most // 2)])
     keys = [natural_key(name)[:1] for name in names]
-    if sum(1 for key in keys if key and key[0][0] == 0) >= _MOSTLY * len(names):
+    if sum(1 for key in keys if key and key[0][0] == 0) >= _SHARE_OF_VALUES * len(names):
         half = max(0, at_most - len(kept)) // 2
         kept |= dict.fromkeys((*range(half), *range(len(names) - half, len(names))))
     for i in range(len(names)):
@@ -276,8 +279,8 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     return sorted(kept)
 
 
-_CELL = 4  # values of one column that a row shows
-_COLUMN_WAYS = 500  # ways of one column, to all rows
+_MAX_CELL_VALUES = 4
+_MAX_COLUMN_WAYS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +317,7 @@ ALONE = JoinedRows()
 
 def _cell_text(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
     line = Line(ways[0].property_path, tuple(ways), len({way.end for way in ways}))
-    text = line_text(line, labels, shown=_CELL, bar="; ")
+    text = line_text(line, labels, shown=_MAX_CELL_VALUES, bar="; ")
     return text[len(name_of(row, labels)) + 1 :]
 
 
@@ -373,7 +376,7 @@ def joined_rows(
         terms.graph,
         [walk for walk, _ in asked],
         [None] * len(asked),
-        limit=_COLUMN_WAYS,
+        limit=_MAX_COLUMN_WAYS,
         through=[via for _, via in asked],
     )
     reached = {

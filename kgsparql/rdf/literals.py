@@ -27,8 +27,7 @@ NUMBERS = frozenset(
 
 _OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 _MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
-_DIGITS = 18
-"""Of a number that is written out, at most."""
+_MAX_DIGITS = 18
 
 
 def value_text(value: Literal) -> str:
@@ -64,7 +63,7 @@ def number_text(text: str) -> str:
         number = Decimal(text)
     except InvalidOperation:
         return text
-    if not number.is_finite() or len(text) > _DIGITS or not -_DIGITS < number.adjusted() < _DIGITS:
+    if not number.is_finite() or len(text) > _MAX_DIGITS or not -_MAX_DIGITS < number.adjusted() < _MAX_DIGITS:
         return text
     shown = f"{number:f}"
     whole = shown.partition(".")[0].lstrip("-")

@@ -37,8 +37,8 @@ from kgsparql.retrievers._walking import (
 )
 
 _FRONTIER = 100  # ends of lines that are walked on from for each further hop
-_CARD_GROUPS = 40  # most predicates on the card of an entity
-_CARD_ENDS = 5  # most neighbours by one predicate on a card
+_MAX_PREDICATES_ON_CARD = 40
+_MAX_NEIGHBOURS_ON_CARD = 5
 
 
 def lines_of(
@@ -319,7 +319,7 @@ def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
 
 def _facts_on_card(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
     """Take the first hops of each predicate: those to literals, then those from the entity, then those to it."""
-    ends = ([hop for hop in group.hops if not is_mediator(hop.end)][:_CARD_ENDS] for group in groups)
+    ends = ([hop for hop in group.hops if not is_mediator(hop.end)][:_MAX_NEIGHBOURS_ON_CARD] for group in groups)
     facts = [hops for hops in ends if hops]
     facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
-    return facts[:_CARD_GROUPS]
+    return facts[:_MAX_PREDICATES_ON_CARD]

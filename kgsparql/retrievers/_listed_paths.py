@@ -26,7 +26,7 @@ MANY_PREDICATES = 30
 """With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
 paths have at most two hops."""
 
-_FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in order are the same on every engine
+_MAX_FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in order are the same on every engine
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def enumerate_paths(
 def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
     """Fetch the ends of these paths, 50 paths in one query; of more than 500 ends, any 500."""
     with session.within_budget():
-        found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_FETCHED_ENDS)
+        found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_MAX_FETCHED_ENDS)
         for path, own in zip(paths, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
             enumeration.ends[path] = tuple(end for end in ends if end != enumeration.start) or ends
@@ -186,9 +186,9 @@ def _term_name(term: IRI, session: Session) -> str:
     return session.labels([term], in_grace=True)[term]
 
 
-_EXAMPLES = 2  # ends of a path that a model reads
-_FURTHER = 10  # paths followed from nodes of a name that no paths were listed from
-_LONGEST = 40  # characters of a name in a line
+_EXAMPLE_ENDS = 2
+_MAX_FURTHER_PATHS = 10
+_MAX_NAME_CHARACTERS = 40
 
 _HOUSEKEEPING = frozenset(
     "id ids identifier identifiers iri uri url guid uuid doi isbn issn orcid gnd viaf isni lccn checksum sortkey logo "
@@ -273,10 +273,10 @@ def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session
         links = [link for link in session.links if one.link.term in {e.term for e in (link, *link.namesakes)}]
         nodes = [e for link in links if one.others for e in link.namesakes if e.term not in known]
         further += [(LikelyPath(Enumeration(node), one.candidate), choice) for node in nodes]
-    if (left := len(further) - _FURTHER) > 0:
+    if (left := len(further) - _MAX_FURTHER_PATHS) > 0:
         text = f"a name has many nodes: {counted(left, 'path')} from them not followed (-e IRI takes a node)"
         session.notes.append(text, code="namesakes")
-    return near + further[:_FURTHER]
+    return near + further[:_MAX_FURTHER_PATHS]
 
 
 def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Collection[str]) -> bool:
@@ -313,13 +313,13 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     ends_of = [
         list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
     ]
-    examples = [own[:_EXAMPLES] for own in ends_of]
+    examples = [own[:_EXAMPLE_ENDS] for own in ends_of]
     predicates = [step.predicate for one in found for step in one.path.steps]
     labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
-        parts = [f"{printable(labels[one.link.term], _LONGEST)}{nodes}"]
+        parts = [f"{printable(labels[one.link.term], _MAX_NAME_CHARACTERS)}{nodes}"]
         for step, kind in zip(one.path.steps, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
@@ -329,7 +329,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         is_whole = all(f.path in f.enumeration.whole for f in (one, *one.others))
         count = f"{len(ends_of[i])}{'' if is_whole else '+'}"
         told = f" [{_told_apart(one, [f for f, w in zip(found, walks, strict=True) if w == walk])}]" * (alike[walk] > 1)
-        ends = "; ".join(printable(labels[end], _LONGEST) for end in own)
+        ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in own)
         listed.append(replace(one.candidate, number=i, text=f"{walk}{told} ({count}: {ends})"))
     return listed
 

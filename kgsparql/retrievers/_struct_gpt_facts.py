@@ -26,8 +26,9 @@ from kgsparql.rdf.terms import IRI, Term, local_name, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import example_ends, terms_of
 
-_HUB = 500  # with more neighbours than this by one predicate, an entity is a hub: only some of them are fetched
-_FACTS = 1_000  # facts that one step fetches, over all predicates that it follows
+# With more neighbours by one predicate an entity is a hub: only some of them are fetched.
+_HUB_NEIGHBOURS = 500
+_MAX_FACTS_OF_STEP = 1_000
 
 Unit = tuple[Path, ...]
 """Paths that are shown together: one path to a term, or all paths through one mediator."""
@@ -231,12 +232,12 @@ def found_facts(
 
 
 def _is_hub(count: PredicateCount) -> bool:
-    return count.count > _HUB or not count.exact
+    return count.count > _HUB_NEIGHBOURS or not count.exact
 
 
 def affordable_entities(expansion: Expansion, known: KnownNeighbours, *, expansions: int, limit: int) -> list[IRI]:
     """Take the first entities of an expansion, as many as one query can ask about; at least one."""
-    left = _FACTS // expansions
+    left = _MAX_FACTS_OF_STEP // expansions
     entities: list[IRI] = []
     for entity, count in expansion.counts.items():
         if (entity, expansion.step) not in known:
@@ -290,24 +291,24 @@ def _mediated_units(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
     yield from (tuple(unit) for unit in behind.values())
 
 
-_COMPARED = 500  # labels that are compared with the question by meaning; of more labels, those that share words with it
-_CHARACTERS = 1_900  # most characters of one item's text: a model reads no more of it
+# Of more labels, those that share words with the question are compared by meaning.
+_MAX_COMPARED_BY_MEANING = 500
+_MAX_ITEM_CHARACTERS = 1_900  # most characters of one item's text: a model reads no more of it
 
-COMPLETED = 20
-"""Most walks that are followed to all their ends."""
+MAX_COMPLETED_WALKS = 20
 
-_OTHERS = 5  # items that are shown beside those that an answer rests on
+_OTHER_ITEMS_SHOWN = 5  # items that are shown beside those that an answer rests on
 
 
 def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     """Order the places of texts, those that fit the question best first; ties in the order given."""
     question = session.masked_question
     order = list(range(len(texts)))
-    if len(order) > _COMPARED:
+    if len(order) > _MAX_COMPARED_BY_MEANING:
         shared = [word_overlap(question, text) for text in texts]
         order.sort(key=lambda i: -shared[i])
-        session.note_cuts([Cut("names compared by meaning", _COMPARED, len(texts))])
-    compared, rest = order[:_COMPARED], order[_COMPARED:]
+        session.note_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
+    compared, rest = order[:_MAX_COMPARED_BY_MEANING], order[_MAX_COMPARED_BY_MEANING:]
     scores = session.score([Candidate(i, texts[i]) for i in compared])
     ranked = dict(zip(compared, scores, strict=True))
     return [*sorted(compared, key=lambda i: -ranked[i]), *rest]
@@ -319,7 +320,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
     texts = [[_unit_text(unit, one, labels) for unit in one.units] for one in found]
     sizes = [[_text_tokens(text) for text in own] for own in texts]
-    room = [max(1, _CHARACTERS // 4)] * len(found)
+    room = [max(1, _MAX_ITEM_CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
         return [replace(one, shown=one.units) for one in found]
     orders = [likeliest(own, session) for own in texts]
@@ -437,7 +438,7 @@ def cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, 
     cited = {marker for claim in draft.claims for marker in claim.markers}
     cited |= {marker for answer in draft.answers for marker in answer.markers}
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
-    others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHERS]
+    others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHER_ITEMS_SHOWN]
     walks = _walks_to([one for _, one in used], draft)
     expanded: list[EvidenceItem | None] = []
     with session.within_budget():
@@ -466,7 +467,7 @@ def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
         reached = one.reached_terms()
         leading = [own for own in reached if answers.intersection(own.ways)]
         walks |= {own.walk: one.score for own in leading or reached}
-    return dict(list(walks.items())[:COMPLETED])
+    return dict(list(walks.items())[:MAX_COMPLETED_WALKS])
 
 
 def _complete_items(

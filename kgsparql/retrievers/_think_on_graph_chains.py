@@ -38,14 +38,14 @@ from kgsparql.retrievers._walking import (
     terms_of,
 )
 
-STAND_INS = 150
+MAX_STAND_INS = 150
 """Siblings of the chains in a beam whose predicates are offered, too."""
 
-COMPARED = 500
+MAX_COMPARED_BY_MEANING = 500
 """Names of neighbours at one depth that are compared with the question by meaning; of more, those that share words
 with it."""
 
-_AGAIN = 0.3
+_WALKED_AGAIN_PENALTY = 0.3
 """Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
 PathQuestion 18 % of the paths of three hops lead through their start again."""
 
@@ -108,7 +108,7 @@ def offers(
     A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
     predicates that they have not. Identifiers are offered only if the question asks for them.
     """
-    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
+    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:MAX_STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
     begins = all(not chain.path.hops for chain in beam)
     counts: dict[Term, list[tuple[Step, int, bool]]] = {}
@@ -146,7 +146,7 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
     paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
     candidates = candidates_by_start(paths, session, texts=[_offer_text(offer, labels) for offer in offered])
     return [
-        replace(candidate, score=(candidate.score or 0.0) - _AGAIN) if offer.again else candidate
+        replace(candidate, score=(candidate.score or 0.0) - _WALKED_AGAIN_PENALTY) if offer.again else candidate
         for offer, candidate in zip(offered, candidates, strict=True)
     ]
 
@@ -258,7 +258,7 @@ def _shares_compared(sizes: Sequence[int]) -> list[int]:
     ([30, 400], [235, 30, 235])
     """
     rooms = [0] * len(sizes)
-    left = COMPARED
+    left = MAX_COMPARED_BY_MEANING
     for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
         rooms[i] = min(size, max(1, left // (len(sizes) - place)))
         left -= rooms[i]
@@ -274,9 +274,9 @@ def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[P
     return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))
 
 
-_ORACLE = 100.0  # the score of a step that an oracle chose: more than the words of any path
+_ORACLE_STEP_SCORE = 100.0  # the score of a step that an oracle chose: more than the words of any path
 
-_REPEATED = 0.25
+_REPEATED_TRAIL_FACTOR = 0.25
 """The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores."""
 
 Trail = tuple[Term, PropertyPath]
@@ -342,7 +342,7 @@ def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
     seen: Counter[Trail] = Counter()
     scores = []
     for chain in chains:
-        scores.append((chain.score * _REPEATED ** seen[chain.trail], chain))
+        scores.append((chain.score * _REPEATED_TRAIL_FACTOR ** seen[chain.trail], chain))
         seen[chain.trail] += 1
     return [chain for _, chain in sorted(scores, key=lambda scored: -scored[0])]
 
@@ -422,7 +422,7 @@ def ranked_trails(
     scores = {trail: candidate.score or 0.0 for trail, candidate in zip(trails, scored, strict=True)}
     chosen = {trail: len(trail[1].steps) if trail in by_oracle else 0 for trail in trails}
     ordered = sorted(trails, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
-    return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
+    return [(Walk(t[0], t[1]), scores[t] + _ORACLE_STEP_SCORE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 
 def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:

@@ -38,7 +38,7 @@ SAMPLE = 20
 _WORDED, _WORDED_FOR_A_MODEL = 20, 50
 """Paths whose wordings are compared with the question: the likeliest without them. An embedding takes 6 ms each."""
 
-_EXAMPLES = 2  # terms that a step leads to which a model reads
+_EXAMPLES_OF_STEP = 2  # terms that a step leads to which a model reads
 
 _INSTANCES = Step(RDF_TYPE, "inverse")
 
@@ -117,13 +117,13 @@ def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[l
     near: dict[tuple[Term, Step], list[Term]] = {}
     with session.within_budget():
         own = {entity: list(dict.fromkeys(some)) for entity, some in wanted.items()}
-        found = neighbours(session.graph, own, steps=own, direction=session.direction, limit=_EXAMPLES + 1)
+        found = neighbours(session.graph, own, steps=own, direction=session.direction, limit=_EXAMPLES_OF_STEP + 1)
         for group in found.items:
             ends = [*group.neighbours, *(way.end for way in group.mediated)]
             near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
     before = [path.hops[-1].start if path.hops else None for path, _ in steps]
     return [
-        [end for end in near.get((path.end, step), ()) if end != last][:_EXAMPLES]
+        [end for end in near.get((path.end, step), ()) if end != last][:_EXAMPLES_OF_STEP]
         for (path, step), last in zip(steps, before, strict=True)
     ]
 
@@ -242,9 +242,9 @@ def _is_scarce(session: Session, calls: int) -> bool:
 SHOWN = 50
 """Ways of a line that the entity method shows, and whose triples are cited."""
 
-_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
+_MAX_ENDS_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
 
-_BACK = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
+_WAY_BACK_PENALTY = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
@@ -364,7 +364,7 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
             labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
             for a, b in pairwise(line.path.steps)
         )
-        score = (candidate.score or 0.0) - _BACK * (back and not others)
+        score = (candidate.score or 0.0) - _WAY_BACK_PENALTY * (back and not others)
         group = frozenset(line.ends) if len(line.path.steps) > 1 else None
         candidates.append(replace(candidate, score=score, group=group))
     return candidates
@@ -387,7 +387,7 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
     is_whole = line.exact and line.count == len(line.ways)
     return EvidenceItem(
         kind="path" if len(line.path.steps) > 1 else "neighbours",
-        text=line_text(line, named, shown=_TOLD if len(line.path.steps) == 1 else _TOLD // 2),
+        text=line_text(line, named, shown=_MAX_ENDS_TOLD if len(line.path.steps) == 1 else _MAX_ENDS_TOLD // 2),
         triples=(*cited, *beside),
         query=_line_query(line, is_whole=is_whole),
         cuts=() if is_whole else (_cut_of(line, named, most=most),),

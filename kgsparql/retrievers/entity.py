@@ -34,8 +34,8 @@ from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 from kgsparql.retrievers._entity_evidence import best_lines, line_items, lines_of, passage_items, passage_terms
 from kgsparql.retrievers._walking import SHOWN, direct_first
 
-_ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
-_NEIGHBOURS = 500  # most neighbours that count besides the entities themselves
+_ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
+_MAX_NEIGHBOURS_COUNTED = 500  # most neighbours that count besides the entities themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,9 @@ class Entity(Retriever):
                         own = similarity[way.start] * self.decay**hops  # type: ignore[index]
                         found[term] = max(found.get(term, 0.0), own)
         best = sorted(found, key=lambda term: (-found[term], term.value))
-        if len(best) > _NEIGHBOURS:
-            session.note_cuts([Cut("neighbours that count for passages", _NEIGHBOURS, len(best))])
-        return {term: found[term] for term in best[:_NEIGHBOURS]}
+        if len(best) > _MAX_NEIGHBOURS_COUNTED:
+            session.note_cuts([Cut("neighbours that count for passages", _MAX_NEIGHBOURS_COUNTED, len(best))])
+        return {term: found[term] for term in best[:_MAX_NEIGHBOURS_COUNTED]}
 
 
 def _neighbours_of(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
@@ -205,7 +205,7 @@ def _answer_candidates(evidence: Evidence, links: Sequence[LinkedEntity], sessio
     for item in lines:
         ends = {way.end for way in item.ways}
         for term in dict.fromkeys(term for way in item.ways for term in way.terms[1:]):
-            score = item.score - (0.0 if term in ends else _ON_THE_WAY)
+            score = item.score - (0.0 if term in ends else _ON_THE_WAY_PENALTY)
             scores[term] = max(scores.get(term, score), score)
             markers.setdefault(term, []).append(item.marker)
     last = min(scores.values(), default=0.0)

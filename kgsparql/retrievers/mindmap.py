@@ -49,9 +49,9 @@ from kgsparql.retrievers._walking import (
     without_inverse_lines,
 )
 
-_JOINING = 0.25  # added to the score of a term on a path that joins entities of the question
-_ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
-_KIND = 0.5  # the weight of how well the kind of a term fits the kind that the question asks for
+_JOINING_BONUS = 0.25
+_ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
+_KIND_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +213,15 @@ def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Ses
         starts = {hop.start for hop in hops}
         for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):
-                aside = _ON_THE_WAY if item.path is None and term in starts else 0.0
-                score = item.score - aside + (_JOINING if item.path is not None else 0.0)
+                aside = _ON_THE_WAY_PENALTY if item.path is None and term in starts else 0.0
+                score = item.score - aside + (_JOINING_BONUS if item.path is not None else 0.0)
                 scores[term] = max(scores.get(term, score), score)
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)
     labels = session.labels(terms, in_grace=True)
     kinds = [kind for (kind,) in session.labels.majority_types([[(term,)] for term in terms], in_grace=True)]
     fits = session.fit(expected_kind(session.question), kinds)
-    total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
+    total = {term: scores[term] + _KIND_WEIGHT * fit for term, fit in zip(terms, fits, strict=True)}
     if terms and max(total.values()) <= 0:
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
     for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
@@ -231,7 +231,8 @@ def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Ses
 Segment = tuple[Path, ...]
 """The shortest paths from an entity to the next, the best first."""
 
-_JOINED = 10_000  # combinations of a chain's parts that are tried: with many entities there are too many to try all
+# With many entities there are too many combinations of a chain's parts to try all.
+_MAX_COMBINATIONS = 10_000
 
 MENTIONS = """\
 You find the names in a question: of people, places, works, substances, events, whatever the question is about. A word
@@ -349,7 +350,7 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
     they are.
     """
     joined = False
-    for parts in islice(_path_combinations(segments), _JOINED):
+    for parts in islice(_path_combinations(segments), _MAX_COMBINATIONS):
         terms = [parts[0].start, *chain.from_iterable(part.terms[1:] for part in parts)]
         if len(set(terms)) == len(terms):
             joined = True

@@ -57,10 +57,10 @@ words of the question best. More cost time and change nothing."""
 _SHORTLIST_FOR_EACH_KEPT = 4
 """The same for each path that is kept where the ranker takes the best: 20 and 12 give the scores of 50."""
 
-_LESS_KNOWN = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
-_HOUSEKEEPING = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
-_LARGEST_ALIASES = 64 << 20  # bytes
-_NEARLY = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
+_LESS_KNOWN_PENALTY = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
+_HOUSEKEEPING_PENALTY = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
+_MAX_ALIAS_BYTES = 64 << 20
+_NEARLY_AS_GOOD = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class PathRanking(Weights, Retriever):
         """
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.links:
-            near = [c for c in link.candidates if c.score >= link.score - _NEARLY and _is_rival(c, link)]
+            near = [c for c in link.candidates if c.score >= link.score - _NEARLY_AS_GOOD and _is_rival(c, link)]
             own = (link, *near[: self.link_candidates - 1])
             most = max(one.degree for one in own)
             for one in own:
-                fewer = _LESS_KNOWN * log10((most + 1) / (one.degree + 1))
+                fewer = _LESS_KNOWN_PENALTY * log10((most + 1) / (one.degree + 1))
                 meant.setdefault(one.term, replace(one, score=one.score - fewer))
         return list(meant.values())
 
@@ -173,7 +173,7 @@ class PathRanking(Weights, Retriever):
         for i, path in enumerate(paths):
             last = path.steps[-1].predicate
             if is_housekeeping(named[last], last, known.ends.get(path, ()), asked):
-                bonuses[i] -= _HOUSEKEEPING
+                bonuses[i] -= _HOUSEKEEPING_PENALTY
         return [
             LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(
@@ -287,7 +287,7 @@ def _predicate_words(aliases: str | None) -> Mapping[Term, str]:
 @lru_cache(maxsize=8)
 def _words_of(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
     try:
-        lines = option_file(aliases, at_most=_LARGEST_ALIASES).decode().splitlines()
+        lines = option_file(aliases, at_most=_MAX_ALIAS_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error

@@ -32,7 +32,7 @@ from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, 
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._struct_gpt_facts import (
-    COMPLETED,
+    MAX_COMPLETED_WALKS,
     Expansion,
     FoundFacts,
     Frontier,
@@ -60,7 +60,7 @@ from kgsparql.retrievers._walking import (
     predicate_counts,
 )
 
-_READ = 30  # predicates that a model chooses from: those that fit the question best
+_MAX_PREDICATES_READ = 30  # predicates that a model chooses from: those that fit the question best
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _frontier_at(start: IRI) -> Frontier:
 
 def _likeliest_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Take the candidates that a model reads, the likeliest first."""
-    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
+    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_MAX_PREDICATES_READ]
 
 
 def _with_examples(
@@ -299,12 +299,12 @@ def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, fl
         walk: (candidate.score or 0.0) + one.oracle_steps
         for (walk, (_, one)), candidate in zip(reached.items(), candidates_by_start(paths, session), strict=True)
     }
-    best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:COMPLETED]
+    best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:MAX_COMPLETED_WALKS]
     return {walk: scores[walk] for walk in best}
 
 
-_MEDIATORS = 200  # most mediators of one step whose neighbours are fetched
-_BEHIND = 20  # most terms behind a mediator by one predicate
+_MAX_MEDIATORS = 200
+_MAX_TERMS_BEHIND = 20
 
 CONSTRAINTS = """\
 Some of the facts that were found hang on nodes that have no name. You are given a question and a numbered list of what
@@ -330,9 +330,9 @@ def with_mediated(
     mediators = list(dict.fromkeys([*instances, *_nameless_ends(ends, session, topics)]))
     if not mediators:
         return near
-    if len(mediators) > _MEDIATORS:
-        session.note_cuts([Cut("nodes without a name looked behind", _MEDIATORS, len(mediators))])
-    beyond = neighbours(session.graph, mediators[:_MEDIATORS], direction=session.direction, limit=_BEHIND)
+    if len(mediators) > _MAX_MEDIATORS:
+        session.note_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
+    beyond = neighbours(session.graph, mediators[:_MAX_MEDIATORS], direction=session.direction, limit=_MAX_TERMS_BEHIND)
     session.note_cuts(beyond.cuts)
     hops: dict[Term, list[Hop]] = {}
     for group in beyond.items:

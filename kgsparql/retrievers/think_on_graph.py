@@ -48,7 +48,7 @@ from kgsparql.retrievers._think_on_graph_chains import (
 )
 from kgsparql.retrievers._walking import WalkingRetriever, is_opaque, note_order, run_in_parallel, terms_of
 
-_KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
+_MAX_CHAINS_KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
 
@@ -239,7 +239,7 @@ class ThinkOnGraph(WalkingRetriever):
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         chains = with_meeting_bonus(chains, self.meeting_bonus)
-        kept = max(self.width, _KEPT) if walked.by_model and self.score_entities else self.width
+        kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
     def _retrieved(self, walked: Walked, session: Session) -> Retrieval:
@@ -282,8 +282,9 @@ def _stop_walk(walked: Walked, error: Exception, session: Session) -> None:
     walked.stopped = True
 
 
-_FEW = 12  # candidates of each of several chains in one list, at least
-_TIE = 1e-3  # what the share of its predicate adds to an entity's score by a model, so that it decides among equals
+_MIN_CANDIDATES_OF_CHAIN = 12  # candidates of each of several chains in one list, at least
+# The share of its predicate adds so much to an entity's score by a model, and so decides among equals.
+_TIE_WEIGHT = 1e-3
 _SHARPNESS = 10.0  # how strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e
 
 
@@ -331,7 +332,11 @@ def candidate_lists(
         by_place.setdefault(offered[candidate.number].place, []).append(candidate)
     if shortlist is not None:
         chains = len(by_place)
-        most = max(1, min(max(shortlist // chains, _FEW), shortlist, MAX_CHOICES // chains)) if batch else shortlist
+        most = (
+            max(1, min(max(shortlist // chains, _MIN_CANDIDATES_OF_CHAIN), shortlist, MAX_CHOICES // chains))
+            if batch
+            else shortlist
+        )
         for place, own in by_place.items():
             by_place[place] = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
     lists = list(by_place.values())
@@ -394,7 +399,7 @@ def scored_chains(
     values = dict.fromkeys(named, 0.0)
     for choice, value in zip(choices, _choice_weights(choices, "entities", session), strict=True):
         one = chosen[named[choice.candidate.number][0]]
-        values[named[choice.candidate.number]] = value + _TIE * one.share if by_model else value
+        values[named[choice.candidate.number]] = value + _TIE_WEIGHT * one.share if by_model else value
     return _chains_to(chosen, listed, values, shared=not by_model), by_model and len(choices) < len(candidates)
 
 
