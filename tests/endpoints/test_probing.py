@@ -145,9 +145,8 @@ def test_a_description_is_read() -> None:
     assert (graph.profile.name, graph.profile.has_union) == (UNKNOWN.name, True)
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "engine", "version"),
-    [
+def test_an_engine_gives_itself_away() -> None:
+    for headers, body, engine, version in (
         (("Server: Virtuoso/08.03.3326 (Linux)",), b"", "Virtuoso", "08.03.3326"),
         (("Server: Apache Jena Fuseki (4.9.0)",), b"", "Apache Jena Fuseki", "4.9.0"),
         (("Fuseki-Request-Id: 17",), b"", "Apache Jena Fuseki", ""),
@@ -155,18 +154,15 @@ def test_a_description_is_read() -> None:
         (("Server: Jetty",), b"<a:a> <http://www.bigdata.com/rdf#/features/KB/Namespace> 'kb' .", "Blazegraph", ""),
         (("Server: \x1b[31mVirtuoso/07",), b"", "", ""),
         (("Server: cloudflare",), b"<a:a> <a:b> 'Server: Virtuoso/07' .", "", ""),
-    ],
-)
-def test_an_engine_gives_itself_away(headers: tuple[str, ...], body: bytes, engine: str, version: str) -> None:
-    with FaultServer(results(), describe=turtle(body, *headers)) as server:
-        found = found_out(EndpointGraph(server.url))
-    assert (found.engine, found.version) == (engine, version)
-    assert "\x1b" not in found.server
+    ):
+        with FaultServer(results(), describe=turtle(body, *headers)) as server:
+            found = found_out(EndpointGraph(server.url))
+        assert (found.engine, found.version) == (engine, version)
+        assert "\x1b" not in found.server
 
 
-@pytest.mark.parametrize(
-    "describe",
-    [
+def test_a_reply_that_says_nothing_changes_nothing() -> None:
+    for describe in (
         results(b"<html>no</html>", type="text/html"),
         results(b"<html>Virtuoso http://www.bigdata.com/rdf#</html>", type="text/html"),
         results(NOTHING),
@@ -182,18 +178,16 @@ def test_an_engine_gives_itself_away(headers: tuple[str, ...], body: bytes, engi
         turtle(b"<a:a> <a:b> <a:c> .\n" * 20_000),
         results(DESCRIPTION, type="text/turtle", length=99_999),
         faults.close,
-    ],
-)
-def test_a_reply_that_says_nothing_changes_nothing(describe: faults.Behaviour) -> None:
-    with FaultServer(results(), describe=_closing(describe)) as server:
-        graph = EndpointGraph(server.url)
-        began = time.monotonic()
-        assert len(graph.select(ALL)) == 2
-        assert graph.profile == UNKNOWN
-        assert time.monotonic() - began < 10
-        graph.select(ALL)
-        asked = len(server.probes)
-    assert asked <= 8, "redirects within the server are followed a few times, and then no more"
+    ):
+        with FaultServer(results(), describe=_closing(describe)) as server:
+            graph = EndpointGraph(server.url)
+            began = time.monotonic()
+            assert len(graph.select(ALL)) == 2
+            assert graph.profile == UNKNOWN
+            assert time.monotonic() - began < 10
+            graph.select(ALL)
+            asked = len(server.probes)
+        assert asked <= 8, "redirects within the server are followed a few times, and then no more"
 
 
 def _closing(describe: faults.Behaviour) -> faults.Behaviour:
@@ -284,17 +278,17 @@ def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhe
     assert len(elsewhere.probes) == 2
 
 
-@pytest.mark.parametrize("change", [{"engine": 5}, {"has_union": "yes"}, {"triples": "many"}, {"more": 1}])
-def test_what_is_kept_has_the_types_that_it_should_have(change: dict[str, object]) -> None:
-    address = Address.parse(URL)
-    found = ProbeResult(
-        at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5
-    )
-    remember(address, found)
-    assert recalled(address) == found
-    (kept,) = (cache_directory() / FOLDER).iterdir()
-    rewrite(kept, {**read_sealed_json(kept), **change})
-    assert recalled(address) is None
+def test_what_is_kept_has_the_types_that_it_should_have() -> None:
+    for change in ({"engine": 5}, {"has_union": "yes"}, {"triples": "many"}, {"more": 1}):
+        address = Address.parse(URL)
+        found = ProbeResult(
+            at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5
+        )
+        remember(address, found)
+        assert recalled(address) == found
+        (kept,) = (cache_directory() / FOLDER).iterdir()
+        rewrite(kept, {**read_sealed_json(kept), **change})
+        assert recalled(address) is None
 
 
 def test_a_place_that_cannot_be_written_is_done_without(

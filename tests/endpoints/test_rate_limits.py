@@ -88,9 +88,8 @@ def test_a_server_that_takes_no_post_is_asked_by_get() -> None:
             graph.select(Query("long", ALL.text + " #" + "x" * 1500))
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "post"),
-    [
+def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
+    for status, headers, post in (
         ("405 Method Not Allowed", ["Retry-After: 60"], True),
         ("405 Method Not Allowed", [], True),
         ("405 Method Not Allowed", [], False),
@@ -98,17 +97,15 @@ def test_a_server_that_takes_no_post_is_asked_by_get() -> None:
         ("414 URI Too Long", ["Retry-After: 60"], False),
         ("301 Moved Permanently", ["Retry-After: 60", "Location: /elsewhere"], True),
         ("307 Temporary Redirect", ["Retry-After: 1.5", "Location: /elsewhere"], True),
-    ],
-)
-def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way(status: str, headers: list[str], post: bool) -> None:
-    busy = (StatusMeaning(status=405, means="throttled"),)
-    profile = EndpointProfile(is_public=True, concurrency=1, has_union=True, post=post, statuses=busy)
-    with FaultServer(results(b"", status=status, headers=headers)) as server:
-        graph = EndpointGraph(server.url, profile=profile)
-        for _ in range(2):
-            with pytest.raises(UnreachableError):
-                graph.select_within(ALL, timeout_s=1.0)
-        assert len(server.asked) == 1
+    ):
+        busy = (StatusMeaning(status=405, means="throttled"),)
+        profile = EndpointProfile(is_public=True, concurrency=1, has_union=True, post=post, statuses=busy)
+        with FaultServer(results(b"", status=status, headers=headers)) as server:
+            graph = EndpointGraph(server.url, profile=profile)
+            for _ in range(2):
+                with pytest.raises(UnreachableError):
+                    graph.select_within(ALL, timeout_s=1.0)
+            assert len(server.asked) == 1
 
 
 def test_E13_a_post_is_not_taken_for_refused_because_it_came_too_soon() -> None:
@@ -225,9 +222,8 @@ def test_E11_graphs_of_the_same_endpoint_wait_for_each_other() -> None:
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("profile", "text", "number", "complete"),
-    [
+def test_E09_exactly_what_an_endpoint_gives_at_most() -> None:
+    for profile, text, number, complete in (
         (EndpointProfile(), "", 10_000, False),
         (EndpointProfile(), "", 9_999, True),
         (EndpointProfile(), " LIMIT 10000", 10_000, True),
@@ -235,16 +231,12 @@ def test_E11_graphs_of_the_same_endpoint_wait_for_each_other() -> None:
         (EndpointProfile(name="known"), "", 10_000, True),
         (EndpointProfile(name="known", max_solutions=50), "", 50, False),
         (EndpointProfile(name="known", max_solutions=50), "", 49, True),
-    ],
-)
-def test_E09_exactly_what_an_endpoint_gives_at_most(
-    profile: EndpointProfile, text: str, number: int, complete: bool
-) -> None:
-    with FaultServer(results(rows(number))) as server:
-        found = EndpointGraph(server.url, profile=profile).select(Query("all", ALL.text + text))
-    assert len(found) == number
-    assert found.complete is complete
-    assert found.cut == ("" if complete else f"the endpoint stopped at {number:,} solutions")
+    ):
+        with FaultServer(results(rows(number))) as server:
+            found = EndpointGraph(server.url, profile=profile).select(Query("all", ALL.text + text))
+        assert len(found) == number
+        assert found.complete is complete
+        assert found.cut == ("" if complete else f"the endpoint stopped at {number:,} solutions")
 
 
 @pytest.mark.parametrize(
@@ -313,9 +305,8 @@ def test_E20_a_bad_term_in_a_result_that_was_cut_is_counted_too() -> None:
         assert solutions.cut == "the endpoint stopped early (S1TAT)"
 
 
-@pytest.mark.parametrize(
-    "term",
-    [
+def test_E20_whatever_is_no_term_costs_its_solution() -> None:
+    for term in (
         '{"type":"literal","value":"x","xml:lang":"e n"}',
         '{"type":"literal","value":"x","datatype":"no iri"}',
         '{"type":"uri"}',
@@ -323,31 +314,26 @@ def test_E20_a_bad_term_in_a_result_that_was_cut_is_counted_too() -> None:
         '{"type":"what","value":"x"}',
         '"x"',
         "[]",
-    ],
-)
-def test_E20_whatever_is_no_term_costs_its_solution(term: str) -> None:
-    body = rows(3).replace(b'{"type":"uri","value":"http://e.org/1"}', term.encode())
-    with FaultServer(results(body)) as server:
-        found = EndpointGraph(server.url).select(ALL)
-    assert [s["s"].value for s in found] == ["http://e.org/0", "http://e.org/2"]
-    assert found.invalid == 1
+    ):
+        body = rows(3).replace(b'{"type":"uri","value":"http://e.org/1"}', term.encode())
+        with FaultServer(results(body)) as server:
+            found = EndpointGraph(server.url).select(ALL)
+        assert [s["s"].value for s in found] == ["http://e.org/0", "http://e.org/2"]
+        assert found.invalid == 1
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_E20_solutions_are_read_whatever_is_around_them() -> None:
+    for body in (
         b'{"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"}}]}}',
         b'{"head":{},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"}}]}}',
         b'{"head":{"vars":[]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"}}]}}',
         b'{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"},"x":null}]}}',
         b'{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"}}]},"ms":5}',
-    ],
-)
-def test_E20_solutions_are_read_whatever_is_around_them(body: bytes) -> None:
-    with FaultServer(results(body)) as server:
-        found = EndpointGraph(server.url).select(ALL)
-    assert [s["s"].value for s in found] == ["http://e.org/0"]
-    assert (found.complete, found.invalid) == (True, 0)
+    ):
+        with FaultServer(results(body)) as server:
+            found = EndpointGraph(server.url).select(ALL)
+        assert [s["s"].value for s in found] == ["http://e.org/0"]
+        assert (found.complete, found.invalid) == (True, 0)
 
 
 def test_E20_any_name_of_a_blank_node_is_one_and_the_same_name_the_same_node() -> None:

@@ -146,31 +146,27 @@ def test_a_refusal_of_the_whole_request_is_an_error_in_the_words_of_the_server()
     assert (usage.model_calls, usage.prompt_tokens) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "first",
-    [Text(""), Text("  \n"), NullContent(), NoChoices(), EmptyBody(), Raw(b" \n")],
-    ids=lambda r: type(r).__name__,
-)
-def test_M01_an_empty_reply_is_asked_for_once_more(first: Any) -> None:
-    usage = Usage()
-    with ModelServer([first, Text("Paris")]) as server:
-        assert ask(model(server), usage=usage) == "Paris"
-    assert usage.model_calls == 2
-    with ModelServer([first]) as server:
-        with pytest.raises(ModelReplyError) as caught:
-            ask(model(server))
-        assert caught.value.code == "E_LLM_EMPTY"
-        assert len(server.requests) == 2
+def test_M01_an_empty_reply_is_asked_for_once_more() -> None:
+    for first in (Text(""), Text("  \n"), NullContent(), NoChoices(), EmptyBody(), Raw(b" \n")):
+        usage = Usage()
+        with ModelServer([first, Text("Paris")]) as server:
+            assert ask(model(server), usage=usage) == "Paris"
+        assert usage.model_calls == 2
+        with ModelServer([first]) as server:
+            with pytest.raises(ModelReplyError) as caught:
+                ask(model(server))
+            assert caught.value.code == "E_LLM_EMPTY"
+            assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("usage", [(0, 0), (10**30, 10**30), (-1, -1), (None, 1.5)])
-def test_M19_tokens_that_cannot_be_are_estimated(usage: tuple[Any, Any]) -> None:
+def test_M19_tokens_that_cannot_be_are_estimated() -> None:
     """A server that counts nothing kept a question from ever reaching its limit; one that counts 10^30 ended it."""
-    counted = Usage(Budget(max_tokens=10_000))
-    with ModelServer([Text("Paris", usage=usage)]) as server:
-        assert ask(model(server), usage=counted) == "Paris"
-    assert 5 < counted.prompt_tokens < 100
-    assert 0 < counted.completion_tokens < 100
+    for usage in ((0, 0), (10**30, 10**30), (-1, -1), (None, 1.5)):
+        counted = Usage(Budget(max_tokens=10_000))
+        with ModelServer([Text("Paris", usage=usage)]) as server:
+            assert ask(model(server), usage=counted) == "Paris"
+        assert 5 < counted.prompt_tokens < 100
+        assert 0 < counted.completion_tokens < 100
 
 
 def test_M01_every_call_may_be_made_once_more_whatever_became_of_the_others() -> None:
@@ -192,9 +188,8 @@ def test_an_empty_reply_is_not_asked_for_again_where_the_budget_does_not_hold_it
     assert len(server.requests) == usage.model_calls == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "code"),
-    [
+def test_M02_M03_M08_what_is_no_reply_is_named_and_never_read() -> None:
+    for reply, code in (
         (Length('{"answer": "Par'), "E_LLM_LENGTH"),
         (Refusal(), "E_LLM_REFUSED"),
         (Text("no", finish_reason="content_filter"), "E_LLM_REFUSED"),
@@ -203,16 +198,13 @@ def test_an_empty_reply_is_not_asked_for_again_where_the_budget_does_not_hold_it
         (Raw(b'{"choices": [{"mess'), "E_LLM_PARTIAL"),
         (Cut(20), "E_LLM_PARTIAL"),
         (HangUp(), "E_LLM_PARTIAL"),
-    ],
-    ids=["length", "refusal", "filter", "html", "no choices key", "cut JSON", "cut body", "hang-up"],
-)
-def test_M02_M03_M08_what_is_no_reply_is_named_and_never_read(reply: Any, code: str) -> None:
-    usage, events = Usage(), list[Event]()
-    with ModelServer([reply]) as server, pytest.raises(ModelReplyError) as caught:
-        ask(model(server), usage=usage, events=events)
-    assert caught.value.code == code
-    assert [event.error for event in events if isinstance(event, ModelCalled)][-1] == code
-    assert usage.model_calls >= 1, "it may have been paid for"
+    ):
+        usage, events = Usage(), list[Event]()
+        with ModelServer([reply]) as server, pytest.raises(ModelReplyError) as caught:
+            ask(model(server), usage=usage, events=events)
+        assert caught.value.code == code
+        assert [event.error for event in events if isinstance(event, ModelCalled)][-1] == code
+        assert usage.model_calls >= 1, "it may have been paid for"
 
 
 def test_M08_a_request_that_was_read_is_sent_once_and_counted() -> None:
@@ -229,21 +221,17 @@ def test_M08_a_request_that_was_read_is_sent_once_and_counted() -> None:
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "error"),
-    [
+def test_M09_failures_of_the_server_cost_nothing() -> None:
+    for reply, error in (
         (Status(401), AuthenticationError),
         (Status(404, message="no such model"), ModelError),
         (Status(429, {"Retry-After": "0"}), RateLimitError),
         (Status(500), ModelError),
-    ],
-    ids=["401", "404", "429", "500"],
-)
-def test_M09_failures_of_the_server_cost_nothing(reply: Any, error: type[Exception]) -> None:
-    usage = Usage()
-    with ModelServer([reply]) as server, pytest.raises(error):
-        ask(model(server), usage=usage)
-    assert (usage.model_calls, usage.prompt_tokens, usage.completion_tokens) == (0, 0, 0)
+    ):
+        usage = Usage()
+        with ModelServer([reply]) as server, pytest.raises(error):
+            ask(model(server), usage=usage)
+        assert (usage.model_calls, usage.prompt_tokens, usage.completion_tokens) == (0, 0, 0)
 
 
 def test_M09_a_slow_model_ends_at_its_deadline_and_at_that_of_the_question() -> None:
@@ -285,15 +273,13 @@ def test_M09_a_call_that_timed_out_or_was_stopped_may_have_been_worked_for() -> 
         assert usage.prompt_tokens > 0
 
 
-@pytest.mark.parametrize(
-    "given", [None, (-5, -1), ("many", None), (True, False)], ids=["missing", "negative", "words", "bool"]
-)
-def test_M19_usage_that_says_nothing_is_estimated(given: Any) -> None:
-    usage = Usage()
-    with ModelServer([Text("Paris is the answer", usage=given)]) as server:
-        ask(model(server), usage=usage)
-    assert 10 < usage.prompt_tokens < 40
-    assert 4 < usage.completion_tokens < 20
+def test_M19_usage_that_says_nothing_is_estimated() -> None:
+    for given in (None, (-5, -1), ("many", None), (True, False)):
+        usage = Usage()
+        with ModelServer([Text("Paris is the answer", usage=given)]) as server:
+            ask(model(server), usage=usage)
+        assert 10 < usage.prompt_tokens < 40
+        assert 4 < usage.completion_tokens < 20
 
 
 @pytest.mark.parametrize(
@@ -322,12 +308,12 @@ def test_a_limit_on_cost_needs_prices() -> None:
         Budget(max_cost=1.0)
 
 
-@pytest.mark.parametrize("limit", [float("nan"), float("inf"), -1.0])
-@pytest.mark.parametrize("name", ["max_seconds", "max_cost"])
-def test_a_limit_that_could_never_be_reached_is_none(name: str, limit: float) -> None:
-    given: dict[str, Any] = {name: limit}
-    with pytest.raises(OptionError, match=name.replace("_", "-")):
-        Budget(prices=Prices(1.0, 1.0), **given)
+def test_a_limit_that_could_never_be_reached_is_none() -> None:
+    for limit in (float("nan"), float("inf"), -1.0):
+        for name in ("max_seconds", "max_cost"):
+            given: dict[str, Any] = {name: limit}
+            with pytest.raises(OptionError, match=name.replace("_", "-")):
+                Budget(prices=Prices(1.0, 1.0), **given)
 
 
 def test_what_was_paid_is_told_from_what_was_kept(tmp_path: Path) -> None:
@@ -517,24 +503,21 @@ def test_the_model_is_the_one_that_is_named_or_the_only_one(monkeypatch: pytest.
     assert "one, two" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
+def test_every_refusal_leaves_less_and_ends() -> None:
+    for refusal in (
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported.",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
         "Failed to parse grammar",
         "System role not supported",
         "unknown field: seed",
-    ],
-)
-def test_every_refusal_leaves_less_and_ends(refusal: str) -> None:
-    capabilities, steps = Capabilities(), 0
-    while (fewer := capabilities.after(refusal)) is not None:
-        assert fewer != capabilities
-        capabilities, steps = fewer, steps + 1
-        assert steps < 10
-    assert steps >= 1
+    ):
+        capabilities, steps = Capabilities(), 0
+        while (fewer := capabilities.after(refusal)) is not None:
+            assert fewer != capabilities
+            capabilities, steps = fewer, steps + 1
+            assert steps < 10
+        assert steps >= 1
 
 
 HOSTILE: Sequence[str] = (
@@ -545,13 +528,13 @@ HOSTILE: Sequence[str] = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_M16_graph_text_stays_inside_its_fence(text: str) -> None:
-    block = fenced("facts", [f"P1 {text}", "P2 fine"])
-    lines = block.split("\n")
-    assert len(lines) == 4
-    assert (lines[0], lines[-1]) == ("<facts>", "</facts>")
-    inside = "\n".join(lines[1:-1])
-    assert not any(char in inside for char in "<>`\x1b\u202e")
-    assert "[INST]" not in inside
-    assert plain("a" * 5_000) == "a" * 299 + "…"
+def test_M16_graph_text_stays_inside_its_fence() -> None:
+    for text in HOSTILE:
+        block = fenced("facts", [f"P1 {text}", "P2 fine"])
+        lines = block.split("\n")
+        assert len(lines) == 4
+        assert (lines[0], lines[-1]) == ("<facts>", "</facts>")
+        inside = "\n".join(lines[1:-1])
+        assert not any(char in inside for char in "<>`\x1b\u202e")
+        assert "[INST]" not in inside
+        assert plain("a" * 5_000) == "a" * 299 + "…"

@@ -238,16 +238,17 @@ def test_E10_a_date_is_compared_with_the_clock_of_the_server(clock: Clock) -> No
     assert server.asked == pytest.approx([0.0, 30.0])
 
 
-@pytest.mark.parametrize("value", ["-1", "abc", "", "1.5.2", "٣"])
-def test_E11_a_wait_that_is_none_is_a_minute_on_public_endpoints_and_short_on_others(clock: Clock, value: str) -> None:
-    server = Server(clock, [status(429, retry_after=value), GOOD])
-    asking(server, PUBLIC)()
-    assert server.asked == pytest.approx([0.0, PUBLIC_PAUSE_S])
-    again = Server(clock, [status(429, retry_after=value)])
-    with pytest.raises(RateLimitError, match="after 3 tries"):
-        asking(again, PRIVATE)()
-    first, second, third = again.asked
-    assert 0.1 < second - first < 0.5 < 2 * (third - second) < 2
+def test_E11_a_wait_that_is_none_is_a_minute_on_public_endpoints_and_short_on_others() -> None:
+    for value in ("-1", "abc", "", "1.5.2", "٣"):
+        clock = Clock()
+        server = Server(clock, [status(429, retry_after=value), GOOD])
+        asking(server, PUBLIC)()
+        assert server.asked == pytest.approx([0.0, PUBLIC_PAUSE_S])
+        again = Server(clock, [status(429, retry_after=value)])
+        with pytest.raises(RateLimitError, match="after 3 tries"):
+            asking(again, PRIVATE)()
+        first, second, third = again.asked
+        assert 0.1 < second - first < 0.5 < 2 * (third - second) < 2
 
 
 def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times(clock: Clock) -> None:
@@ -260,9 +261,8 @@ def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times(clock: Clock) 
     assert caught.value.hint == "wait 10 s"
 
 
-@pytest.mark.parametrize(
-    ("value", "wait_s"),
-    [
+def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
+    for value, wait_s in (
         ("1.5", 2.0),
         ("120, 120", 120.0),
         ("5, 90, 7", 90.0),
@@ -274,10 +274,8 @@ def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times(clock: Clock) 
         ("," * 100_000, None),
         ("-5, x", None),
         ("1e3", None),
-    ],
-)
-def test_E11_whatever_form_a_wait_has_the_longest_counts(value: str, wait_s: float | None) -> None:
-    assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
+    ):
+        assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
 
 
 @pytest.mark.parametrize(("value", "said"), [("86400", "24 h"), ("9" * 300, "24 h"), ("3600", "60 min")])
@@ -329,22 +327,21 @@ def test_whoever_asks_the_same_endpoint_has_the_same_limits() -> None:
     assert id(rate_limiter_of("http://e.org/public")) == kept
 
 
-@pytest.mark.parametrize("number", [200, 301, 400, 403, 404, 413, 500, 504])
-@pytest.mark.parametrize("profile", [PUBLIC, PRIVATE], ids=["public", "private"])
-def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query(
-    clock: Clock, number: int, profile: EndpointProfile
-) -> None:
-    first = status(number, b"<html>no</html>", retry_after="60")
-    server = Server(clock, [first, GOOD])
-    said: list[str] = []
-    ask = asking(server, profile, said)
-    assert ask() is first
-    assert said == []
-    with pytest.raises(RateLimitError, match="left alone"):
-        ask(left_s=30.0)
-    assert ask() is GOOD
-    assert server.asked == pytest.approx([0.0, 60.0])
-    assert said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
+def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> None:
+    for number in (200, 301, 400, 403, 404, 413, 500, 504):
+        for profile in (PUBLIC, PRIVATE):
+            clock = Clock()
+            first = status(number, b"<html>no</html>", retry_after="60")
+            server = Server(clock, [first, GOOD])
+            said: list[str] = []
+            ask = asking(server, profile, said)
+            assert ask() is first
+            assert said == []
+            with pytest.raises(RateLimitError, match="left alone"):
+                ask(left_s=30.0)
+            assert ask() is GOOD
+            assert server.asked == pytest.approx([0.0, 60.0])
+            assert said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
 
 
 def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be(clock: Clock) -> None:
@@ -362,9 +359,8 @@ def too_large() -> EndpointReplyError:
     return EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
 
 
-@pytest.mark.parametrize(
-    ("ends", "takes_s", "profile", "waits_s"),
-    [
+def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:
+    for ends, takes_s, profile, waits_s in (
         (about(PUBLIC).timed_out(), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
         (about(PUBLIC).timed_out(), 70.0, PUBLIC, 70.0),
         (about(PUBLIC).timed_out(), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
@@ -373,17 +369,14 @@ def too_large() -> EndpointReplyError:
         (EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail()), 5.0, PUBLIC, 5.0),
         (about(PUBLIC).timed_out(status=504), 5.0, PUBLIC, 5.0),
         (about(PRIVATE).timed_out(), 5.0, replace(PRIVATE, concurrency=1), 5.0),
-    ],
-)
-def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for(
-    clock: Clock, ends: Exception, takes_s: float, profile: EndpointProfile, waits_s: float
-) -> None:
-    server = Server(clock, [ends, GOOD], takes_s=takes_s)
-    ask = asking(server, profile)
-    with pytest.raises(type(ends)):
-        ask()
-    assert ask() is GOOD
-    assert server.asked == pytest.approx([0.0, waits_s], abs=0.06)
+    ):
+        clock = Clock()
+        server = Server(clock, [ends, GOOD], takes_s=takes_s)
+        ask = asking(server, profile)
+        with pytest.raises(type(ends)):
+            ask()
+        assert ask() is GOOD
+        assert server.asked == pytest.approx([0.0, waits_s], abs=0.06)
 
 
 def known(alias: str) -> EndpointProfile:
@@ -397,9 +390,8 @@ def down() -> EndpointError:
     return EndpointError("no connection", **about(PRIVATE).detail(unsent=True))
 
 
-@pytest.mark.parametrize(
-    ("reply", "profile", "tries"),
-    [
+def test_E12_E16_only_what_may_be_is_tried_again() -> None:
+    for reply, profile, tries in (
         (status(503), PRIVATE, 3),
         (status(502), PRIVATE, 3),
         (status(405, retry_after="1"), PRIVATE, 3),
@@ -423,20 +415,17 @@ def down() -> EndpointError:
         (status(418), EndpointProfile(statuses=(StatusMeaning(status=418, means="overloaded"),)), 3),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time"),)), 1),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time", says="X"),)), 3),
-    ],
-)
-def test_E12_E16_only_what_may_be_is_tried_again(
-    clock: Clock, reply: HttpReply | Exception, profile: EndpointProfile, tries: int
-) -> None:
-    server = Server(clock, [reply])
-    ask = asking(server, profile)
-    if isinstance(reply, HttpReply) and tries < MAX_TRIES:
-        assert ask() is reply
-        assert of_status(reply, about(profile)) is not None
-    else:
-        with pytest.raises((EndpointError, RateLimitError)):
-            ask()
-    assert len(server.asked) == tries
+    ):
+        clock = Clock()
+        server = Server(clock, [reply])
+        ask = asking(server, profile)
+        if isinstance(reply, HttpReply) and tries < MAX_TRIES:
+            assert ask() is reply
+            assert of_status(reply, about(profile)) is not None
+        else:
+            with pytest.raises((EndpointError, RateLimitError)):
+                ask()
+        assert len(server.asked) == tries
 
 
 def test_E16_an_endpoint_that_comes_back_is_asked_till_it_does(clock: Clock) -> None:
@@ -555,27 +544,22 @@ def test_E12_the_429_of_a_query_out_of_time_is_that() -> None:
     assert isinstance(error, EndpointTimeoutError)
 
 
-@pytest.mark.parametrize(
-    ("alias", "number", "body", "kind"),
-    [
+def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says() -> None:
+    for alias, number, body, kind in (
         ("dblp", 429, b"Operation timed out.", EndpointTimeoutError),
         ("dblp", 429, b"more than the time limit allows", RateLimitError),
         ("dbpedia", 405, b"", RateLimitError),
         ("dbpedia", 400, b"Virtuoso 42000 Error The estimated execution time 2041 (sec)", EndpointTimeoutError),
         ("dbpedia", 500, b"Virtuoso S1T00 Error", EndpointTimeoutError),
         ("wikidata", 500, b"java.util.concurrent.TimeoutException", EndpointTimeoutError),
-    ],
-)
-def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says(
-    alias: str, number: int, body: bytes, kind: type[Exception]
-) -> None:
-    assert isinstance(of_status(status(number, body), about(known(alias))), kind)
-    unsaid = replace(known(alias), statuses=())
-    assert (
-        alias == "wikidata"
-        or body.startswith(b"more")
-        or not isinstance(of_status(status(number, body), about(unsaid)), kind)
-    )
+    ):
+        assert isinstance(of_status(status(number, body), about(known(alias))), kind)
+        unsaid = replace(known(alias), statuses=())
+        assert (
+            alias == "wikidata"
+            or body.startswith(b"more")
+            or not isinstance(of_status(status(number, body), about(unsaid)), kind)
+        )
 
 
 def test_E15_the_500_of_neptune_out_of_time_is_that() -> None:
@@ -598,20 +582,23 @@ def test_E14_who_is_not_let_in_for_want_of_a_name_is_told_how_to_give_one() -> N
     assert CONTACT_VARIABLE in error.hint
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "says"),
-    [
+def test_E15_a_500_is_what_its_words_say() -> None:
+    for body, kind, says in (
         (b"Virtuoso 37000 Error TN...: transitive start not given", "QueryError", "p/p instead of p+"),
         (b"Virtuoso 37000 Error SP031: generated SQL exceeded 10000 lines", "QueryError", "less at once"),
         (b"Virtuoso 37000 Error SP030: SPARQL compiler, line 1: syntax error at '}'", "QuerySyntaxError", ""),
         (b"Virtuoso S1T00 Error SR171: Transaction timed out", "EndpointTimeoutError", ""),
         (b"Virtuoso 42000 Error The estimated execution time 2041 (sec) exceeds the limit", "EndpointTimeoutError", ""),
-        (b"SPARQL-QUERY: queryStr=" + b"x" * 5000 + b"\njava.util.concurrent.TimeoutException\n" + b"\tat a.b.C\n" * 99,
-         "EndpointTimeoutError", ""),
+        (
+            b"SPARQL-QUERY: queryStr="
+            + b"x" * 5000
+            + b"\njava.util.concurrent.TimeoutException\n"
+            + b"\tat a.b.C\n" * 99,
+            "EndpointTimeoutError",
+            "",
+        ),
         (b"out of memory", "EndpointError", "try again later"),
-    ],
-)  # fmt: skip
-def test_E15_a_500_is_what_its_words_say(body: bytes, kind: str, says: str) -> None:
-    error = of_status(status(500, body), about(PRIVATE))
-    assert type(error).__name__ == kind
-    assert says in error.hint
+    ):
+        error = of_status(status(500, body), about(PRIVATE))
+        assert type(error).__name__ == kind
+        assert says in error.hint

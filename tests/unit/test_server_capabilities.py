@@ -63,19 +63,18 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("what", "refusal"), [(what, said) for what, all_ in REFUSALS.items() for said in all_])
-def test_M18_a_parameter_is_blamed_in_many_words(what: str, refusal: str) -> None:
-    found = Capabilities().after(refusal)
-    assert found is not None
-    now, before = asdict(found), asdict(Capabilities())
-    changed = {name for name in now if now[name] != before[name]}
-    assert changed == {"without"} if what in {"temperature", "seed"} else {what}
-    assert what not in {"temperature", "seed"} or found.without == (what,)
+def test_M18_a_parameter_is_blamed_in_many_words() -> None:
+    for what, refusal in [(what, said) for what, all_ in REFUSALS.items() for said in all_]:
+        found = Capabilities().after(refusal)
+        assert found is not None
+        now, before = asdict(found), asdict(Capabilities())
+        changed = {name for name in now if now[name] != before[name]}
+        assert changed == {"without"} if what in {"temperature", "seed"} else {what}
+        assert what not in {"temperature", "seed"} or found.without == (what,)
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
+def test_words_of_another_matter_blame_nothing() -> None:
+    for refusal in (
         "",
         "no such model",
         "the prompt is too long for this model",
@@ -85,16 +84,13 @@ def test_M18_a_parameter_is_blamed_in_many_words(what: str, refusal: str) -> Non
         "'max_tokens' is too large: 4096. This model's maximum context length is 4500 tokens",
         "max_tokens cannot exceed 2048",
         json.dumps({"error": {"message": "invalid temperature in the text", "param": "messages"}}),
-    ],
-)
-def test_words_of_another_matter_blame_nothing(refusal: str) -> None:
-    assert Capabilities().after(refusal) is None
-    assert Capabilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
+    ):
+        assert Capabilities().after(refusal) is None
+        assert Capabilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
 
 
-@pytest.mark.parametrize(
-    ("refusal", "tokens"),
-    [
+def test_a_limit_that_is_too_large_is_lowered() -> None:
+    for refusal, tokens in (
         ("'max_tokens' is too large: 4096. The maximum context length is 4500 tokens, with 900 input tokens.", 3600),
         (
             "maximum context length is 4097 tokens. You requested 4200 tokens (104 in the messages, 4096 in the rest)",
@@ -107,10 +103,8 @@ def test_words_of_another_matter_blame_nothing(refusal: str) -> None:
         ("maximum context length is 1000 tokens, and there are 990 input tokens; reduce max_tokens", None),
         ("max_tokens is not supported", None),
         ("the text exceeds 1000 tokens", None),
-    ],
-)
-def test_a_limit_that_is_too_large_is_lowered(refusal: str, tokens: int | None) -> None:
-    assert fewer_tokens(refusal, 4096) == tokens
+    ):
+        assert fewer_tokens(refusal, 4096) == tokens
 
 
 def ask(server: ModelServer, response_cache: ResponseCache, text: str) -> dict[str, Any]:
