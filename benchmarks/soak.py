@@ -36,8 +36,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.words import root, stem, trigrams, words
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.open_model import open_model
+from kgsparql.models.language_model import LanguageModel, open_model
 from tests import model_server as model
 from tests.endpoints import proxy as endpoint
 from tests.endpoints.servers import oxigraph_serve, store_of

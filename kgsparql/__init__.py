@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.linking.linked_entity import LinkedEntity, Mention
-    from kgsparql.models.language_model import LanguageModel
-    from kgsparql.models.open_model import open_model
+    from kgsparql.models.language_model import LanguageModel, open_model
     from kgsparql.rdf.paths import Hop, Path, PropertyPath
     from kgsparql.rdf.query import Query
     from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
@@ -58,8 +57,7 @@ _MODULES = {
     "graphs.user_query": ("QueryResult",),
     "knowledge_base": ("KnowledgeBase", "open"),
     "linking.linked_entity": ("LinkedEntity", "Mention"),
-    "models.language_model": ("LanguageModel",),
-    "models.open_model": ("open_model",),
+    "models.language_model": ("LanguageModel", "open_model"),
     "rdf.paths": ("Hop", "Path", "PropertyPath"),
     "rdf.query": ("Query",),
     "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),

@@ -12,9 +12,9 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.models.chat_completion import plain
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import plain
 from kgsparql.storage.response_cache import ResponseCache
 from tests.deep import DEEP
 from tests.endpoints.servers import oxigraph_serve, store_of

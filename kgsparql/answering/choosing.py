@@ -16,8 +16,7 @@ from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced, plain
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable
 

@@ -14,8 +14,7 @@ from kgsparql.answering.answer_words import candidates_text, more_text
 from kgsparql.answering.grounding import grounded_draft, plain_lines
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced, plain
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.rdf.terms import Term, normalised, printable
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.linking.words import place_of
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import normalised, printable
 

@@ -227,7 +227,7 @@ class ModelOptions:
         for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
             if not math.isfinite(value):
                 raise OptionError(f"{option} {value}: not a number", hint="leave it out for the usual one")
-        from kgsparql.models.open_model import open_model
+        from kgsparql.models.language_model import open_model
 
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,

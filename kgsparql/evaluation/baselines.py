@@ -30,9 +30,8 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking import bm25
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import STOP_WORDS, root, words
-from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.chat_completion import Call, Message, object_schema, plain
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
-from kgsparql.models.prompting import plain
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step

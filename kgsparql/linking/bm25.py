@@ -15,17 +15,17 @@ _B = 0.75
 
 
 def inverse_frequency(texts: int, having: int) -> float:
-    """How rare a word is that so many of the texts have."""
+    """Return how rare a word is that so many of the texts have."""
     return math.log(1 + (texts - having + 0.5) / (having + 0.5))
 
 
 def length_norms(lengths: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
-    """What the length of each text adds under the fraction of :func:`term_scores`; both lengths in words."""
+    """Return what the length of each text adds under the fraction of :func:`term_scores`; both lengths in words."""
     return np.asarray(K1 * (1 - _B + _B * lengths / usual))
 
 
 def term_scores(idf: float, counts: NDArray[np.float64] | float, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What one word adds to the score of each text, from how often each has it.
+    """Return what one word adds to the score of each text, from how often each has it.
 
     >>> term_scores(inverse_frequency(10, 1), np.array([1.0, 2.0]), length_norms(np.array([5.0, 5.0]), 5.0)).round(2)
     array([1.99, 2.74])

@@ -188,7 +188,7 @@ def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple
     while at < len(text):
         limit = at + _characters_of(text[at : at + tokens * BYTES_PER_TOKEN], tokens)
         end, is_clean = (len(text), True) if limit >= len(text) else _last_end(text, at, limit)
-        start, stop = _stripped(text, at, end)
+        start, stop = _without_outer_space(text, at, end)
         is_new = start < stop and stop > last
         if is_new:
             yield start, stop
@@ -226,7 +226,7 @@ def _first_start(text: str, earliest: int, end: int, *, by_sentence: bool) -> in
     return end
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _without_outer_space(text: str, start: int, end: int) -> tuple[int, int]:
     """Move start and end past the white space at both ends."""
     kept = text[start:end]
     return start + len(kept) - len(kept.lstrip()), end - len(kept) + len(kept.rstrip())
@@ -272,7 +272,7 @@ class Gazetteer:
         """Find every mention in a text, in order; places are in characters."""
         found = tokens(text)
         chosen: list[_KeySpan] = []
-        for span in sorted(self._spans(found), key=lambda span: (span.first, -span.last)):
+        for span in sorted(self._label_spans(found), key=lambda span: (span.first, -span.last)):
             if not chosen or span.first > chosen[-1].last:
                 chosen.append(span)
         return tuple(
@@ -281,7 +281,7 @@ class Gazetteer:
             for term in self._terms[span.key]
         )
 
-    def _spans(self, found: Sequence[TextToken]) -> list[_KeySpan]:
+    def _label_spans(self, found: Sequence[TextToken]) -> list[_KeySpan]:
         """Find the labels in the text that begin and end where tokens do."""
         parts: list[str] = []
         begins: dict[int, int] = {}

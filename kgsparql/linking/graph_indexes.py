@@ -119,7 +119,7 @@ class GraphIndexes:
     def linker(self) -> Linker:
         """Return what finds entities in a question."""
         linker = self.linker_for(self.graph.refreshed())
-        self._members.tell()
+        self._member_indexes.tell()
         return linker
 
     def linker_for(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> Linker:
@@ -129,7 +129,7 @@ class GraphIndexes:
 
         :param graph: the graph, or its view within the time limit of a question, which limits this too.
         """
-        if self._linker is None or not self._members.is_final:
+        if self._linker is None or not self._member_indexes.is_final:
             index = self.index_of(graph, cancel)
             self._linker = Linker(index, self._cached_embedder if index.embedder else None, languages=self._languages)
         return self._linker
@@ -137,7 +137,7 @@ class GraphIndexes:
     def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """Return the index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
-            return self._members.joint_index(graph, lambda member: self.index_of(member, cancel))
+            return self._member_indexes.joint_index(graph, lambda member: self.index_of(member, cancel))
         embedder, directory = self.embedder, self._directory_of(graph)
         index = label_index(
             graph, directory, embedder=embedder, progress=self.progress, cancel=cancel,
@@ -156,13 +156,13 @@ class GraphIndexes:
         return index
 
     @cached_property
-    def _members(self) -> MemberIndexes:
+    def _member_indexes(self) -> MemberIndexes:
         return MemberIndexes(self._last_known, self._note)
 
     @property
     def missing_notes(self) -> tuple[Note, ...]:
         """Return what the reader of an answer is told about members of the graph whose names could not be read."""
-        return tuple(self._members.missing.values())
+        return tuple(self._member_indexes.missing.values())
 
     def _last_known(self, graph: KnowledgeGraph) -> LabelIndex | None:
         """Open the labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
@@ -173,7 +173,7 @@ class GraphIndexes:
         directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
         if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
             directory = last_directory(graph, self._parent or cache_directory())
-            directory = None if directory is None else self._located(directory)
+            directory = None if directory is None else self._place_of_index(directory)
         return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
 
     def _kept_labels_of(self, graph: KnowledgeGraph) -> KeptLabels:
@@ -181,7 +181,7 @@ class GraphIndexes:
         from kgsparql.linking.label_index.kept import KeptLabels, kept_labels
 
         kept = kept_labels(graph, cache_directory())
-        return KeptLabels(self._place(kept.path.parent) / kept.path.name)
+        return KeptLabels(self._copy_in_snapshot(kept.path.parent) / kept.path.name)
 
     def remember(self, found: Mapping[Term, Label]) -> None:
         """Keep the labels that an answer has shown, where not all are indexed; a snapshot is not changed."""
@@ -204,12 +204,12 @@ class GraphIndexes:
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: KnowledgeGraph) -> Location:
-        return self._located(index_directory(graph, self._parent or cache_directory()))
+        return self._place_of_index(index_directory(graph, self._parent or cache_directory()))
 
-    def _located(self, directory: Location) -> Location:
-        return self._place(directory, self._parent) if isinstance(directory, Path) else directory
+    def _place_of_index(self, directory: Location) -> Location:
+        return self._copy_in_snapshot(directory, self._parent) if isinstance(directory, Path) else directory
 
-    def _place(self, directory: Path, parent: Location | None = None) -> Path:
+    def _copy_in_snapshot(self, directory: Path, parent: Location | None = None) -> Path:
         """Return the directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
         if self._snapshot is None:
             return directory

@@ -70,32 +70,32 @@ class Passages:
         self._source = source
 
     @cached_property
-    def _directory(self) -> Location | None:
+    def _index_directory(self) -> Location | None:
         return None if self._locate is None else self._locate()
 
     @cached_property
-    def _tables(self) -> Tables:
-        return Tables((self._directory or Path()) / FOLDER)
+    def _passage_tables(self) -> Tables:
+        return Tables((self._index_directory or Path()) / FOLDER)
 
     @cached_property
-    def _manifest(self) -> dict[str, Any] | None:
-        manifest = None if self._directory is None else self._tables.manifest()
+    def _known_manifest(self) -> dict[str, Any] | None:
+        manifest = None if self._index_directory is None else self._passage_tables.manifest()
         return manifest if manifest is not None and manifest.get("recipe") == RECIPE else None
 
     def __len__(self) -> int:
-        return 0 if self._manifest is None else int(self._manifest["rows"])
+        return 0 if self._known_manifest is None else int(self._known_manifest["rows"])
 
     @property
     def documents(self) -> int:
         """Return how many documents were indexed."""
-        return 0 if self._manifest is None else int(self._manifest["documents"])
+        return 0 if self._known_manifest is None else int(self._known_manifest["documents"])
 
     @cached_property
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
-        if self._manifest is not None or not isinstance(self._directory, Path) or not self._source:
+        if self._known_manifest is not None or not isinstance(self._index_directory, Path) or not self._source:
             return ""
-        for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
+        for path in sorted(self._index_directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
             try:
                 known = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError):
@@ -109,14 +109,14 @@ class Passages:
 
     def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
         """Find the passages that mention any of these entities: their numbers, in order, and which entities."""
-        if self._manifest is None:
+        if self._known_manifest is None:
             return {}
         found: defaultdict[int, set[IRI]] = defaultdict(set)
         named = {term.value: term for term in terms}
         wanted = sorted(named)
         for at in range(0, len(wanted), _ROWS_AT_ONCE):
-            query = self._table("mentions").search().where(one_of("iri", wanted[at : at + _ROWS_AT_ONCE]))
-            for row in self._rows(query.select(["iri", "passage"])):
+            query = self._opened_table("mentions").search().where(one_of("iri", wanted[at : at + _ROWS_AT_ONCE]))
+            for row in self._rows_of_query(query.select(["iri", "passage"])):
                 found[row["passage"]].add(named[row["iri"]])
         return {number: frozenset(found[number]) for number in sorted(found)}
 
@@ -124,21 +124,23 @@ class Passages:
         """Find the numbers of the passages that share words with a text, those with the rarest words first."""
         stops = stop_words(("en",))
         wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
-        if self._manifest is None or not wanted:
+        if self._known_manifest is None or not wanted:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
-        rows = self._rows(self._table("passages").search(match, query_type="fts").select(["number", "_score"]), limit)
+        rows = self._rows_of_query(
+            self._opened_table("passages").search(match, query_type="fts").select(["number", "_score"]), limit
+        )
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
         """Read the passages with these numbers, with all their mentions, in the order of the numbers."""
-        if self._manifest is None or not numbers:
+        if self._known_manifest is None or not numbers:
             return []
         mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
         where = ", ".join(str(int(number)) for number in sorted(set(numbers)))
-        for row in self._rows(self._table("mentions").search().where(f"passage IN ({where})")):
+        for row in self._rows_of_query(self._opened_table("mentions").search().where(f"passage IN ({where})")):
             mentions[row["passage"]].append(TextMention(row["start"], row["end"], IRI(row["iri"])))
-        rows = self._rows(self._table("passages").search().where(f"number IN ({where})"))
+        rows = self._rows_of_query(self._opened_table("passages").search().where(f"number IN ({where})"))
         return [
             Passage(
                 number=row["number"],
@@ -151,17 +153,17 @@ class Passages:
             for row in sorted(rows, key=lambda row: row["number"])
         ]  # fmt: skip
 
-    def _table(self, what: str) -> Any:
-        table = self._tables.open((self._manifest or {})[what])
+    def _opened_table(self, what: str) -> Any:
+        table = self._passage_tables.open((self._known_manifest or {})[what])
         if table is None:
             raise StoreError(
-                f"{self._tables.directory}: the table of {what} is damaged or gone",
+                f"{self._passage_tables.directory}: the table of {what} is damaged or gone",
                 hint="run kgsparql index with --text again",
             )
         return table
 
-    def _rows(self, query: Any, limit: int = _MOST_ROWS) -> list[dict[str, Any]]:
-        with errors_translated(self._tables.directory):
+    def _rows_of_query(self, query: Any, limit: int = _MOST_ROWS) -> list[dict[str, Any]]:
+        with errors_translated(self._passage_tables.directory):
             rows: list[dict[str, Any]] = query.limit(limit).to_arrow().to_pylist()
         return rows
 
@@ -212,7 +214,7 @@ def build_passages(
         labels = Tables(directory).manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
-        digest = _digest(files, texts, [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)])
+        digest = _digest_of_files(files, texts, [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)])
         known = tables.manifest()
         if known is not None and known.get("digest") == digest:
             skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
@@ -241,7 +243,7 @@ def checked_tokens(passage_tokens: int) -> int:
     return passage_tokens
 
 
-def _digest(files: Sequence[Path], directory: Path, made_of: Sequence[str]) -> str:
+def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[str]) -> str:
     digest = hashlib.sha256("\n".join(made_of).encode())
     for path in files:
         try:
@@ -283,9 +285,9 @@ class _Builder:
         passages = _TableWriter(self.tables, f"passages_{tag}", _PASSAGE_TYPES)
         mentions = _TableWriter(self.tables, f"mentions_{tag}", _MENTION_TYPES)
         documents = 0
-        for document in self._documents(files, directory):
+        for document in self._read_documents(files, directory):
             documents += 1
-            for excerpt, text in self._excerpts(document):
+            for excerpt, text in self._document_excerpts(document):
                 number = passages.count
                 for mention in gazetteer.mentions(text):
                     start, end = excerpt.start + mention.start, excerpt.start + mention.end
@@ -303,7 +305,7 @@ class _Builder:
             "mention_rows": mentions.count, "skipped": [[s.name, s.reason] for s in self.skipped],
         }  # fmt: skip
 
-    def _documents(self, files: Sequence[Path], directory: Path) -> Iterator[Document]:
+    def _read_documents(self, files: Sequence[Path], directory: Path) -> Iterator[Document]:
         for i, path in enumerate(files):
             if self.progress is not None:
                 self.progress("reading documents", i, len(files))
@@ -315,7 +317,7 @@ class _Builder:
         if self.progress is not None:
             self.progress("reading documents", len(files), len(files))
 
-    def _excerpts(self, document: Document) -> Iterator[tuple[Excerpt, str]]:
+    def _document_excerpts(self, document: Document) -> Iterator[tuple[Excerpt, str]]:
         for page in document.pages:
             overlap = self.passage_tokens // _OVERLAP
             for start, end in passage_spans(page.text, tokens=self.passage_tokens, overlap=overlap):
@@ -337,12 +339,12 @@ class _TableWriter:
         self.count += 1
         self.pending.append(row)
         if len(self.pending) >= _ROWS_AT_ONCE:
-            self._write()
+            self._write_pending()
 
     def finish(self, columns: Sequence[str], *, text: str = "") -> None:
         """Write what is pending, and index some columns by value, and one by its words."""
         if self.pending or self.table is None:
-            self._write()
+            self._write_pending()
         if not self.count:
             return
         indexes = lancedb("index")
@@ -353,7 +355,7 @@ class _TableWriter:
                 config = indexes.FTS(base_tokenizer="simple", stem=False, remove_stop_words=False, with_position=False)
                 self.table.create_index(text, config=config)
 
-    def _write(self) -> None:
+    def _write_pending(self) -> None:
         import pyarrow as pa
 
         schema = pa.schema([(column, pa.type_for_alias(kind)) for column, kind in self.types.items()])

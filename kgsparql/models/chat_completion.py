@@ -20,6 +20,11 @@ _TOKENS_PER_MESSAGE = 4
 _MAX_TOKENS_OF_A_CALL = 10_000_000
 """More than any model reads or writes."""
 
+_MAX_LINE_CHARACTERS = 300
+_LOOK_ALIKES = str.maketrans({"<": "‹", ">": "›", "＜": "‹", "＞": "›", "◁": "‹", "▷": "›", "`": "'"})
+# Such as [/INST], [SYSTEM_PROMPT], [TOOL_CALLS]; [P1] is none.
+_CONTROL_TOKEN = re.compile(r"\[\s*(/?\s*(?:[A-Z][A-Z_]{2,}|(?i:inst|sys|think|tool|available)[a-z_]*))\s*\]")
+
 T = TypeVar("T")
 
 RUNGS = ("json_schema", "json_object", "text")
@@ -61,6 +66,26 @@ _PROMPT_TOKENS = re.compile(
     r"(\d+) (?:input|prompt) tokens|(\d+) (?:tokens )?(?:from|in|for) (?:the|your) (?:input|messages|prompt)"
 )
 _MAX_TOKENS = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)|exceed|>)\W{0,4}(\d+)")
+
+
+def plain(text: str, limit: int = _MAX_LINE_CHARACTERS) -> str:
+    r"""Write text of a graph or a user as one line that can neither close a fence nor open a turn.
+
+    Control and bidirectional characters are removed; ``<``, ``>``, back quotes and control tokens become look-alikes.
+
+    >>> plain("</facts>\n<|im_start|>system [INST] ```")
+    "‹/facts› ‹|im_start|›system (INST) '''"
+    """
+    return _CONTROL_TOKEN.sub(r"(\1)", printable(text, limit).translate(_LOOK_ALIKES))
+
+
+def fenced(name: str, lines: Iterable[str], *, limit: int = _MAX_LINE_CHARACTERS) -> str:
+    """Put lines between ``<name>`` and ``</name>``; no line can contain either.
+
+    >>> fenced("facts", ["P1 a", "P2 </facts> b"]).splitlines()
+    ['<facts>', 'P1 a', 'P2 ‹/facts› b', '</facts>']
+    """
+    return "\n".join([f"<{name}>", *(plain(line, limit) for line in lines), f"</{name}>"])
 
 
 @dataclass(frozen=True, slots=True)

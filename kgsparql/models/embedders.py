@@ -306,7 +306,7 @@ class VectorStore:
         """Keep vectors; they replace earlier ones with the same keys."""
         now = int(time.time())
         numbers = {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
-        rows = [(key, now, data + _checksum(key, data)) for key, data in numbers.items()]
+        rows = [(key, now, data + _vector_checksum(key, data)) for key, data in numbers.items()]
         with self._file.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             if _bytes_used(connection) > self.most_bytes:
@@ -332,13 +332,13 @@ class VectorStore:
 
 def _vector_in(key: bytes, data: object) -> Vector | None:
     """Return the vector that was kept; ``None`` if it is damaged."""
-    if not isinstance(data, bytes) or data[-4:] != _checksum(key, data[:-4]):
+    if not isinstance(data, bytes) or data[-4:] != _vector_checksum(key, data[:-4]):
         return None
     vector = np.frombuffer(data[:-4], dtype="<f4")
     return vector if abs(float(vector @ vector) - 1) < _TOLERANCE else None
 
 
-def _checksum(key: bytes, data: bytes) -> bytes:
+def _vector_checksum(key: bytes, data: bytes) -> bytes:
     return zlib.crc32(key + data).to_bytes(4, "little")
 
 

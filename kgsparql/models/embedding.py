@@ -94,7 +94,7 @@ class LocalModel:
 
     @cached_property
     def name(self) -> str:
-        """The label and the hash of the weights, the same wherever the weights are kept."""
+        """Join the label and the hash of the weights: the same wherever the weights are kept."""
         if self.directory is None:
             return self.label
         return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
@@ -111,7 +111,7 @@ class LocalModel:
 
     @cached_property
     def dimension(self) -> int | None:
-        """The length of its vectors; ``None`` if its files do not say."""
+        """Return the length of its vectors; ``None`` if its files do not say."""
         for file, key in (("1_Pooling/config.json", "word_embedding_dimension"), ("config.json", "hidden_size")):
             path = None if self.directory is None else self.directory / file
             if path is not None and path.is_file():
@@ -217,27 +217,27 @@ class SentenceTransformerEmbedder:
     def name(self) -> str:
         """See :attr:`Embedder.name`."""
         if self._model.directory is None:
-            self._encoder  # noqa: B018 - loading puts the model into the cache, where its weights can be hashed
+            self._loaded_encoder  # noqa: B018 - loading puts the model into the cache, where its weights can be hashed
             self._model = find_model(self._model.label) or self._model
         return self._model.name
 
     @property
     def dimension(self) -> int:
         """See :attr:`Embedder.dimension`."""
-        return self._model.dimension or int(self._encoder.get_embedding_dimension())
+        return self._model.dimension or int(self._loaded_encoder.get_embedding_dimension())
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         with self._lock:  # the tokenizer serves one thread at a time
-            vectors = self._encoder.encode(
+            vectors = self._loaded_encoder.encode(
                 list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
             )
         return unit_vectors(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
 
     @cached_property
-    def _encoder(self) -> Any:
+    def _loaded_encoder(self) -> Any:
         where = self._model.label if self._model.directory is None else str(self._model.directory)
         is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
         self._model.check_weights()

@@ -1,7 +1,8 @@
-"""A language model behind an OpenAI-compatible server: one call in, one checked value out."""
+"""A language model behind an OpenAI-compatible server: opened, and asked; one call in, one checked value out."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from kgsparql.budget import AnyEvent, Usage
 from kgsparql.errors import (
     CancelledError,
+    InputError,
     KgsparqlError,
     ModelError,
     ModelReplyError,
@@ -20,6 +22,7 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
+from kgsparql.http.transport import Transport
 from kgsparql.models.chat_completion import (
     CAPABILITIES,
     Call,
@@ -34,17 +37,22 @@ from kgsparql.models.chat_completion import (
     without_note,
 )
 from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
 T = TypeVar("T")
 
 KIND = "model"
 """The kind of exchange that a model's reply is."""
 
+_MODELS = "models"  # the kind of exchange that keeps a server's list of its models
+
 
 class LanguageModel:
-    """A model on a server. What this server refuses for this model is found out once and remembered.
+    """Model on a server; what this server refuses for this model is found out once and remembered.
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param recording: of a snapshot, which keeps failures, too; it takes the place of the cache.
@@ -72,7 +80,7 @@ class LanguageModel:
         self._capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:
-        """The value of the model's reply. After an empty reply the model is asked once more, if the budget allows it.
+        """Return the value of the model's reply; after an empty one it is asked once more, if the budget allows it.
 
         :raises ModelReplyError: for a reply that cannot be used, ``code`` says why.
         :raises ModelError: if the server cannot be reached, fails or refuses.
@@ -97,46 +105,48 @@ class LanguageModel:
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
-        if (kept := self._exchanges) is not None:
+        if (kept := self._kept_exchanges) is not None:
             kept.close()
 
     @property
-    def _exchanges(self) -> Recording | ResponseCache | None:
+    def _kept_exchanges(self) -> Recording | ResponseCache | None:
         return self.recording or self.response_cache
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the server takes for this model, as far as is known; everything, if nothing is known."""
+        """Return what the server takes for this model, as far as is known; everything, if nothing is known."""
         if self._capabilities is None:
             self._capabilities = Capabilities()
             with suppress(StoreError):  # reported when the first reply is kept
-                known = self._exchanges.lookup(CAPABILITIES, self._place) if self._exchanges else None
+                known = (
+                    self._kept_exchanges.lookup(CAPABILITIES, self._server_and_model) if self._kept_exchanges else None
+                )
                 self._capabilities = self._capabilities if known is None else Capabilities.of_json(known)
         return self._capabilities
 
     @property
-    def _place(self) -> dict[str, str]:
+    def _server_and_model(self) -> dict[str, str]:
         return {"server": self.client.base_url, "model": self.name}
 
     def _value_at(self, attempt: int, call: Call[T], usage: Usage, emit: Emit) -> T:
-        """The value of one attempt; ``attempt`` is part of the cache key."""
+        """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
-            **self._place, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
+            **self._server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
         if self.recording is None:
-            return self._value(call, request, usage, emit)
+            return self._value_of_reply(call, request, usage, emit)
         with self.recording.exclusive(KIND, request, cancel=usage.cancel):
-            return self._value(call, request, usage, emit)
+            return self._value_of_reply(call, request, usage, emit)
 
-    def _value(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
+    def _value_of_reply(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
         reserved = estimated_tokens(call.messages), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
         prompt = "\n\n".join(f"{m.role}\n{m.content}" for m in call.messages)
         event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
         try:
-            reply, is_kept = self._reply(call, request, usage, emit)
+            reply, is_kept = self._kept_or_new_reply(call, request, usage, emit)
         except KgsparqlError as error:
             if not isinstance(error, ModelTimeoutError | CancelledError):
                 usage.cancel_call(*reserved)  # no model worked for this
@@ -161,23 +171,23 @@ class LanguageModel:
         except ModelReplyError as error:
             emit(replace(event, error=error.code))
             if not is_kept:
-                self._keep(KIND, request, with_note(reply, unusable=error.code), emit, again=True)
+                self._keep_reply(KIND, request, with_note(reply, unusable=error.code), emit, again=True)
             raise
         emit(event)
         if not is_kept:
-            self._keep(KIND, request, reply, emit)
+            self._keep_reply(KIND, request, reply, emit)
         return value
 
-    def _reply(
+    def _kept_or_new_reply(
         self, call: Call[Any], request: Mapping[str, Any], usage: Usage, emit: Emit
     ) -> tuple[dict[str, Any], bool]:
-        """The reply to a request, and whether it comes from the cache.
+        """Return the reply to a request, and whether it comes from the cache.
 
         Unusable replies are kept too, so that a replay goes the same way. Where the server may be asked, such a reply
         is used only if the server cannot be reached.
         """
         kept = self._kept_reply(call, request, emit)
-        is_replay = self._exchanges is not None and self._exchanges.mode == "only"
+        is_replay = self._kept_exchanges is not None and self._kept_exchanges.mode == "only"
         if kept is not None and (is_replay or "unusable" not in note_of(kept)):
             return kept, True
         try:
@@ -192,7 +202,7 @@ class LanguageModel:
             return kept, True
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
-        """The reply of the server; what it refuses is left out and the request sent again, all within one deadline.
+        """Ask the server; what it refuses is left out and the request sent again, all within one deadline.
 
         :raises RequestRefusedError: if it refuses what cannot be left out.
         """
@@ -202,7 +212,7 @@ class LanguageModel:
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         interrupt = AnyEvent(usage.cancel, usage.stop)
         while True:
-            body = self._body(call, capabilities, tokens)
+            body = self._request_body(call, capabilities, tokens)
             try:
                 chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=interrupt)
             except RequestRefusedError as error:
@@ -216,12 +226,12 @@ class LanguageModel:
             else:
                 if capabilities != self.capabilities:
                     self._capabilities = capabilities
-                    self._keep(CAPABILITIES, self._place, asdict(capabilities), emit)
+                    self._keep_reply(CAPABILITIES, self._server_and_model, asdict(capabilities), emit)
                 reply = without_note(chat)
                 is_missed = self.temperature > 0 and "temperature" in capabilities.without
                 return with_note(reply, left_out=["temperature"]) if is_missed else reply
 
-    def _body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
+    def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
         messages = call.messages if capabilities.system else _without_system(call.messages)
         body: dict[str, Any] = {"model": self.name, "messages": [m.to_json() for m in messages]}
         optional = {"temperature": self.temperature, "seed": self.seed}
@@ -238,12 +248,12 @@ class LanguageModel:
     def _kept_reply(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
             what = f"the call of {self.name} ({call.purpose})"
-            return self._exchanges.get(KIND, request, what=what) if self._exchanges else None
+            return self._kept_exchanges.get(KIND, request, what=what) if self._kept_exchanges else None
         except StoreError as error:
             self._stop_keeping(error, emit)
             return None
 
-    def _keep(
+    def _keep_reply(
         self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
     ) -> None:
         try:
@@ -267,8 +277,86 @@ def _seconds_since(began: float) -> float:
 
 
 def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages with the text of the system message put before the first turn, for models without that role."""
+    """Put the text of the system message before the first turn, for models without that role."""
     first, second, *rest = messages
     if first.role != "system":
         return messages
     return (Message(second.role, f"{first.content}\n\n{second.content}"), *rest)
+
+
+# --- Opening
+
+
+def open_model(
+    name: str | None = None,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    mode: Mode | None = "use",
+    recording: Recording | None = None,
+    timeout_s: float = 60.0,
+    temperature: float = 0.0,
+    seed: int = 0,
+    reply_tokens: int = 4096,
+    transport: Transport | None = None,
+) -> LanguageModel:
+    """Open the model that the user means.
+
+    :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.
+    :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.
+    :param api_key: ``OPENAI_API_KEY`` if not given.
+    :param mode: what the response cache is used for; ``None`` for nothing.
+    :param recording: takes the place of that store. A replay needs neither a server nor a key.
+    :param transport: a function that answers each HTTP request; ``None`` for the network.
+    :raises InputError: if it is not clear which server or model is meant.
+    :raises ModelError: if the server has to be asked which models it has, and cannot be.
+    """
+    address = base_url or os.environ.get("OPENAI_BASE_URL")
+    is_replay = recording is not None and recording.mode == "only"
+    if not (address or api_key or os.environ.get(KEY_VARIABLE) or is_replay):
+        raise InputError(
+            "no model server is set up",
+            hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
+        )
+    client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
+    kept: ResponseCache | None = None
+    if recording is None and mode is not None:
+        kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
+    name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording)
+    return LanguageModel(
+        name,
+        client,
+        response_cache=kept,
+        recording=recording,
+        temperature=temperature,
+        seed=seed,
+        reply_tokens=reply_tokens,
+    )
+
+
+def _only_model(client: OpenAIClient, recording: Recording | None) -> str:
+    names = _names_of_models(client) if recording is None else _recorded_models(client, recording)
+    if len(names) == 1:
+        return names[0]
+    listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
+    raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {listed}")
+
+
+def _recorded_models(client: OpenAIClient, recording: Recording) -> list[str]:
+    request = {"server": client.base_url}
+    kept = recording.get(_MODELS, request, what=f"the models of {client.base_url}")
+    if kept is None:
+        try:
+            kept = {"models": _names_of_models(client)}
+        except KgsparqlError as error:
+            recording.fail(_MODELS, request, error)
+            raise
+        recording.put(_MODELS, request, kept)
+    return [str(name) for name in kept["models"]]
+
+
+def _names_of_models(client: OpenAIClient) -> list[str]:
+    try:
+        return client.models()
+    finally:
+        client.close()  # the next call opens it again

@@ -93,13 +93,13 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See :meth:`Embedder.embed`."""
         with self._lock:
-            exported = self._exported
+            exported = self._exported_model
         if exported is None or not texts:
             return self._portable.embed(texts)
         return unit_vectors(exported.encode(texts), len(texts), self.dimension, self.name)
 
     @cached_property
-    def _exported(self) -> _OnnxModel | None:
+    def _exported_model(self) -> _OnnxModel | None:
         if self._model.directory is None:
             return None
         try:
@@ -137,7 +137,7 @@ class _OnnxModel:
         """Make vectors of shape ``(n_texts, dimension)``, in the order of the texts; there must be one at least."""
         # One by one: the tokenizer's own threads make every later fork of the process print a warning.
         tokens = [self._tokenizer.encode(text).ids for text in texts]
-        batches = _batches([len(own) for own in tokens])
+        batches = _batches_of_like_length([len(own) for own in tokens])
         wanted = os.environ.get("OMP_NUM_THREADS", "")  # as torch and NumPy have it
         threads = max(1, int(wanted)) if wanted.isdecimal() else min(_MOST_THREADS, os.cpu_count() or 1)
         with ThreadPoolExecutor(min(threads, len(batches))) as pool:
@@ -156,7 +156,7 @@ class _OnnxModel:
         return np.asarray(vectors, dtype=np.float32)
 
 
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
+def _batches_of_like_length(lengths: Sequence[int]) -> list[list[int]]:
     """Put the places of texts in batches of like length: a batch costs what its longest text costs, for each."""
     batches: list[list[int]] = [[]]
     padding = 0
@@ -204,7 +204,7 @@ def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = No
             model.check_weights()
             if note is not None:
                 note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
-            _export(model.directory, export)
+            _export_model(model.directory, export)
     return export
 
 
@@ -225,7 +225,7 @@ def _is_whole(export: Path) -> bool:
         return False
 
 
-def _export(directory: Path, export: Path) -> None:
+def _export_model(directory: Path, export: Path) -> None:
     """Export a model, and write beside its files what they are."""
     partial = partial_path(export)
     try:

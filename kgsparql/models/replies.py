@@ -82,13 +82,13 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     plain = plain_text(body).strip()
     if best is not None and (best.rank == 2 or _stands_alone(best, body)):
         earlier = sum(one.rank == best.rank for one in found) - 1
-        chosen = _valid(_choices_in(best.value, known), count, dropped=earlier + (not best.whole))
+        chosen = _valid_choices(_choices_in(best.value, known), count, dropped=earlier + (not best.whole))
         search = str(by_lower_name(best.value).get("search") or "").strip()
         return replace(chosen, search="" if search.casefold() in _NONE else printable(search, _MAX_SEARCH))
     if says_none(plain):
         return Numbers((), {}, 0)
     choices = [] if is_broken or any(not one.whole for one in found) else list(_choices_in_lines(plain, known))
-    return _valid(choices, count) if choices else Numbers((), {}, 1)
+    return _valid_choices(choices, count) if choices else Numbers((), {}, 1)
 
 
 def says_none(text: str) -> bool:
@@ -168,7 +168,7 @@ def _choices_in_lines(text: str, known: dict[str, int | None]) -> Iterator[_Choi
                 yield from ((whole_number(part), None) for part in parts)
 
 
-def _valid(choices: Iterable[_Choice], count: int, dropped: int = 0) -> Numbers:
+def _valid_choices(choices: Iterable[_Choice], count: int, dropped: int = 0) -> Numbers:
     """Keep the choices that are on the list, each once; count the others."""
     scores: dict[int, float | None] = {}
     for number, written in choices:
@@ -313,11 +313,11 @@ def quantity(text: str) -> float | None:
     plain = re.sub(r"\[[^\[\]]{0,40}\]", " ", plain_text(body))
     answer = re.search(r"\banswer\b\W{0,3}(?:is|=|:)[\s*_:$]{0,6}", plain, re.IGNORECASE)
     said = _QUANTITY.match(plain, answer.end()) if answer else None
-    values = {_value(match) for match in ([said] if said else _QUANTITY.finditer(plain))}
+    values = {_quantity_value(match) for match in ([said] if said else _QUANTITY.finditer(plain))}
     return values.pop() if len(values) == 1 else None
 
 
-def _value(match: re.Match[str]) -> float | None:
+def _quantity_value(match: re.Match[str]) -> float | None:
     value = float(re.sub(r"[, ]", "", match[2])) * _UNITS.get((match[3] or "").casefold(), 1.0)
     return (-value if match[1] else value) if math.isfinite(value) else None
 
@@ -409,17 +409,20 @@ class _AnswerReader:
     seen: set[int] = field(default_factory=set)
 
     def read(self, members: dict[str, Any]) -> WrittenAnswer:
-        answer, sufficient = _words(first_member(members, *_ANSWER)), truth_of(members.get("sufficient"))
-        entities = tuple(self._entities(members.get("entities")))
+        answer, sufficient = _answer_words(first_member(members, *_ANSWER)), truth_of(members.get("sufficient"))
+        entities = tuple(self._entity_numbers(members.get("entities")))
         if not answer and not entities and sufficient is not False:
             raise empty_reply()
-        steps, claims = tuple(self._steps(members.get("inference"))), tuple(self._claims(members.get("claims")))
-        markers = self._markers(first_member(members, *_CITED))
+        steps, claims = (
+            tuple(self._written_steps(members.get("inference"))),
+            tuple(self._written_claims(members.get("claims"))),
+        )
+        markers = self._cited_markers(first_member(members, *_CITED))
         named = members.get("entities") is not None
         return WrittenAnswer(answer, entities, steps, claims, markers, sufficient, self.dropped, named)
 
-    def _entities(self, value: Any) -> Iterator[int]:
-        for member in _listed(value):
+    def _entity_numbers(self, value: Any) -> Iterator[int]:
+        for member in _as_list(value):
             for part in member.split(",") if isinstance(member, str) else [member]:
                 number = whole_number(first_member(part, "n", "number", "id") if isinstance(part, dict) else part)
                 if number is None or number < 1 or number in self.seen:
@@ -428,44 +431,44 @@ class _AnswerReader:
                     self.seen.add(number)
                     yield number
 
-    def _steps(self, value: Any) -> Iterator[WrittenStep]:
-        for member in map(by_lower_name, _listed(value)):
-            words = [_words(member.get(name)) for name in ("subject", "predicate", "object")]
+    def _written_steps(self, value: Any) -> Iterator[WrittenStep]:
+        for member in map(by_lower_name, _as_list(value)):
+            words = [_answer_words(member.get(name)) for name in ("subject", "predicate", "object")]
             if not all(words):
                 self.dropped += 1
                 continue
-            markers = self._markers(first_member(member, *_CITED))
+            markers = self._cited_markers(first_member(member, *_CITED))
             self.dropped += max(0, len(markers) - 1)
             yield WrittenStep(markers[0] if markers else "", *words)
 
-    def _claims(self, value: Any) -> Iterator[WrittenClaim]:
-        for one in _listed(value):
+    def _written_claims(self, value: Any) -> Iterator[WrittenClaim]:
+        for one in _as_list(value):
             member = by_lower_name(one)
-            text = _words(first_member(member, *_TEXT) if member else one)
+            text = _answer_words(first_member(member, *_TEXT) if member else one)
             if text:
-                yield WrittenClaim(text, self._markers(first_member(member, *_CITED)))
+                yield WrittenClaim(text, self._cited_markers(first_member(member, *_CITED)))
             else:
                 self.dropped += 1
 
-    def _markers(self, value: Any) -> tuple[str, ...]:
+    def _cited_markers(self, value: Any) -> tuple[str, ...]:
         markers: dict[str, None] = {}
-        for member in _listed(value):
+        for member in _as_list(value):
             read = listed_markers(str(member))
             self.dropped += not read and member != ""
             markers.update(dict.fromkeys(read))
         return tuple(markers)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def _words(value: Any) -> str:
+def _answer_words(value: Any) -> str:
     """Return an answer of any JSON type in words; empty if it says nothing."""
     if isinstance(value, list):
-        return ", ".join(filter(None, (_words(member) for member in value if not isinstance(member, list))))
+        return ", ".join(filter(None, (_answer_words(member) for member in value if not isinstance(member, list))))
     if isinstance(value, dict):
-        return _words(first_member(by_lower_name(value), *_TEXT))
+        return _answer_words(first_member(by_lower_name(value), *_TEXT))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None or (isinstance(value, float) and not math.isfinite(value)) else str(value).strip()

@@ -135,7 +135,11 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     """Read the value that starts here: strictly, then repaired, then as far as it goes."""
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text, start)
-        return None if _depth(text[start:end]) > _MAX_DEPTH else FoundJson(_without_surrogates(value), start, end, True)
+        return (
+            None
+            if _bracket_depth(text[start:end]) > _MAX_DEPTH
+            else FoundJson(_without_surrogates(value), start, end, True)
+        )
     repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", text[start:]))
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(repaired)
@@ -163,7 +167,7 @@ def _read_cut_json(text: str, start: int, end: int) -> FoundJson | None:
     return None
 
 
-def _depth(text: str) -> int:
+def _bracket_depth(text: str) -> int:
     return max(accumulate(1 if char in "[{" else -1 for char in text if char in "[]{}"), default=0)
 
 

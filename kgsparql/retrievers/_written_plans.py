@@ -9,8 +9,7 @@ from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced, plain
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.notation import arrays_of

@@ -28,8 +28,7 @@ from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.replies import WrittenAnswer, mentions, written_answer
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf import path_queries

@@ -25,8 +25,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.batched_select import hop_of
 from kgsparql.graphs.notes import Cut
-from kgsparql.models.chat_completion import Call, Message, object_schema
-from kgsparql.models.prompting import fenced, plain
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.replies import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable

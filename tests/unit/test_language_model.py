@@ -25,11 +25,9 @@ from kgsparql.errors import (
     StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
-from kgsparql.models.chat_completion import Call, Capabilities, Message, object_schema
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.open_model import open_model
+from kgsparql.models.chat_completion import Call, Capabilities, Message, fenced, object_schema, plain
+from kgsparql.models.language_model import LanguageModel, open_model
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import Mode, ResponseCache
 from tests.model_server import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.models.embedding import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
-from kgsparql.models.onnx import _MOST_CELLS, _MOST_PADDING, FOLDER, _batches, has_onnx
+from kgsparql.models.onnx import _MOST_CELLS, _MOST_PADDING, FOLDER, _batches_of_like_length, has_onnx
 from kgsparql.storage.files import writer_lock
 
 pytestmark = pytest.mark.skipif(
@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_exported_is_an_error_that_says_why(
 
 def test_texts_of_like_length_are_a_batch_and_padding_is_bounded() -> None:
     lengths = [30, 5, 5, 6, 31, 5, 60, 8] + [250] * 20
-    batches = _batches(lengths)
+    batches = _batches_of_like_length(lengths)
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     assert batches[:4] == [[1, 2, 5, 3, 7], [0, 4], [6], list(range(8, 16))]  # 2 048 tokens hold eight of 250
     for batch in batches:

@@ -67,10 +67,10 @@ class _CombinedLabels(ABC):
         return sorted(self._without_repeats(found), key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        return self._interleaved([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
+        return self._interleaved_rows([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        return self._interleaved([part.like(key, limit=limit) for part in self.parts])[:limit]
+        return self._interleaved_rows([part.like(key, limit=limit) for part in self.parts])[:limit]
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
         return nearest_first(key, chain.from_iterable(part.near_keys(key, edits=edits) for part in self.parts))
@@ -83,7 +83,7 @@ class _CombinedLabels(ABC):
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
         return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
 
-    def _interleaved(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
+    def _interleaved_rows(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
         """Join several ranked lists, the best of each before the second of any."""
         return self._without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
 
@@ -105,14 +105,14 @@ class LayeredLabels(_CombinedLabels):
     def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
         found: dict[tuple[str, str, str], LabelRow] = {}
         for row in rows:
-            found.setdefault(_identity(row), row)
+            found.setdefault(_row_identity(row), row)
         return list(found.values())
 
     def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:  # noqa: ARG002 - all of each count
         kept: list[_RowCosine] = []
         for hits in found:
-            known = {_identity(row) for row, _ in kept}
-            kept += [hit for hit in hits if _identity(hit[0]) not in known]
+            known = {_row_identity(row) for row, _ in kept}
+            kept += [hit for hit in hits if _row_identity(hit[0]) not in known]
         return sorted(kept, key=lambda hit: (-round(hit[1], 6), hit[0]))
 
 
@@ -271,5 +271,5 @@ class MemberIndexes:
         return self._indexes[name]
 
 
-def _identity(row: LabelRow) -> tuple[str, str, str]:
+def _row_identity(row: LabelRow) -> tuple[str, str, str]:
     return row.iri, row.text, row.key

@@ -62,8 +62,8 @@ class LanceLabels(LabelSearch):
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """See :meth:`LabelSearch.vocabulary`."""
         if self._manifest["words_count"] <= _MOST_COMPARED:
-            return self._vocabulary
-        return self._vocabulary_of(dict(self._rows_with(self._words, "word", wanted, ["word", "labels"])))
+            return self._whole_vocabulary
+        return self._vocabulary_of(dict(self._rows_with(self._word_table, "word", wanted, ["word", "labels"])))
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
@@ -71,7 +71,7 @@ class LanceLabels(LabelSearch):
         if self._searches > _HELD_AFTER and self._manifest["rows"] <= _MOST_HELD:
             found: Iterable[LabelRow] = self._held_rows.with_keys(keys)
         else:
-            found = (LabelRow(*row) for row in self._rows_with(self._labels, "key", keys, _COLUMNS))
+            found = (LabelRow(*row) for row in self._rows_with(self._label_table, "key", keys, _COLUMNS))
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
@@ -95,7 +95,7 @@ class LanceLabels(LabelSearch):
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
         if self._vectors_entry["texts"] <= EXACT_VECTORS:
-            texts, matrix = self._matrix
+            texts, matrix = self._text_matrix
             found = [[(texts[i], cosine) for i, cosine in hits] for hits in nearest_places(vectors, matrix, limit)]
         else:
             found = [self._nearest_by_index(vector, limit) for vector in vectors]
@@ -106,9 +106,9 @@ class LanceLabels(LabelSearch):
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
     def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
-        table = self._table(self._vectors_entry["table"])
+        table = self._opened_table(self._vectors_entry["table"])
         query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
-        hits = self._rows(query, ["text", "_distance"], limit)
+        hits = self._rows_of_query(query, ["text", "_distance"], limit)
         return [(text, 1 - distance) for distance, text in sorted((round(far, 6), text) for text, far in hits)]
 
     def _full_text_rows(self, text: str, column: str, limit: int) -> list[LabelRow]:
@@ -116,12 +116,12 @@ class LanceLabels(LabelSearch):
             return []
         # No fuzziness: trigrams already forgive typing errors.
         match = lancedb("query").MatchQuery(text, column)
-        found = self._rows(self._labels.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
+        found = self._rows_of_query(self._label_table.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
         # Twice the limit was asked for, so that among equals the same rows are kept every time.
         rows = sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)
         return [row for _, row in rows[:limit]]
 
-    def _table(self, name: str) -> Any:
+    def _opened_table(self, name: str) -> Any:
         table = self._tables.open(name)
         if table is None:
             gone = self._tables.manifest() is None
@@ -132,17 +132,17 @@ class LanceLabels(LabelSearch):
         return table
 
     @cached_property
-    def _labels(self) -> Any:
-        return self._table(self._manifest["labels"])
+    def _label_table(self) -> Any:
+        return self._opened_table(self._manifest["labels"])
 
     @cached_property
-    def _words(self) -> Any:
-        return self._table(self._manifest["words"])
+    def _word_table(self) -> Any:
+        return self._opened_table(self._manifest["words"])
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
+    def _whole_vocabulary(self) -> Vocabulary:
         """All words: read in a few milliseconds, where a query for some takes two or three."""
-        return self._vocabulary_of(dict(_tuples(self._column_data(self._words, "word", "labels"))))
+        return self._vocabulary_of(dict(_row_tuples(self._column_data(self._word_table, "word", "labels"))))
 
     def _vocabulary_of(self, counts: Mapping[str, int]) -> Vocabulary:
         known = self._manifest
@@ -150,24 +150,24 @@ class LanceLabels(LabelSearch):
 
     @cached_property
     def _held_rows(self) -> _HeldRows:
-        return _HeldRows(self._column_data(self._labels, *_COLUMNS))
+        return _HeldRows(self._column_data(self._label_table, *_COLUMNS))
 
     @cached_property
-    def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
+    def _text_matrix(self) -> tuple[list[str], NDArray[np.float32]]:
         with errors_translated(self._tables.directory):
-            data = self._table(self._vectors_entry["table"]).to_arrow().sort_by("number")
+            data = self._opened_table(self._vectors_entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
     @cached_property
     def _key_spellings(self) -> SpellingSearch:
-        return self._spellings(self._table(self._manifest["keys_table"]), "key")
+        return self._read_spellings(self._opened_table(self._manifest["keys_table"]), "key")
 
     @cached_property
     def _word_spellings(self) -> SpellingSearch:
-        return self._spellings(self._words, "word")
+        return self._read_spellings(self._word_table, "word")
 
-    def _spellings(self, table: Any, column: str) -> SpellingSearch:
+    def _read_spellings(self, table: Any, column: str) -> SpellingSearch:
         """Read the texts of a column: those of a million labels are held in some 30 MB."""
         from pyarrow import compute
 
@@ -181,11 +181,13 @@ class LanceLabels(LabelSearch):
         """Yield the rows of a table that have one of some values in a column."""
         wanted = sorted(set(values))
         for at in range(0, len(wanted), _KEYS_AT_ONCE):
-            yield from self._rows(table.search().where(one_of(column, wanted[at : at + _KEYS_AT_ONCE])), columns)
+            yield from self._rows_of_query(
+                table.search().where(one_of(column, wanted[at : at + _KEYS_AT_ONCE])), columns
+            )
 
-    def _rows(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[tuple[Any, ...]]:
+    def _rows_of_query(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[tuple[Any, ...]]:
         with errors_translated(self._tables.directory):
-            return _tuples(query.select(columns).limit(limit).to_arrow().select(columns))
+            return _row_tuples(query.select(columns).limit(limit).to_arrow().select(columns))
 
     def _column_data(self, table: Any, *columns: str) -> Any:
         """Read some columns of a table whole."""
@@ -200,7 +202,7 @@ class _HeldRows:
     """
 
     def __init__(self, table: Any) -> None:
-        self._table = table
+        self._opened_table = table
         hashes = np.fromiter(map(hash, table["key"].to_pylist()), dtype=np.int64, count=len(table))
         self._places = np.argsort(hashes, kind="stable")
         self._hashes = hashes[self._places]
@@ -210,11 +212,11 @@ class _HeldRows:
         wanted = np.array(sorted(set(map(hash, asked))), dtype=np.int64)
         starts, ends = (np.searchsorted(self._hashes, wanted, side) for side in ("left", "right"))
         places = [self._places[start:end] for start, end in zip(starts, ends, strict=True)]
-        found = self._table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
-        return (row for row in map(LabelRow._make, _tuples(found)) if row.key in asked)  # others may share a hash
+        found = self._opened_table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
+        return (row for row in map(LabelRow._make, _row_tuples(found)) if row.key in asked)  # others may share a hash
 
 
-def _tuples(table: Any) -> list[tuple[Any, ...]]:
+def _row_tuples(table: Any) -> list[tuple[Any, ...]]:
     """Return the rows of an Arrow table, three times as fast as dictionaries."""
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
@@ -306,10 +308,10 @@ class Builder:
         tag = table_tag()
         labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.content.name)
         vocabulary = Vocabulary.of(rows, keys.to_pylist())
-        words = _spelled("word", pa.array(list(vocabulary.counts), pa.string()))
+        words = _spelling_table("word", pa.array(list(vocabulary.counts), pa.string()))
         counts = pa.array([vocabulary.counts[word] for word in words["word"].to_pylist()], pa.int32())
         kept = tables.create(f"words_{tag}", words.append_column("labels", counts))
-        tables.create(f"keys_{tag}", _spelled("key", keys))
+        tables.create(f"keys_{tag}", _spelling_table("key", keys))
         if len(rows):
             indexes = lancedb("index")
             plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
@@ -352,7 +354,7 @@ def _write_rows(tables: Tables, name: str, rows: Rows, source: str) -> tuple[Any
     return table, compute.unique(texts["key"]), compute.count_distinct(texts["text"]).as_py()
 
 
-def _spelled(column: str, texts: Any) -> Any:
+def _spelling_table(column: str, texts: Any) -> Any:
     """Make an Arrow table of an array of texts, the shortest first, with their signatures."""
     import pyarrow as pa
     from pyarrow import compute
@@ -422,11 +424,11 @@ class _VectorWriter:
                 self.pending.append(embedder.embed(self.texts[done : done + _BATCH_TEXTS]))
                 done += len(self.pending[-1])
                 if done - self.kept >= KEEP_EVERY:
-                    self._keep()
+                    self._keep_pending()
                 if progress is not None:
                     progress("embedding labels", done, len(self.texts))
         finally:
-            self._keep()
+            self._keep_pending()
         if len(self.texts) > EXACT_VECTORS:  # too many to compare them one by one
             with errors_translated(self.tables.directory):
                 self.table.optimize()
@@ -445,7 +447,7 @@ class _VectorWriter:
         if len(numbers) <= len(self.texts) and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
             self.table, self.kept = found, len(numbers)
 
-    def _keep(self) -> None:
+    def _keep_pending(self) -> None:
         if not self.pending:
             return
         import pyarrow as pa

@@ -50,7 +50,7 @@ class MemoryLabels(LabelSearch):
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
         """See :meth:`LabelSearch.vocabulary`."""
-        return self._vocabulary
+        return self._own_vocabulary
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
@@ -58,11 +58,11 @@ class MemoryLabels(LabelSearch):
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
-        return [row for key in self._words.best(wanted, limit) for row in self._by_key[key]][:limit]
+        return [row for key in self._word_postings.best(wanted, limit) for row in self._by_key[key]][:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
-        return [row for near in self._trigrams.best(trigrams(key), limit) for row in self._by_key[near]][:limit]
+        return [row for near in self._trigram_postings.best(trigrams(key), limit) for row in self._by_key[near]][:limit]
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near_keys`."""
@@ -77,19 +77,19 @@ class MemoryLabels(LabelSearch):
         if not self.rows:
             return [[] for _ in vectors]
         rows = list(self._by_text.values())
-        found = nearest_places(vectors, self._matrix, limit)
+        found = nearest_places(vectors, self._text_matrix, limit)
         return [[(row, cosine) for i, cosine in hits for row in rows[i]] for hits in found]
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
+    def _own_vocabulary(self) -> Vocabulary:
         return Vocabulary.of(self.rows, self._by_key)
 
     @cached_property
-    def _words(self) -> _Postings:
+    def _word_postings(self) -> _Postings:
         return _Postings((key, words(key)) for key in self._by_key)
 
     @cached_property
-    def _trigrams(self) -> _Postings:
+    def _trigram_postings(self) -> _Postings:
         return _Postings((key, trigrams(key)) for key in self._by_key)
 
     @cached_property
@@ -98,7 +98,7 @@ class MemoryLabels(LabelSearch):
 
     @cached_property
     def _word_spellings(self) -> SpellingSearch:
-        return SpellingSearch.of(self._vocabulary.counts)
+        return SpellingSearch.of(self._own_vocabulary.counts)
 
     @cached_property
     def _by_text(self) -> dict[str, list[LabelRow]]:
@@ -108,7 +108,7 @@ class MemoryLabels(LabelSearch):
         return dict(sorted(found.items()))
 
     @cached_property
-    def _matrix(self) -> NDArray[np.float32]:
+    def _text_matrix(self) -> NDArray[np.float32]:
         """Vectors of all texts, in their order, of shape ``(n_texts, dimension)``."""
         missing = [text for text in self._by_text if text not in self._vectors]
         if missing and self._embedder is not None:
@@ -150,7 +150,7 @@ class FoundLabels(MemoryLabels):
         return LabelSearch.near_words(self, word, edits=edits)
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
+    def _own_vocabulary(self) -> Vocabulary:
         found = Vocabulary.of(self.rows, self._by_key)
         labels = max(found.labels, _LEAST_LABELS)
         counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}

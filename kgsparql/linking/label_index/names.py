@@ -94,29 +94,29 @@ class Spellings:
         self.text = text
         self.tokens = tokens(text)
         self._stops = stop_words((*languages, "en"))
-        self._capitals = [self._written(i)[:1].isupper() for i in range(len(self.tokens))]
+        self._capitals = [self._word_at(i)[:1].isupper() for i in range(len(self.tokens))]
         marked = [i for i, is_capital in enumerate(self._capitals) if is_capital and i]
         self._is_shouted = text == text.upper()
         self.is_cased = bool(marked) and not self._is_shouted
 
-    def _written(self, i: int) -> str:
+    def _word_at(self, i: int) -> str:
         return self.text[self.tokens[i].start : self.tokens[i].end]
 
     def _is_content(self, i: int) -> bool:
         token = self.tokens[i]
-        is_acronym = self.is_cased and len(token.text) > 1 and self._written(i).isupper()
+        is_acronym = self.is_cased and len(token.text) > 1 and self._word_at(i).isupper()
         return token.text not in self._stops or is_acronym
 
     @property
     def exact(self) -> tuple[str, ...]:
         """List texts that may be a whole label, the likeliest first: as written, and with other capitals."""
         found: dict[str, None] = {}
-        for start, end in sorted(self._spans(), key=self._likelihood):
-            for form in self._forms(start, end):
+        for start, end in sorted(self._name_spans(), key=self._span_likelihood):
+            for form in self._span_forms(start, end):
                 found[form] = None
         return tuple(found)[:MAX_SPELLINGS]
 
-    def _spans(self) -> Iterator[tuple[int, int]]:
+    def _name_spans(self) -> Iterator[tuple[int, int]]:
         count = len(self.tokens)
         for start in range(count):
             for end in range(start + 1, min(count, start + _MOST_WORDS) + 1):
@@ -131,7 +131,7 @@ class Spellings:
         ends = self._is_content(last) or (self.is_cased and self._capitals[last] and last > first)
         return bool(begins and ends)
 
-    def _likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
+    def _span_likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
         """Make a sort key: first what begins and ends with a capital, then a few words, then the rest."""
         start, end = span
         is_long = end - start > _MOST_LOWER_WORDS
@@ -142,18 +142,18 @@ class Spellings:
         has_name = any(self._capitals[i] and i for i in range(start, end))
         return (3 if is_long else 2) if has_name or is_long else 1, start
 
-    def _forms(self, start: int, end: int) -> Iterator[str]:
+    def _span_forms(self, start: int, end: int) -> Iterator[str]:
         written = self.text[self.tokens[start].start : self.tokens[end - 1].end]
-        for form in (written, *self._singular(written, start, end)):
+        for form in (written, *self._singular_forms(written, start, end)):
             yield form
             yield form[:1].upper() + form[1:]
             if end - start > 1:
-                yield self._titled(start, end)
+                yield self._title_case(start, end)
             if not self.is_cased or start == 0 or end - start <= _MOST_LOWER_WORDS:
                 yield form.lower()
                 yield form.capitalize()
 
-    def _singular(self, written: str, start: int, end: int) -> Iterator[str]:
+    def _singular_forms(self, written: str, start: int, end: int) -> Iterator[str]:
         """Yield `city` for `cities`: questions often have the plural of a class."""
         if end - start > 2 or self._capitals[end - 1] or len(self.tokens[end - 1].text) < 4:
             return
@@ -162,7 +162,7 @@ class Spellings:
         elif written.endswith("s") and not written.endswith(("ss", "us", "is")):
             yield written[:-1]
 
-    def _titled(self, start: int, end: int) -> str:
+    def _title_case(self, start: int, end: int) -> str:
         parts, at = [], self.tokens[start].start
         for i in range(start, end):
             token = self.tokens[i]
@@ -194,7 +194,7 @@ class Spellings:
         return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
 
     def _content_words(self, run: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self._written(i) for i in run if self._is_content(i))
+        return tuple(self._word_at(i) for i in run if self._is_content(i))
 
     def _name_runs(self) -> list[list[int]]:
         """List runs of capitalised words: joined by small words that a name may have, then by fewer, then by none."""

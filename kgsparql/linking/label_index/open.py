@@ -90,21 +90,24 @@ def label_index(
                 mark.touch()
         return _index_with_lookup(graph, kept, candidates or embedder)
     embeds_now = bool(embedder and rows) and _has_few_texts(rows)
-    can_keep = isinstance(directory, Path)
     # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
-    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and can_keep):
+    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and isinstance(directory, Path)):
         return memory_index(rows, (candidates or embedder) if embeds_now else None)
-    if not can_keep:  # no lock keeps two processes apart in object storage, so a question must not build there
+    return _kept_index(_index_builder(graph, directory, embedder if embeds_now else None, progress, cancel), rows)
+
+
+def _kept_index(builder: Builder, rows: Rows) -> LabelIndex:
+    """Build the index of these rows; hold them in memory if the cache cannot be written: better slow than nothing."""
+    if not isinstance(builder.directory, Path):  # no lock keeps two processes apart in object storage
         raise StoreError(
-            f"{directory}: there is no index of {graph.name} as it is now",
-            hint=f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI",
+            f"{builder.directory}: there is no index of {builder.content.name} as it is now",
+            hint=f"run: kgsparql index -k {shlex.quote(builder.content.name)} --index URI",
         )
-    builder = _builder(graph, directory, embedder if embeds_now else None, progress, cancel)
     try:
         return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
-    except StoreError as error:  # the cache cannot be written: a slower answer is better than none
+    except StoreError as error:
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return memory_index(rows, note=note)
 
@@ -171,10 +174,10 @@ def build_label_index(
     if _url_if_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
     read = partial(read_labels, graph, progress=progress)
-    return _builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
+    return _index_builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
 
 
-def _builder(
+def _index_builder(
     graph: KnowledgeGraph,
     directory: Location,
     embedder: Embedder | None,

@@ -172,18 +172,20 @@ class _Reader:
 
     def labels(self, announce: Callable[[int], None] | None) -> Gathered[LabelRow]:
         query = self._counting_query("index_predicates")
-        counts = self._whole(self._result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts")))
-        triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
+        counts = self._whole_solutions(
+            self._thread_result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts"))
+        )
+        triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
         if announce is not None:
             announce(about)
         # The engine counts on one core while this one reads texts.
-        counting = ThreadedCall(self._degrees, name="kgsparql labels")
+        counting = ThreadedCall(self._read_degrees, name="kgsparql labels")
         self._read_kinds(triples)
         self._read_texts(triples.keys())
-        self.found.extend(self._result(counting))
+        self.found.extend(self._thread_result(counting))
         self.found.extend(Gathered(Read, map(Read, self.kinds)))
         maker, rows = RowMaker(self.kinds, is_bare=not self.names_entity), Gathered(LabelRow)
         for iri, found in groupby(self.found.in_order("iri"), attrgetter("iri")):
@@ -191,44 +193,44 @@ class _Reader:
                 rows.add(row)
         return rows
 
-    def _degrees(self) -> Gathered[Read]:
+    def _read_degrees(self) -> Gathered[Read]:
         """Count in how many triples each IRI is."""
         query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
-        counts = ((_value(s["entity"]), whole_number(s["triples"])) for s in self._streamed(query))
+        counts = ((_term_value(s["entity"]), whole_number(s["triples"])) for s in self._streamed_solutions(query))
         return Gathered(Read, (Read(iri, degree=degree) for iri, degree in counts))
 
     def _read_kinds(self, used: Iterable[str]) -> None:
-        for solution in self._select(Query.load("index_classes")):
-            self.kinds[_value(solution["class"])] = "class"
-        for solution in self._select(Query.load("index_properties")):
-            self.kinds[_value(solution["property"])] = "predicate"
+        for solution in self._polled_solutions(Query.load("index_classes")):
+            self.kinds[_term_value(solution["class"])] = "class"
+        for solution in self._polled_solutions(Query.load("index_properties")):
+            self.kinds[_term_value(solution["property"])] = "predicate"
         self.kinds.update((predicate, "predicate") for predicate in used)
 
     def _read_texts(self, used: Collection[str]) -> None:
         naming = self.graph.naming
         links = [link for link in naming.links if link.value in used]
-        for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
-            node, described = _value(solution["property"]), _value(solution["predicate"])
+        for solution in self._polled_solutions(Query.load("index_predicate_links").bind(link=links)):
+            node, described = _term_value(solution["property"]), _term_value(solution["predicate"])
             self.used_as.setdefault(node, []).append(described)
             self.kinds |= {node: "predicate", described: "predicate"}
         roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
         for role, predicates in roles:
             for predicate in predicates:
                 if predicate.value in used:
-                    self._add(self._texts(predicate, role))
+                    self._add_names(self._label_texts(predicate, role))
         known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
         for value in sorted(set(used) - known):
             if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
-                found = Gathered(Read, self._texts(IRI(value)))
+                found = Gathered(Read, self._label_texts(IRI(value)))
                 # They count if they tell things apart; title "Dr." does not.
                 if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
-                    self._add(found)
+                    self._add_names(found)
         self._share_property_labels()
 
-    def _texts(self, predicate: IRI, role: str = "") -> Iterator[Read]:
+    def _label_texts(self, predicate: IRI, role: str = "") -> Iterator[Read]:
         """Yield each usable text that a predicate gives."""
         self.step += 1
-        for solution in self._select(Query.load("index_labels").bind(predicate=[predicate])):
+        for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[predicate])):
             entity, literal = solution["entity"], solution["text"]
             if not isinstance(entity, IRI) or not isinstance(literal, Literal):
                 continue
@@ -238,7 +240,7 @@ class _Reader:
             if text and text != entity.value:
                 yield Read(entity.value, self.step, text, (literal.language or "").lower(), role)
 
-    def _add(self, names: Iterable[Read]) -> None:
+    def _add_names(self, names: Iterable[Read]) -> None:
         for read in names:
             self.found.add(read)
             if read.iri in self.used_as:
@@ -258,12 +260,14 @@ class _Reader:
         """Load a query that counts triples; a slower one where a triple may be in several named graphs."""
         return Query.load(f"{name}_distinct" if self.graph.may_repeat_triples else name)
 
-    def _select(self, query: Query) -> Iterator[Solution]:
+    def _polled_solutions(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions with progress, until it is cancelled."""
         if isinstance(self.graph, OxigraphGraph):
-            solutions = self._streamed(query)
+            solutions = self._streamed_solutions(query)
         else:
-            solutions = self._result(ThreadedCall(lambda: self._streamed(query), name="kgsparql labels"))
+            solutions = self._thread_result(
+                ThreadedCall(lambda: self._streamed_solutions(query), name="kgsparql labels")
+            )
         for number, solution in enumerate(solutions):
             if number % AT_ONCE == 0:
                 self._poll_s()
@@ -271,18 +275,18 @@ class _Reader:
                     self.progress("reading labels", len(self.found), None)
             yield solution
 
-    def _streamed(self, query: Query) -> Iterable[Solution]:
+    def _streamed_solutions(self, query: Query) -> Iterable[Solution]:
         """Return the solutions; of a graph in this process, where there may be millions, as they are found."""
         graph = self.graph
-        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole(graph.select(query))
+        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole_solutions(graph.select(query))
 
-    def _whole(self, solutions: Solutions) -> Solutions:
+    def _whole_solutions(self, solutions: Solutions) -> Solutions:
         """Check that these are all solutions: a label that is missing once would not be found for good."""
         if self.graph.is_remote and (solutions.cut or solutions.failed):
             raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
 
-    def _result(self, call: ThreadedCall[_Result]) -> _Result:
+    def _thread_result(self, call: ThreadedCall[_Result]) -> _Result:
         """Wait for a thread that neither a Ctrl-C nor the end of Python waits for."""
         try:
             return call.result(self._poll_s)
@@ -296,5 +300,5 @@ class _Reader:
         return 0.1
 
 
-def _value(term: object) -> str:
+def _term_value(term: object) -> str:
     return str(getattr(term, "value", term))
