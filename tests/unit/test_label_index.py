@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -33,6 +32,7 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.deep import DEEP, deep
+from tests.kept import rewrite
 from tests.unit.hashed_embedder import HashedEmbedder
 
 MakeGraph = Callable[..., OxigraphGraph]
@@ -447,17 +447,13 @@ def test_S09_another_recipe_is_another_index(graph_of: MakeGraph, tmp_path: Path
     assert index_directory(SayingHowItNames(graph, Naming()), tmp_path) == index_directory(graph, tmp_path)
 
 
-def test_S10_few_vectors_of_another_model_are_made_again(graph_of: MakeGraph, kept: LabelIndex) -> None:
-    assert kept.directory is not None
-    index = label_index(graph_of(PLACES), kept.directory, embedder=HashedEmbedder("other"))
-    assert (index.embedder, index.search.has_vectors) == ("other", True)
-
-
-def test_S10_vectors_of_another_model_are_refused(
+def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
     graph_of: MakeGraph, kept: LabelIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
+    anew = label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
+    assert (anew.embedder, anew.search.has_vectors) == ("other", True)  # few are made again
     monkeypatch.setattr("kgsparql.linking.label_index.open.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
@@ -466,23 +462,21 @@ def test_S10_vectors_of_another_model_are_refused(
     assert open_label_index(graph, kept.directory, embedder=HashedEmbedder()) is not None
 
 
-@pytest.mark.parametrize("damage", ["no manifest", "half a manifest", "no table"])
-def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path, damage: str) -> None:
+def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph, directory = graph_of(PLACES), tmp_path / "i"
     build_label_index(graph, directory, embedder=None)
-    if damage == "no table":
-        for file in next(directory.glob("labels_*.lance")).rglob("*.manifest"):
-            file.unlink()
-    else:
+    for damage in ("no table", "half a manifest", "no manifest"):
         text = (directory / MANIFEST).read_text()
-        (directory / MANIFEST).unlink()
-        if damage == "half a manifest":
-            (directory / MANIFEST).write_text(text[: len(text) // 2])
-        assert open_label_index(graph, directory) is None
-    again = build_label_index(graph, directory, embedder=None)
-    assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
-    assert len(list(directory.glob("labels_*.lance"))) == 1
-    (directory / MANIFEST).write_text(json.dumps({"version": 99}))
+        if damage == "no table":
+            for file in next(directory.glob("labels_*.lance")).rglob("*.manifest"):
+                file.unlink()
+        else:
+            (directory / MANIFEST).write_text(text[: len(text) // 2 if damage == "half a manifest" else 0])
+            assert open_label_index(graph, directory) is None
+        again = build_label_index(graph, directory, embedder=None)
+        assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
+        assert len(list(directory.glob("labels_*.lance"))) == 1
+    rewrite(directory / MANIFEST, {"version": 99})
     with pytest.raises(StoreError) as caught:
         open_label_index(graph, directory)
     assert caught.value.code == "E_VERSION"
@@ -493,34 +487,6 @@ def test_S14_the_second_of_two_builders_is_told_who_is_first(graph_of: MakeGraph
     with writer_lock(tmp_path / "i"), pytest.raises(StoreLockedError) as caught:
         build_label_index(graph, tmp_path / "i", embedder=None)
     assert caught.value.detail["pid"] is not None
-    results: list[object] = []
-
-    def build() -> None:
-        try:
-            results.append(build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(delay_s=0.2)))
-        except StoreLockedError as error:
-            results.append(error.code)
-
-    threads = [threading.Thread(target=build) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert "E_STORE_LOCKED" in results
-    opened = open_label_index(graph, tmp_path / "i", embedder=HashedEmbedder())
-    assert opened is not None
-    assert len(opened.search.exact(["nyc"])) == 1
-
-
-def test_ck25_people_are_found_by_their_names(shared_data: Path) -> None:
-    import gzip
-
-    store = pyoxigraph.Store()
-    with gzip.open(shared_data / "ck25" / "graph.nt.gz") as stream:
-        lines = [line for line in stream if b"rdf-schema#label" not in line]
-    store.load(b"".join(lines), pyoxigraph.RdfFormat.N_TRIPLES)
-    search = MemoryLabels(read_labels(OxigraphGraph(store, name="ck25", fingerprint="")))
-    assert [row.role for row in search.exact(["baldwin dirksen"])] == ["label"]
 
 
 def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None:
