@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
 from kgsparql.answering.pipeline import answer, retrieve
@@ -24,6 +23,7 @@ from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.rdflib_interop import is_of_rdflib, prefixes_from_rdflib, store_from_rdflib
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.rdf.terms import IRI, printable
@@ -401,8 +401,9 @@ def open(
     >>> knowledge.resolve("Marie Curie")
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
-    given = [_source_for_graphs(source) for source in sources]
-    bound = {prefix: name for source in reversed(sources) for prefix, name in _prefixes_of(source).items()}
+    of_rdflib = [source for source in sources if is_of_rdflib(source)]
+    given = [store_from_rdflib(source) if is_of_rdflib(source) else source for source in sources]
+    bound = {prefix: name for graph in reversed(of_rdflib) for prefix, name in prefixes_from_rdflib(graph).items()}
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
     knowledge = KnowledgeBase(
@@ -417,28 +418,3 @@ def open(
             **options,
         }  # fmt: skip
     return knowledge
-
-
-def _source_for_graphs(source: Any) -> str | Path | pyoxigraph.Store:
-    """Return the source as the graphs know it: rdflib's graphs become stores, the rest stays."""
-    if isinstance(source, str | Path):
-        return source
-    if _is_of_rdflib(source):
-        from kgsparql.graphs.rdflib_interop import store_from_rdflib
-
-        return store_from_rdflib(source)
-    return cast("pyoxigraph.Store", source)
-
-
-def _prefixes_of(source: Any) -> dict[str, str]:
-    """Return the prefixes that were bound in an rdflib graph; files and stores say theirs when they are opened."""
-    if not _is_of_rdflib(source):
-        return {}
-    from kgsparql.graphs.rdflib_interop import prefixes_from_rdflib
-
-    return prefixes_from_rdflib(source)
-
-
-def _is_of_rdflib(source: Any) -> bool:
-    rdflib = sys.modules.get("rdflib")  # whoever has one of its graphs has imported it
-    return rdflib is not None and isinstance(source, rdflib.Graph)
