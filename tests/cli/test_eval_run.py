@@ -32,14 +32,17 @@ PLAIN = ("--embedder", "none", "-q")
 METHODS = ("entity", "mindmap", "path_ranking", "query_plan", "struct_gpt", "think_on_graph")
 
 
-@pytest.fixture
-def nobel(tmp_path: Path) -> Path:
+def copied(folder: Path) -> Path:
     """The bundled graph with its questions, as a folder."""
-    folder = tmp_path / "nobel"
     folder.mkdir()
     shutil.copy(FIXTURES / "nobel.ttl", folder / "graph.ttl")
     shutil.copy(FIXTURES / "nobel_questions.jsonl", folder / "questions.jsonl")
     return folder
+
+
+@pytest.fixture
+def nobel(tmp_path: Path) -> Path:
+    return copied(tmp_path / "nobel")
 
 
 @pytest.fixture
@@ -49,9 +52,11 @@ def own_replies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
+    out, file = tmp_path / "run", nobel / "questions.jsonl"
+    file.write_text(file.read_text().replace("\n", "\n{oops\n", 1))
     done = run("eval", nobel, "--no-model", "-r", "methods", "--limit", "6", "-o", out, "--embedder", "none")
     assert done.exit_code == 0, done.stderr
+    assert "questions.jsonl:2" in done.stderr, "a bad line is told, and the rest runs"
     assert "no licence information" in done.stderr
     assert f"kgsparql eval compare {out}" in done.stderr
     for method in METHODS:
@@ -113,16 +118,6 @@ def test_a_graph_that_the_questions_are_not_about_is_refused(run: Run, tmp_path:
     assert done.exit_code == 4
     assert "100 % of the terms" in done.stderr
     assert not (tmp_path / "run").exists()
-
-
-def test_a_bad_line_is_told_by_its_number_and_the_rest_runs(run: Run, nobel: Path, tmp_path: Path) -> None:
-    file = nobel / "questions.jsonl"
-    lines = file.read_text().splitlines()[:4]
-    file.write_text("\n".join([lines[0], "{oops", *lines[1:]]) + "\n")
-    done = run("eval", nobel, "--no-model", "-r", "path_ranking", "-o", tmp_path / "run", "--embedder", "none")
-    assert done.exit_code == 0, done.stderr
-    assert "questions.jsonl:2" in done.stderr
-    assert len(Made.open(tmp_path / "run").records("path_ranking")) == 4
 
 
 def test_what_is_in_a_directory_is_left_alone(run: Run, nobel: Path, tmp_path: Path) -> None:
@@ -246,12 +241,17 @@ def test_a_run_is_not_gone_on_with_as_another(run: Run, nobel: Path, begun: Path
         assert named in done.stderr
 
 
-def test_other_gold_answers_are_another_run(run: Run, nobel: Path, begun: Path) -> None:
-    file = nobel / "questions.jsonl"
-    file.write_text(file.read_text().replace("Warsaw", "Paris"))
-    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "40", "--base-url", "http://127.0.0.1:9/v1", "-m", "m")
-    done = run(*asked, "--resume", "-o", begun, *PLAIN)
+def test_other_gold_answers_or_words_in_a_file_are_another_run(run: Run, nobel: Path, tmp_path: Path) -> None:
+    aliases, file = tmp_path / "aliases.tsv", nobel / "questions.jsonl"
+    aliases.write_text("http://dbpedia.org/ontology/birthPlace\tcame into the world in\n")
+    asked = ("eval", nobel, "--no-model", "-r", "path_ranking", "-O", f"aliases={aliases}", "--limit", "3", *PLAIN)
+    assert run(*asked, "-o", tmp_path / "run").exit_code == 0
+    assert str(tmp_path) not in (tmp_path / "run" / "run.json").read_text()
+    aliases.write_text("http://dbpedia.org/ontology/birthPlace\twas born in\n")
+    file.write_text(file.read_text().replace("?", "??"))
+    done = run(*asked, "-o", tmp_path / "run", "--resume")
     assert done.exit_code == 2
+    assert "methods.path_ranking.options.aliases: aliases.tsv (sha256" in done.stderr
     assert "dataset.sha256" in done.stderr
 
 
@@ -259,10 +259,7 @@ def test_other_gold_answers_are_another_run(run: Run, nobel: Path, begun: Path) 
 def begun_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three questions with a model, whole."""
     folder = tmp_path_factory.mktemp("begun")
-    dataset = folder / "nobel"
-    dataset.mkdir()
-    shutil.copy(FIXTURES / "nobel.ttl", dataset / "graph.ttl")
-    shutil.copy(FIXTURES / "nobel_questions.jsonl", dataset / "questions.jsonl")
+    dataset = copied(folder / "nobel")
     with ModelServer(Player()) as server:
         asked = ["eval", dataset, "-r", "path_ranking", "--limit", "3", "-m", "m", *PLAIN]
         done = CliRunner().invoke(app, [str(a) for a in (*asked, "--base-url", server.url, "-o", folder / "run")])
@@ -343,15 +340,3 @@ def test_a_run_may_be_where_one_is(nobel: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(Made.open(here).records("path_ranking")) == 3
     assert {entry.name for entry in tmp_path.iterdir()} == {"here", "nobel"}, "its lock is gone"
-
-
-def test_other_words_in_a_file_are_another_method(run: Run, nobel: Path, tmp_path: Path) -> None:
-    aliases = tmp_path / "aliases.tsv"
-    aliases.write_text("http://dbpedia.org/ontology/birthPlace\tcame into the world in\n")
-    asked = ("eval", nobel, "--no-model", "-r", "path_ranking", "-O", f"aliases={aliases}", "--limit", "3", *PLAIN)
-    assert run(*asked, "-o", tmp_path / "run").exit_code == 0
-    assert str(tmp_path) not in (tmp_path / "run" / "run.json").read_text()
-    aliases.write_text("http://dbpedia.org/ontology/birthPlace\twas born in\n")
-    done = run(*asked, "-o", tmp_path / "run", "--resume")
-    assert done.exit_code == 2
-    assert "methods.path_ranking.options.aliases: aliases.tsv (sha256" in done.stderr

@@ -415,8 +415,7 @@ def test_a_quote_that_never_ends_is_a_problem_of_its_line_alone(written: Any) ->
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:
     questions = [Question(id=str(n), text="?", hops=1 + n % 3 if n < 290 else None) for n in range(300)]
     taken = sample(questions, 90, seed=1)
-    assert taken == sample(questions, 90, seed=1)
-    assert taken != sample(questions, 90, seed=2)
+    assert taken == sample(questions, 90, seed=1) != sample(questions, 90, seed=2)
     assert list(taken) == [question for question in questions if question in set(taken)]
     assert Counter(question.hops for question in taken) == {1: 27, 2: 27, 3: 26, None: 10}
     assert set(sample(questions, 60, seed=1)) < set(taken)

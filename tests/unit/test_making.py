@@ -19,7 +19,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Wording, plural, singular, wording
 from kgsparql.made_questions.making import MadeQuestions, make
 from kgsparql.made_questions.patterns import Starts, patterns_of
-from kgsparql.made_questions.wording import can_be_asked, question_text, topic_names
+from kgsparql.made_questions.wording import can_be_asked, question_text
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES
@@ -202,9 +202,8 @@ def test_names_are_shared_in_the_language_of_the_labels(graph_of: Callable[..., 
         ":a rdfs:label 'Springfield'@de ; :knows :b . :b rdfs:label 'Bob'@de ; :knows :d . :d rdfs:label 'Dan'@de . "
         ":c rdfs:label 'Springfield Ost'@de ; skos:altLabel 'Springfield'@de ."
     )
-    knowledge = KnowledgeBase(graph, languages=("de",), embedder=None)
-    entities = [IRI(f"http://example.org/{name}") for name in "abd"]
-    assert topic_names(knowledge, entities) == ({entities[1]: "Bob", entities[2]: "Dan"}, False)
+    made = make(KnowledgeBase(graph, languages=("de",), embedder=None), 20)
+    assert {question.topic for question in made.questions} == {"Bob", "Dan"}
 
 
 def test_blank_nodes_long_texts_and_yes_or_no_are_no_answers(graph_of: Callable[..., OxigraphGraph]) -> None:
