@@ -1,6 +1,6 @@
 """Looking around in a graph: every function asks named queries and returns what it found and what limits left out.
 
-May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``walks.py``.
+May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``predicate_paths.py``.
 """
 
 from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicateCount, PredicatePath, Text

@@ -240,7 +240,7 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     is_removed = False
     try:
         with suppress(OSError):  # a full disk: the lock is held all the same
-            path.write_text(f"{os.getpid()}\n", encoding="ascii")
+            path.write_bytes(b"%d\n" % os.getpid())
         yield
     finally:
         with suppress(OSError):  # while it is held: a process that waits for the old file will notice

@@ -142,16 +142,17 @@ class Tables:
             if isinstance(error, StoreError):
                 raise
             return None
-        if not isinstance(data, dict) or not is_as_written(data):
+        if not isinstance(data, dict):
             return None
-        if data.get("version") != _VERSION:
+        if data.get("version") != _VERSION:  # looked at first: another version may have another digest
             raise StoreError(
                 f"{self.directory}: an index of another version of kgsparql ({data.get('version')})",
                 hint="delete that directory; it is made again", code="E_VERSION",
             )  # fmt: skip
-        if not isinstance(self.directory, ObjectPrefix) and damaged(self.directory, data["files"]):
-            return None
-        return data
+        is_whole = is_as_written(data) and (
+            isinstance(self.directory, ObjectPrefix) or not damaged(self.directory, data["files"])
+        )
+        return data if is_whole else None
 
     def _manifest_text(self) -> str:
         if not isinstance(self.directory, ObjectPrefix):
