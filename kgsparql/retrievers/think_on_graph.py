@@ -112,7 +112,7 @@ class ThinkOnGraph(WalkingRetriever):
                 self._walk_one_depth(walked, session)
         if not (walked.by_model or walked.by_oracle):
             note_order(((path, [""] * (len(path.steps) + 1)) for _, path in walked.met), session)
-        return self._retrieved(walked, session)
+        return self._retrieval_of(walked, session)
 
     def _walk_one_depth(self, walked: Walked, session: Session) -> None:
         """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
@@ -242,7 +242,7 @@ class ThinkOnGraph(WalkingRetriever):
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
-    def _retrieved(self, walked: Walked, session: Session) -> Retrieval:
+    def _retrieval_of(self, walked: Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
         so_far = chains_retrieval(walked.depths, session)
         enough = True if walked.draft is not None else False if walked.by_model else None
