@@ -27,7 +27,7 @@ def label_search(
     languages: Sequence[str],
     limit: int,
 ) -> Query:
-    """A query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
+    """Make a query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
 
     :param kind: any but ``none`` and ``wikibase:mwapi``.
     :param searches: at most :data:`MAX_SEARCHES`; those without a letter or digit are left out.
@@ -41,7 +41,7 @@ def label_search(
 
 
 def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
-    """A query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``.
+    """Make a query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``.
 
     :param host: of its web page.
     :param languages: whose labels and aliases are searched; those without a language are always searched.
@@ -52,7 +52,7 @@ def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]
 
 
 def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
-    """A search for labels with all these words, in an engine's own syntax; ``None`` if no word is left.
+    """Write a search for labels with all these words, in an engine's own syntax; ``None`` if no word is left.
 
     That syntax has operators, wildcards and fields, so only letters and digits are passed on.
 
@@ -70,5 +70,5 @@ def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
 
 
 def _plain_words(text: str) -> list[str]:
-    """The runs of letters and digits in lower case, which no engine takes for operators."""
+    """Split into the runs of letters and digits in lower case, which no engine takes for operators."""
     return "".join(char if char.isalnum() else " " for char in text.lower()).split()

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pyoxigraph
 import pytest
@@ -28,6 +29,9 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol import discovery
+from kgsparql.graphs.protocol.endpoint_client import built_request
+from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results
@@ -55,6 +59,20 @@ def test_text_that_looks_like_an_update_is_still_sent_as_the_query_it_is() -> No
     with FaultServer(results()) as server:
         EndpointGraph(server.url).select(query)
     assert server.asked[0].form == {"query": query.text}
+
+
+def test_sparqlwrapper_builds_the_request_and_opens_no_connection() -> None:
+    """The function of SPARQLWrapper that builds is not a public one: a version without it is noticed here."""
+    address = Address.parse("http://me:secret@nowhere.invalid/sparql?infer=1")
+    sent = SparqlRequest(address.url, "all", ALL.text, 1.0, parameters={"union-default-graph": "true"})
+    by_get, by_post = (built_request(address, address.target, sent, method) for method in ("GET", "POST"))
+    wanted = {"query": [ALL.text], "union-default-graph": ["true"]}
+    assert parse_qs(urlsplit(by_get.url).query) == {"infer": ["1"], **wanted}
+    assert (by_post.url, parse_qs((by_post.body or b"").decode())) == (address.target, wanted)
+    for built in (by_get, by_post):
+        headers = {name.lower(): value for name, value in built.headers.items()}
+        assert base64.b64decode(headers["authorization"].removeprefix("Basic ")) == b"me:secret"
+        assert headers["accept"].startswith("application/sparql-results+json")
 
 
 def test_one_connection_serves_queries_one_after_another() -> None:

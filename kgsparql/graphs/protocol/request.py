@@ -47,7 +47,7 @@ class RequestLimits:
         return self.deadline - time.monotonic()
 
     def raise_if_cancelled(self) -> None:
-        """:raises CancelledError: if ``cancel`` is set."""
+        """Raise a CancelledError if ``cancel`` is set."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
 
