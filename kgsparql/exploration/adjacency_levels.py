@@ -80,7 +80,7 @@ class AdjacencyLevel:
         return found
 
     def only(self, wanted: Collection[PropertyPath]) -> AdjacencyLevel:
-        """Those of the paths that are wanted, without literals: nothing is walked on from these."""
+        """Keep those of the paths that are wanted, without literals: nothing is walked on from these."""
         kept = np.array([shape in wanted for shape in self.shapes], np.bool_)
         rows = kept[self.path]
         places = np.cumsum(kept) - 1
@@ -127,7 +127,7 @@ class AdjacencyLevel:
         return Found(tuple(map(PredicatePath, self._paths_of_keys(keys))))
 
     def _rows_with_hops(self, hops: Hops) -> tuple[Numbers, Numbers]:
-        """Each row with each hop from its end: the places of both."""
+        """Join each row with each hop from its end: the places of both."""
         first = np.searchsorted(hops.tails, self.end)
         counts = np.searchsorted(hops.tails, self.end, "right") - first
         if counts.sum() > MOST:
@@ -147,7 +147,7 @@ class AdjacencyLevel:
         )
 
     def _with_values(self, hops: Hops, values: Values) -> Hops:
-        """With the hops to the things that are in groups with literals."""
+        """Add the hops to the things that are in groups with literals."""
         number = self.hops.view.adjacency.number
         things = [
             (tail, step, number(end), group.count)

@@ -32,7 +32,7 @@ _EXACT = 2.0**53
 def paths_in_adjacency(
     view: AdjacencyView, start: IRI, end: IRI, *, max_hops: int, direction: Directions, skip: frozenset[IRI], limit: int
 ) -> Found[Path]:
-    """All shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` finds and orders them.
+    """Find all shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` does.
 
     Nothing is left out because of a hub or of nested blank nodes.
 
@@ -160,7 +160,7 @@ class _Search:
 
 
 def neighbours_of(adjacency: Adjacency, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
-    """Where the neighbours of each term begin, how many there are, and how many of all."""
+    """Say where the neighbours of each term begin, how many there are, and how many of all."""
     begins = adjacency.starts[terms].astype(np.int64)
     counts = adjacency.starts[terms + 1] - begins
     return begins, counts, int(counts.sum())
@@ -177,7 +177,7 @@ def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
 
 
 def _sorted_distinct(numbers: _Numbers) -> _Numbers:
-    """Each number once, sorted; for few of them faster than :func:`numpy.unique`."""
+    """Sort numbers, each once; for few of them faster than :func:`numpy.unique`."""
     if len(numbers) < _FEW:
         return np.array(sorted(set(numbers.tolist())), np.int64)
     return np.unique(numbers).astype(np.int64)
@@ -224,7 +224,7 @@ def _by_degree(adjacency: Adjacency, levels: list[_Arcs], chosen: Sequence[_Numb
 
 
 def _number_of_paths(levels: list[_Arcs]) -> int:
-    """How many paths there are in all."""
+    """Count all paths."""
     numbers: npt.NDArray[Any] = np.ones(len(levels[-1].tails))
     for arcs, following in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
         tails, first = np.unique(following.tails, return_index=True)
@@ -313,7 +313,7 @@ class HopsByNumber:
         return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
 
     def limited(self, entities: Numbers, limit: int) -> tuple[Hops, Values]:
-        """At most so many hops from each term by each step, to the first in lexical order.
+        """Find at most so many hops from each term by each step, to the first in lexical order.
 
         :return: these hops, and the groups of neighbours with a literal, which are not among them.
         :raises NotByNumbersError: if queries must go on.
@@ -355,7 +355,7 @@ class HopsByNumber:
         return Hops(found.tails[groups], found.steps[groups], found.heads[groups], counts)
 
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
-        """All hops from some terms that are walked, as many at a time as are sorted together."""
+        """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
         adjacency = self.view.adjacency
         begins, counts, total = neighbours_of(adjacency, entities)
         if total > MOST:
@@ -418,7 +418,7 @@ def neighbours_by_number(
 
 
 def starts_of(columns: Iterable[Numbers]) -> Numbers:
-    """Where a row of sorted columns differs from the one before.
+    """Say where a row of sorted columns differs from the one before.
 
     >>> starts_of([np.array([1, 1, 2, 2]), np.array([7, 7, 7, 8])]).tolist()
     [0, 2, 3]
@@ -432,12 +432,12 @@ def starts_of(columns: Iterable[Numbers]) -> Numbers:
 
 
 def _starts_and_sizes(hops: Hops) -> tuple[Numbers, Numbers]:
-    """Where the hops from a term by a step begin, and how many these are."""
+    """Say where the hops from a term by a step begin, and how many these are."""
     groups = starts_of([hops.tails, hops.steps])
     return groups, np.diff(groups, append=len(hops.tails))
 
 
 def sorted_hops(hops: Hops) -> Hops:
-    """In the order of their tails, then steps, then heads."""
+    """Sort hops by their tails, then steps, then heads."""
     order = np.lexsort((hops.heads, hops.steps, hops.tails))
     return Hops(*(column[order] for column in hops))

@@ -83,7 +83,7 @@ def predicates(
 
 
 def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
-    """How many triples each predicate of a graph has, the commonest first, then in lexical order.
+    """Count the triples of each predicate of a graph, the commonest first, then in lexical order.
 
     A triple that is in several named graphs counts once.
     """
@@ -363,7 +363,7 @@ def _dataset_triples(dataset: IRI, facts: Mapping[str, Any]) -> Iterator[Triple]
 
 
 def _partition_triples(dataset: IRI, kind: str, number: str, listed: Sequence[Mapping[str, Any]]) -> Iterator[Triple]:
-    """Each class or predicate with its count; a partition has an IRI that stays the same when the counts change."""
+    """Describe each class or predicate with its count; the IRI of a partition stays when the counts change."""
     named = [
         (term, iri(term.strip("<>")), entry["count"]) for entry in listed if (term := entry["term"]).startswith("<")
     ]
@@ -376,7 +376,7 @@ def _partition_triples(dataset: IRI, kind: str, number: str, listed: Sequence[Ma
 def _distinct_terms(
     dataset: IRI, graph: KnowledgeGraph, triples: int | None, note: Callable[[str], None]
 ) -> Iterator[Triple]:
-    """How many things it is about, and how many values it gives; of a graph on this machine that is not too large."""
+    """Count the things it is about and the values it gives; of a graph on this machine that is not too large."""
     if not graph.is_embedded:
         return
     if triples is None or triples > _COUNTED:

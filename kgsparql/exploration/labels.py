@@ -27,7 +27,7 @@ class Description:
 
 
 def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, int]:
-    """How well a language tag suits, smaller is better; the order is the same on every graph.
+    """Rank how well a language tag suits, smaller is better; the order is the same on every graph.
 
     For each preferred language the tag itself, then its regions and scripts; then ``mul`` (any language), no tag,
     English, and last whatever there is. Tags are compared without regard to case.
@@ -105,7 +105,7 @@ def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None)
 
 
 def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> list[IRI]:
-    """Those of some terms that may have a label in another language, or a name by a graph's own predicate.
+    """Keep those of some terms that may have a label in another language, or a name by a graph's own predicate.
 
     In a graph in this process that is seen without a query. Most predicates of most graphs have neither.
     """
@@ -271,7 +271,7 @@ def descriptions(
 def _rank_of_text(
     solution: Solution, languages: Sequence[str], predicates: Sequence[IRI]
 ) -> tuple[tuple[int, int], int, str] | None:
-    """How good a text is, the best first, and the text; ``None`` for no text."""
+    """Rank how good a text is, the best first, and the text; ``None`` for no text."""
     literal, predicate = solution["label"], solution["predicate"]
     if not isinstance(literal, Literal) or not isinstance(predicate, IRI) or not any(map(str.isalnum, literal.value)):
         return None
@@ -298,7 +298,7 @@ class ValueUse:
 
 
 def value_uses(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> list[ValueUse]:
-    """Where a text is a value: as it is written, in small letters or with capitals; the commonest first; one query."""
+    """Find where a text is a value: as written, in small letters or with capitals; the commonest first; one query."""
     forms = dict.fromkeys((text, text.lower(), text.capitalize(), text.title()))
     values = [text_literal(form, tag) for form in forms for tag in dict.fromkeys(("", *languages, "en"))]
     found = graph.select(Query.load("value_uses").bind(value=values).limit(_LOOKED_AT + 1))

@@ -58,7 +58,7 @@ class GraphLookups:
         return found[0]
 
     def _classes_called(self, name: str, unknown: NotFoundError) -> list[IRI]:
-        """Those of the commonest classes whose IRIs end in a name; at least one."""
+        """Find those of the commonest classes whose IRIs end in a name; at least one."""
         query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
         hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
         try:

@@ -85,7 +85,7 @@ T = TypeVar("T")
 
 
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
-    """Every term that each walk leads to, the start too, in the order of their text; one query for 50 walks."""
+    """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
     arms = [
         path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)

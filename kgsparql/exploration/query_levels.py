@@ -51,13 +51,13 @@ class Level(Protocol):
     """The paths of one length, with their ends."""
 
     def __len__(self) -> int:
-        """How many paths there are."""
+        """Count how many paths there are."""
 
     def paths(self) -> list[PredicatePath]:
         """Find the paths in lexical order, with their ends."""
 
     def only(self, wanted: Collection[PropertyPath]) -> Level:
-        """Those of the paths that are wanted."""
+        """Keep those of the paths that are wanted."""
 
     def longer(self) -> tuple[Level, tuple[Cut, ...]]:
         """Find the paths one step longer."""
@@ -85,7 +85,7 @@ class QueryLevel:
         return _ordered_paths(self.ends, self.walking.shown)
 
     def only(self, wanted: Collection[PropertyPath]) -> QueryLevel:
-        """Those of the paths that are wanted."""
+        """Keep those of the paths that are wanted."""
         ends = {path: ends for path, ends in self.ends.items() if path in wanted}
         behind = {path: ends for path, ends in self.behind.items() if PropertyPath(path.steps[:-1]) in wanted}
         return QueryLevel(self.walking, ends, behind)
@@ -140,7 +140,7 @@ def _last_steps(level: EndsOfPaths, counts: Iterable[PredicateCount], far_ends: 
 def _onward_of_ends(
     level: EndsOfPaths, onward: Iterable[_Onward]
 ) -> Iterator[tuple[PropertyPath, Term, set[Term], _Onward]]:
-    """Each path, one of its ends, the terms just before that end, and what one step from it leads to."""
+    """Yield each path, one of its ends, the terms just before that end, and what one step from it leads to."""
     at: dict[Term, list[_Onward]] = {}
     for one in onward:
         at.setdefault(one.entity, []).append(one)
@@ -151,7 +151,7 @@ def _onward_of_ends(
 
 
 def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> FarEnds:
-    """Where steps back lead, if their count does not tell whether that is more than the term just left.
+    """Find where steps back lead, if their count does not tell whether that is more than the term just left.
 
     In a federation, a triple that several members hold counts several times.
     """

@@ -298,11 +298,10 @@ def shortest_paths(
     hub_limit: int = 10_000,
     limit: int = 1_000,
 ) -> Found[Path]:
-    """All shortest paths from ``start`` to ``end``; none if they are more than ``max_hops`` apart.
+    """Find all shortest paths from ``start`` to ``end``; none if they are more than ``max_hops`` apart.
 
     A path does not lead through a literal, nor along a skipped predicate, nor through a class unless both ends are
-    classes. The paths through terms of few triples come first, then lexical order. From an entity to itself there is
-    the path without hops.
+    classes. The paths through terms of few triples come first. From an entity to itself there is the path without hops.
 
     One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and an end of more
     than 1,000 hops one or two. Where there are several paths, one more asks for degrees. Where the graph has an
@@ -429,7 +428,7 @@ def _hop_key(hop: Hop) -> tuple[object, ...]:
 
 
 def _enumerated_paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> Iterator[Path]:
-    """Every path, in lexical order of its terms, then predicates."""
+    """Yield every path, in lexical order of its terms, then predicates."""
     ordered = {term: sorted(hops, key=_hop_key) for term, hops in onward.items()}
 
     def walk(term: Term, hops: tuple[Hop, ...]) -> Iterator[Path]:

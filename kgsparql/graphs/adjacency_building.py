@@ -330,7 +330,7 @@ def _save_written(made: Path, name: str, written: Path, dtype: str) -> None:
 
 
 def _starts_of_counts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Where the values of each term begin among all, in as few bytes as hold the last number."""
+    """Say where the values of each term begin among all, in as few bytes as hold the last number."""
     ends = np.cumsum(counts, dtype=np.uint64)
     starts = np.concatenate([np.zeros(1, np.uint64), ends])
     return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
@@ -432,7 +432,7 @@ def _term_ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 def _sorted_neighbours(
     work: Path, low: int, high: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32], npt.NDArray[Any]]:
-    """Of the terms from ``low`` to ``high``: whose neighbour it is, the neighbour, the step; sorted, each once."""
+    """Sort, of the terms from ``low`` to ``high``: whose neighbour it is, the neighbour, the step; each once."""
     pairs, steps = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
     for edges in _read_chunks(work / "numbered", _EDGE):
         for inverse, (here, there) in enumerate((("subject", "object"), ("object", "subject"))):
@@ -451,7 +451,7 @@ def _sorted_neighbours(
 def _sorted_literals(
     work: Path, low: int, high: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Of the terms from ``low`` to ``high``: how many triples with a literal each has, and how many predicates of such.
+    """Count, of the terms from ``low`` to ``high``, the triples with a literal of each, and the predicates of such.
 
     The third are these predicates, those of one term together, in order.
     """

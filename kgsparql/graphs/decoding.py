@@ -233,7 +233,7 @@ class ChunkReader:
         return cast("IO[bytes]", self)
 
     def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
         if size < 0:
             size = 1 << 62
         while self._at >= len(self._chunk):
@@ -339,7 +339,7 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
 
 
 def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[bytes]:
-    """XML, passed on after its markup was checked, with UTF-8 as its declared encoding.
+    """Yield XML after its markup was checked, with UTF-8 as its declared encoding.
 
     Entities are refused at their declaration, because Oxigraph resolves them there (667 bytes become 2 GiB).
     """
@@ -373,7 +373,7 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> 
 
 
 def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """XML with the line ends that a reader of XML makes of any others; Oxigraph kept those in literals."""
+    """Yield XML with the line ends that a reader of XML makes of others; Oxigraph kept those in literals."""
     held = b""
     for chunk in chunks:
         text = held + chunk
@@ -396,7 +396,7 @@ def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str
 def _with_depth_checked(
     chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limits: ReadLimits
 ) -> Iterator[bytes]:
-    """Turtle and its kin, passed on after the depth of its quoted triples was checked: nothing else in it nests."""
+    """Yield Turtle and its kin after the depth of its quoted triples was checked: nothing else in it nests."""
     in_lines = rdf_format.name in LINE_FORMATS
     depth, line, rest, wanted = 0, 1, b"", 0
     for chunk in chain(chunks, [b""]):

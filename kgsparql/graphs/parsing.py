@@ -52,7 +52,7 @@ class BlankNodes:
 
 @contextlib.contextmanager
 def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """As :func:`reader_of`; errors in the ``with`` block are raised as ours, with their place in the file."""
+    """Open a file as :func:`reader_of`; errors in the ``with`` block are raised as ours, with their place."""
     with reader_of(file, options, progress) as reader:
         try:
             yield reader
@@ -217,7 +217,7 @@ class LineReader:
         self.number = 0
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` bytes, and at most the rest of the line."""
+        """Read at most ``size`` bytes, and at most the rest of the line."""
         if not self._rest:
             self._rest = self._reader.read(_BLOCK_BYTES)
         end = min(size, self._rest.find(b"\n") + 1 or len(self._rest))

@@ -290,7 +290,7 @@ def remove_leftovers(target: Path) -> None:
 
 
 def _entries_beside(target: Path, kind: str) -> list[Path]:
-    """Entries beside a store that are named after it. No glob, because the name may hold any character."""
+    """List entries beside a store that are named after it. No glob, because the name may hold any character."""
     if not target.parent.is_dir():
         return []
     return sorted(entry for entry in target.parent.iterdir() if entry.name.startswith(f"{target.name}.{kind}-"))

@@ -171,7 +171,7 @@ class Tables:
             replace_text(self.directory / MANIFEST, text, sync=True)
 
     def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """Those of the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
+        """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
         if isinstance(self.directory, ObjectPrefix):
             return {}
         text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
@@ -195,7 +195,7 @@ class Tables:
         return nullcontext() if isinstance(self.directory, ObjectPrefix) else writer_lock(self.directory, wait_s=wait_s)
 
     def names(self) -> list[str]:
-        """All tables, complete or not."""
+        """List all tables, complete or not."""
         return [name for name in self._all_names() if not name.startswith(_MANIFEST_OF)]
 
     def published_below(self) -> list[str]:
