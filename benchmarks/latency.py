@@ -17,7 +17,6 @@ import statistics
 import sys
 import threading
 import time
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ def main() -> None:
 def measured(method: str, knowledge: kgsparql.KnowledgeBase, questions: list[str], seconds: float) -> None:
     """One method: two lines of the table."""
     made = load(method)
-    bounds = made.cost.bounds({field.name: getattr(made, field.name) for field in fields(made)})  # type: ignore[arg-type]
+    bounds = made.cost()._asdict()
     for question in questions:
         knowledge.ask(question, retriever=method)  # what a ranker remembers of a text is remembered by now
     alone = statistics.median(asked(knowledge, question, method)[0] for question in questions)

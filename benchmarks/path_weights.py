@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.entity_linking import EntityLinking
-from kgsparql.answering.path_scoring import Weights, WordedPath, path_features
+from kgsparql.answering.path_scoring import Weights, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.matching import GoldAnswers
@@ -88,7 +88,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     found = PathRanking().likely_paths(session)
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
-        worded = [WordedPath(one.path, tuple(one.enumeration.kinds_along(one.path))) for one in own]
+        worded = [(one.path, one.enumeration.kinds_along(one.path)) for one in own]
         labels = session.labels(step.predicate for one in own for step in one.path.steps)
         rows += list(path_features(session.scored_question(own[0].link), worded, labels, session.ranker))
         links += [own[0].link.score] * len(own)

@@ -17,9 +17,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the peers beside this file
@@ -257,7 +257,6 @@ def costs() -> Iterator[str]:
         questions = [json.loads(line)["question"] for line in file]
     for name in names():
         method = load(name)
-        options = {field.name: getattr(method, field.name) for field in fields(cast("Any", method))}
         used: list[dict[str, Any]] = []
         entities = 1
         with (
@@ -268,7 +267,7 @@ def costs() -> Iterator[str]:
                 answer = knowledge.ask(question, retriever=name, model=model)
                 used.append(dict(answer.usage))
                 entities = max(entities, len(answer.linked))
-        bounds = method.cost.bounds(options, entities=entities)
+        bounds = method.cost(entities=entities)._asdict()
         calls, rounds, queries = ([u[what] for u in used] for what in ("model_calls", "rounds", "queries"))
         yield row_of([
             f"`{name}`", str(bounds["calls"]), str(max(calls)), f"{sum(calls) / len(calls):.1f}",

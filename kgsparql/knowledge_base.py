@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
 from kgsparql.answering.pipeline import answer, retrieve
-from kgsparql.answering.question import checked_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.answering.session_factory import SessionFactory
+from kgsparql.answering.session_factory import SessionFactory, checked_question
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, StoreError
 from kgsparql.events import Event, Finished
@@ -141,7 +140,7 @@ class KnowledgeBase(GraphLookups):
     def answer(self, question: str, asking: AskOptions) -> Answer:
         """Answer as :meth:`ask`, with the options as one value."""
         with self._recorded_session(question, asking) as (session, retriever, reported):
-            answered = answer(retriever, session, augment=asking.augment, rerank=asking.rerank)
+            answered = answer(retriever, session)
             reported.update(answered.usage)
         return answered
 
@@ -149,7 +148,7 @@ class KnowledgeBase(GraphLookups):
     def retrieve(self, question: str, asking: AskOptions) -> Retrieval:
         """Retrieve verified evidence for a question, without an answer; options as for :meth:`ask`."""
         with self._recorded_session(question, asking) as (session, retriever, _):
-            return retrieve(retriever, session, augment=asking.augment, rerank=asking.rerank)
+            return retrieve(retriever, session)
 
     @contextmanager
     def _recorded_session(
@@ -294,7 +293,7 @@ class KnowledgeBase(GraphLookups):
         >>> knowledge.recheck(knowledge.ask("Where was Marie Curie born?")).stands
         True
         """
-        from kgsparql.answering.answer_file import kept_answer
+        from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
 
         return recheck(kept_answer(answer), self.graph)

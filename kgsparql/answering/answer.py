@@ -1,24 +1,86 @@
-"""The values a question passes through: what was found, what was written, and the answer."""
+"""The values a question passes through: what was found, what was written, the answer; and their words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.answering.value_types import AnswerType, computed_type, type_of_terms, unit_of
 from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
 from kgsparql.graphs.notes import Note
-from kgsparql.rdf.terms import Term, printable
+from kgsparql.plans import algebra as a
+from kgsparql.plans.measure_words import Label
+from kgsparql.plans.running import Computed
+from kgsparql.plans.type_check import kind_of
+from kgsparql.rdf.literals import number_text, value_text
+from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
+
+
+AnswerType = OneOf["entities", "number", "boolean", "date", "text", "table"]
+"""``entities``: things, by their IRIs; ``number``, ``boolean``, ``date`` (a year and a month, too) and ``text``: one or
+more literals of that kind, ``text`` also words that a model wrote; ``table``: rows that were computed."""
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_BY_DATATYPE: dict[str, AnswerType] = {
+    **dict.fromkeys(("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth"), "date"),
+    **dict.fromkeys(
+        (
+            "integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger "
+            "negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"
+        ).split(),
+        "number",
+    ),
+    "boolean": "boolean",
+}
+
+
+def type_of_terms(terms: Collection[Term]) -> AnswerType:
+    """The kind of some values: things where one of them is no literal, text where literals are of several kinds.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> type_of_terms([Literal(3), Literal(2.5)]), type_of_terms([Literal("3")])
+    ('number', 'text')
+    >>> type_of_terms([IRI("http://e.org/a"), Literal(3)]), type_of_terms([Literal(3), Literal("three")])
+    ('entities', 'text')
+    """
+    literals = [term for term in terms if isinstance(term, Literal)]
+    if len(literals) < len(terms):
+        return "entities"
+    kinds = {_BY_DATATYPE.get(one.datatype.value.removeprefix(_XSD), "text") for one in literals}
+    return kinds.pop() if len(kinds) == 1 else "text"
+
+
+def computed_type(found: Computed) -> AnswerType | None:
+    """The kind of what a plan came to; ``None`` for a set of items, whose terms tell, and where there is no value."""
+    if found.is_table:
+        return "table"
+    if isinstance(found.plan, a.SummaryOf) and kind_of(found.plan)[0] in {"date", "year"}:
+        return "date"
+    return None if found.value is None else type_of_terms([found.value])
+
+
+def unit_of(found: Computed) -> str:
+    """The unit of a computed number: ``%``, or that of the measure it sums up, as the graph names it; empty for none.
+
+    A sum, an average, the least and the most keep the unit of their measure. Nothing is said of what was calculated by
+    other means, and of a unit that stands in a label (``depth mm``) or at the value: neither is sure.
+    """
+    match found.plan:
+        case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
+            return "%"
+        case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)):
+            return unit
+    return ""
 
 
 LISTED = 10
@@ -250,3 +312,67 @@ class Answer:
     def __repr__(self) -> str:
         named = "; ".join(printable(one.shown, 120) for one in self.best[:3])
         return f"<Answer {self.status}: {named if self.is_ranked and named else str(self).partition(chr(10))[0]}>"
+
+
+_NAMED_ROWS = 10
+_DECIMAL_PLACES = 6
+
+
+def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
+    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+
+    :param more: a last line, for those that are not listed.
+
+    >>> from kgsparql.rdf.terms import Literal
+    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
+    Ranked candidates
+     1. 1965  [P1, N2]
+    """
+    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+
+
+def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
+    """How many answers are not listed, and how all are found; empty if none is left."""
+    if not left:
+        return ""
+    shared = set(left[0].markers).intersection(*(term.markers for term in left))
+    terms = {term.term for term in left}
+    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
+    are_cut = any(cut.what == "ends" for one in evidence if one.marker in shared for cut in one.cuts)
+    number = f"… {'at least ' if are_cut else ''}{len(left):,} more"
+    return number + (f": the query of {item.marker} finds them all" if item is not None else "")
+
+
+def rows_text(found: Computed, label: Label) -> str:
+    """The first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
+    if found.rows == ((None,),):
+        return ""
+    shown = found.rows[:_NAMED_ROWS]
+    rows = [" | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in shown]
+    more = f"; and {len(found.rows) - _NAMED_ROWS:,} more" if len(found.rows) > _NAMED_ROWS else ""
+    return "; ".join(rows) + more
+
+
+def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
+    """A term of a row for a person: counts, which are no years, in groups of three digits, long fractions rounded.
+
+    >>> from types import SimpleNamespace
+    >>> from kgsparql.rdf.terms import IRI
+    >>> decimal = IRI("http://www.w3.org/2001/XMLSchema#decimal")
+    >>> texts = "1209", "91.5454545454545", "0.0000000001"
+    >>> found = SimpleNamespace(counts={0})
+    >>> [cell_text(Literal(text, datatype=decimal), 0, found, str) for text in texts]
+    ['1,209', '91.545455', '0.0000000001']
+    """
+    if term is None:
+        return "–"
+    if not isinstance(term, Literal):
+        return printable(label(term), 120)
+    if column in found.counts and term.value.isdecimal():
+        return f"{int(term.value):,}"
+    fraction = term.value.partition(".")[2]
+    if type_of_terms([term]) == "number" and fraction.isdecimal() and len(fraction) > _DECIMAL_PLACES:
+        rounded = number_text(f"{Decimal(term.value):.{_DECIMAL_PLACES}f}")
+        return rounded if rounded.strip("-0") else term.value  # what is small is not nothing
+    return printable(value_text(term), 120)

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from kgsparql.answering.choosing import Chooser, RankerChooser
-from kgsparql.answering.option_ranges import did_you_mean
-from kgsparql.answering.reranking import MOST_RERANKED
-from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.events import Emit
@@ -44,8 +42,6 @@ class AskOptions:
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
-    :param augment: have the model say more precisely what is asked, for what is ranked and chosen: one call more.
-    :param rerank: so many pieces of the evidence are chosen to come first, once more: one call more with a model.
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
     :param direction: in which triples are walked.
     :param seed: of what is drawn by chance.
@@ -63,8 +59,6 @@ class AskOptions:
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
-    augment: bool = False
-    rerank: int | None = None
     chooser: Callable[[RankerChooser], Chooser] | None = None
     direction: Directions = "both"
     seed: int = 0
@@ -86,8 +80,6 @@ class AskOptions:
             )
         if self.direction not in {"both", "forward", "inverse"}:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
-        if self.rerank is not None and not 1 <= self.rerank <= MOST_RERANKED:
-            raise OptionError(f"rerank={self.rerank} is out of range", hint=f"from 1 to {MOST_RERANKED}")
 
     def about(self, entities: Iterable[IRI | str]) -> AskOptions:
         """The same, with these entities given."""
@@ -105,7 +97,7 @@ class AskOptions:
             "method": method, "options": {name: str(value) for name, value in sorted(self.options.items())},
             "entities": [str(entity) for entity in self.entities], "model": self.model.name if self.model else "",
             "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
-            "qualifiers": self.qualifiers, "augment": self.augment, "rerank": self.rerank,
+            "qualifiers": self.qualifiers,
             "direction": self.direction, "seed": self.seed, "budget": limits,
         }  # fmt: skip
 

@@ -8,10 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
-from kgsparql.answering.answer_choices import AnswerChoice, answer_choices
-from kgsparql.answering.answer_words import candidates_text, more_text
-from kgsparql.answering.grounding import grounded_draft, plain_lines
+from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Retrieval, candidates_text, more_text
+from kgsparql.answering.grounding import AnswerChoice, answer_choices, grounded_draft, plain_lines
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
@@ -20,15 +18,12 @@ from kgsparql.rdf.terms import Term, normalised, printable
 if TYPE_CHECKING:
     from kgsparql.models.replies import WrittenAnswer
 
-_LINE = 2_000  # characters of an item of evidence that a model is shown
-_FACTS = 30_000  # characters of all items together
-_CHOICE = 250  # characters of the name of a candidate
-_MARKERS = 12  # markers that are listed after it
+_MAX_FACT_CHARACTERS = 2_000  # characters of an item of evidence that a model is shown
+_MAX_FACTS_CHARACTERS = 30_000  # characters of all items together
+_MAX_CHOICE_CHARACTERS = 250  # characters of the name of a candidate
+_MAX_CHOICE_MARKERS = 12  # markers that are listed after it
 
-SHOWN = 10
-"""Candidates that are listed where nobody wrote an answer."""
-
-_ECHO = 3  # an answer with so many spaces that stands in the prompt, word for word, was copied from there
+_ECHO_SPACES = 3  # an answer with so many spaces that stands in the prompt, word for word, was copied from there
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
@@ -39,7 +34,7 @@ UNGROUNDED = "The model's reply rests on none of the facts; these were found:"
 NO_EVIDENCE = "what the model answered rests on no evidence of the graph, so it is not shown"
 OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
 
-_REFUSAL = re.compile(
+_REFUSAL_START = re.compile(
     r"(?:(?:I['’]?m|I am|we['’]?re|we are)\s+(?:(?:very|so|really|truly)\s+)?(?:sorry|afraid|unable|not able)\b"
     r"|(?:very\s+|so\s+)?sorry\b|(?:my|our) apologies\b|I apologi[sz]e\b|as an? (?:ai|artificial|large language)\b"
     r"|(?:unfortunately,?\s+)?I\s+(?:cannot|can\s?not|can['’]?t|won['’]t|will not|must decline|decline)\b"
@@ -97,7 +92,7 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     messages = answer_messages(RULES, REPLY, retrieval, session)
-    return draft_from_reply(Call("answer", messages, SCHEMA, _read), retrieval, session)
+    return draft_from_reply(Call("answer", messages, SCHEMA, _written_answer), retrieval, session)
 
 
 def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
@@ -138,7 +133,7 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
     known = session.choose.is_enough(retrieval.evidence)
     if known is not None:
         return Draft("", sufficient=True) if known else None
-    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, _read)
+    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, _written_answer)
     reply = session.ask_model(_checked_call(call))
     if reply is None:
         return None
@@ -155,9 +150,9 @@ def closed_book(session: Session) -> Draft | None:
     """
     if not session.allow_model_knowledge:
         return None
-    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.own_words, 4000)}")
+    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.question, 4000)}")
     schema = object_schema(answer={"type": "string"})
-    reply = session.ask_model(Call("closed book", messages, schema, _read), required=True)
+    reply = session.ask_model(Call("closed book", messages, schema, _written_answer), required=True)
     if reply is None:
         return None
     if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
@@ -180,20 +175,21 @@ def answer_messages(
             code="prompt_cut",
         )
     listed = [f"{n}. {_choice_text(choice)}" for n, choice in enumerate(answer_choices(retrieval, session), 1)]
-    shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed, limit=2 * _CHOICE)}"
+    candidates = fenced("candidates", listed, limit=2 * _MAX_CHOICE_CHARACTERS)
+    shown = f"{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n\n{candidates}"
     return (
         Message("system", rules),
         Message("user", f"The facts, and things in them that may be the answer:\n{shown}"),
         Message("assistant", "I have read them. What is the question?"),
-        Message("user", f"Question: {plain(session.own_words, 4000)}\n\n{reply}"),
+        Message("user", f"Question: {plain(session.question, 4000)}\n\n{reply}"),
     )
 
 
 def _fact_lines(retrieval: Retrieval, texts: Mapping[str, str]) -> Iterator[str]:
-    left = _FACTS
+    left = _MAX_FACTS_CHARACTERS
     for item in retrieval.evidence:
         line = f"{item.marker} {texts.get(item.marker, item.sourced_text)}"
-        left -= min(len(line), _LINE)
+        left -= min(len(line), _MAX_FACT_CHARACTERS)
         if left < 0:
             return
         yield line
@@ -205,8 +201,8 @@ def _choice_text(choice: AnswerChoice) -> str:
     >>> _choice_text(AnswerChoice("x" * 500, (), ("P1", "N2")))[-12:]
     'xx… [P1, N2]'
     """
-    more = ", …" if len(choice.markers) > _MARKERS else ""
-    return f"{printable(choice.name, _CHOICE)} [{', '.join(choice.markers[:_MARKERS])}{more}]"
+    more = ", …" if len(choice.markers) > _MAX_CHOICE_MARKERS else ""
+    return f"{printable(choice.name, _MAX_CHOICE_CHARACTERS)} [{', '.join(choice.markers[:_MAX_CHOICE_MARKERS])}{more}]"
 
 
 def compose_from_templates(retrieval: Retrieval) -> Draft:
@@ -217,8 +213,8 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
     """
     if retrieval.computed is not None and retrieval.draft is not None:
         return retrieval.draft
-    answers = (*retrieval.candidates[:SHOWN], *_rest_of_best_item(retrieval))
-    cited = dict.fromkeys(marker for answer in answers[:SHOWN] for marker in answer.markers)
+    answers = (*retrieval.candidates[:LISTED], *_rest_of_best_item(retrieval))
+    cited = dict.fromkeys(marker for answer in answers[:LISTED] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
     return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True)
 
@@ -226,15 +222,15 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
 def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
     """The candidates beyond the first that are at the end of the best item that has ends."""
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
-    return tuple(term for term in retrieval.candidates[SHOWN:] if term.term in best)
+    return tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
 
 
 def _ranked_text(retrieval: Retrieval) -> str:
     more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
-    return candidates_text(retrieval.candidates[:SHOWN], more=more)
+    return candidates_text(retrieval.candidates[:LISTED], more=more)
 
 
-def _read(text: str) -> WrittenAnswer:
+def _written_answer(text: str) -> WrittenAnswer:
     """What a model wrote; where none is asked, nothing that reads replies is imported."""
     from kgsparql.models.replies import written_answer
 
@@ -249,7 +245,7 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
     def read(text: str) -> WrittenAnswer:
         reply = call.read(text)
         said = normalised(_BRACKETS.sub(" ", reply.answer))
-        if said.count(" ") >= _ECHO and f" {said} " in f" {prompt} ":
+        if said.count(" ") >= _ECHO_SPACES and f" {said} " in f" {prompt} ":
             raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
         if _is_refusal(reply):
             about = f"the model declined to answer: {printable(reply.answer, 200)}"
@@ -271,4 +267,4 @@ def _is_refusal(reply: WrittenAnswer) -> bool:
     chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
     if chosen or reply.sufficient is False or _BRACKETS.search(reply.answer):
         return False
-    return _REFUSAL.match(reply.answer.lstrip(" \t\n*_\"'“")) is not None
+    return _REFUSAL_START.match(reply.answer.lstrip(" \t\n*_\"'“")) is not None

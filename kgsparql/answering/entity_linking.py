@@ -1,19 +1,23 @@
-"""The first step of a question: the entities it is about, what other graphs call them, and what to say of both."""
+"""The entities of a question: linked first, and mended where a model says that a name means something else."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from shlex import quote
 
+from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser, is_read
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_as
+from kgsparql.evidence.term_labels import descriptions_of
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
-from kgsparql.rdf.terms import local_name, printable
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
 MAX_NAMESAKES_SHOWN = 3
 """Of the things that are called the same as what is linked, those that are named."""
@@ -21,7 +25,7 @@ MAX_NAMESAKES_SHOWN = 3
 _OPTIONAL_SHARE = 0.25
 """Of the time of a question, for each query to find equivalents: most questions are answered without any."""
 
-_LOOKING = "looking for what graphs say is the same:"
+_LOOKING_TEXT = "looking for what graphs say is the same:"
 
 
 @dataclass(slots=True)
@@ -29,18 +33,7 @@ class EntityLinking:
     """Links the entities of one question, once."""
 
     session: Session
-    _own: tuple[LinkedEntity, ...] | None = None
     _is_done: bool = False
-
-    def names(self) -> list[str]:
-        """The names that the question has, as it writes them: of entities given, else those the linker finds.
-
-        Those of the linker settle no links: :meth:`link` may still be given the names that a model finds.
-        """
-        if self.session.given:
-            self.link()
-        links = self.session.links if self.session.given else self._own_links()
-        return [link.mention.text for link in links if link.mention.text]
 
     def link(self, mentions: Sequence[tuple[str, bool]] | None = None) -> None:
         """Set the links of the session: the entities given, else those the linker finds; and their equivalents.
@@ -57,10 +50,8 @@ class EntityLinking:
             links = self._given_links()
         else:
             with session.within_budget():
-                if session.linker is not None and mentions:
-                    links = session.linker.link(session.own_words, mentions)
-                else:
-                    links = self._own_links()
+                if session.linker is not None:
+                    links = session.linker.link(session.question, mentions or None)
                 session.notes.links_at = len(session.notes.texts)
                 session.notes.extend(self._missing_notes(links, mentions))
         session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
@@ -71,20 +62,15 @@ class EntityLinking:
         return tuple(
             LinkedEntity(
                 term=term, label=labels[term], score=1.0, kind="entity", matched="given",
-                mention=mention_in(self.session.own_words, labels[term]),
+                mention=mention_in(self.session.question, labels[term]),
             )
             for term in dict.fromkeys(self.session.given)
         )  # fmt: skip
 
-    def _own_links(self) -> tuple[LinkedEntity, ...]:
-        if self._own is None:
-            self._own = self.session.linker.link(self.session.own_words) if self.session.linker else ()
-        return self._own
-
     def _missing_notes(
         self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None
     ) -> Iterator[Note]:
-        linker, question = self.session.linker, self.session.own_words
+        linker, question = self.session.linker, self.session.question
         if linker is None:
             return
         if links:
@@ -92,7 +78,7 @@ class EntityLinking:
                 meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
                 yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
         elif looked_for := linker.looked_for(question):
-            yield Note(MISSING_NAME, _not_found(looked_for, linker, question))
+            yield Note(MISSING_NAME, _not_found_text(looked_for, linker, question))
         yield from (Note("labels", line) for line in linker.notes(links))
 
     def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
@@ -107,12 +93,12 @@ class EntityLinking:
             try:
                 found = same_as(graph, [link.term for link in links])
             except GRAPH_FAILED as error:
-                session.notes.append(f"{_LOOKING} {error.message}", code="equivalents_failed")
+                session.notes.append(f"{_LOOKING_TEXT} {error.message}", code="equivalents_failed")
             else:
                 session.note_cuts(found.cuts)
                 session.same = found.items
                 session.notes.extend(
-                    Note("equivalents_failed", f"{_LOOKING} {failure}", failure.cause)
+                    Note("equivalents_failed", f"{_LOOKING_TEXT} {failure}", failure.cause)
                     for failure in graph.failures if failure not in before
                 )  # fmt: skip
         labels = session.labels((same.other for same in session.same), in_grace=True)
@@ -127,7 +113,7 @@ class EntityLinking:
         )  # fmt: skip
 
 
-def _not_found(looked_for: Sequence[str], linker: Linker, question: str) -> str:
+def _not_found_text(looked_for: Sequence[str], linker: Linker, question: str) -> str:
     """What was looked for where nothing was linked, and what the graph has that is nearest."""
     near = linker.suggest(question)
     nearest = near or linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
@@ -144,7 +130,7 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
         if link.matched in {"given", "same as"}:
             continue
         if link.score < THRESHOLD:
-            rivals = [_to_take(c, link) for c in link.candidates[:MAX_NAMESAKES_SHOWN]]
+            rivals = [_choice_hint(c, link) for c in link.candidates[:MAX_NAMESAKES_SHOWN]]
             among = f", the best connected; to take another, add {', or '.join(rivals)}" if rivals else ""
             text = f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
             yield Note("link_uncertain", text)
@@ -155,7 +141,7 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
 def _namesakes_text(link: LinkedEntity) -> str:
     others = link.namesakes
     at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
-    named = ", or ".join(_to_take(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
+    named = ", or ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
     more = " …" if len(others) > MAX_NAMESAKES_SHOWN or at_least else ""
     taken = f"{link.term}{f' ({link.description})' if link.description else ''}"
     return (
@@ -164,8 +150,134 @@ def _namesakes_text(link: LinkedEntity) -> str:
     )
 
 
-def _to_take(entity: LinkedEntity, link: LinkedEntity) -> str:
+def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
     """What to add to a command to have an entity instead of what was linked, and what it is."""
     label = "" if entity.label == link.label else printable(entity.label, 60)
     about = ", ".join(filter(None, [label, entity.description]))
     return f"-e {quote(entity.term.value)}{f' ({about})' if about else ''}"
+
+
+_NOTHING_LINKED = "no name in the question was found in the graph"
+_MAX_MEANINGS = 4  # of what else a name may mean, those that are shown
+_MAX_MEANINGS_OF_ALL = 10  # of all names together
+
+_LIKE_ENOUGH = 0.5
+"""The score of what is found under a name that a model gave, at least."""
+
+
+def choose_or_mend(
+    chooser: Chooser,
+    candidates: Sequence[Candidate],
+    purpose: str,
+    at_most: int,
+    session: Session,
+    *,
+    mends: bool = True,
+) -> Chosen:
+    """What a chooser takes of these candidates; a model may say that a link is wrong, too."""
+    if isinstance(chooser, ModelChooser):
+        links = links_to_mend(session) if mends else None
+        return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links)
+    return Chosen(tuple(chooser.choose(session.question, candidates, purpose, at_most)))
+
+
+def find_links(session: Session) -> bool:
+    """Where nothing in the question was linked, or only a predicate, link what a model means; whether it was asked.
+
+    It chooses from what looks like words of the question, or names something to look up.
+    """
+    is_linked = session.given or any(link.kind != "predicate" for link in session.links)
+    if is_linked or session.linker is None or not is_read(session.choose) or not session.can_spare_call("links"):
+        return False
+    with session.within_budget():
+        said = choose_or_mend(session.choose, [], "links", 1, session)
+        found = said.links or looked_up(said.search, session, at_most=_MAX_MEANINGS)
+        if found:
+            mend_links(session, [replace(found[0], candidates=tuple(found[1:]))])
+    return True
+
+
+def links_to_mend(session: Session) -> Links | None:
+    """The links and what else the names may mean, as a model reads them; one query.
+
+    ``None`` where the entities were given: they are what is meant.
+    """
+    links = session.links
+    if session.linker is None or session.given or any(link.matched == "given" for link in links):
+        return None
+    others = alternatives(session) if links else session.linker.suggest(session.question)
+    descriptions = _known_descriptions((*links, *others), session)
+    lines = tuple(_entity_line(link, descriptions) for link in links) or (_NOTHING_LINKED,)
+    return Links(lines, tuple((other, _entity_line(other, descriptions)) for other in others))
+
+
+def alternatives(session: Session) -> tuple[LinkedEntity, ...]:
+    """What else the whole names of the question may mean, the first of each name before the second of any."""
+    linked = {link.term for link in session.links}
+    of_each = [
+        [c for c in link.full_candidates if c.kind != "predicate" and c.term not in linked] for link in session.links
+    ]
+    others = {
+        other.term: other for turn in zip_longest(*(own[:_MAX_MEANINGS] for own in of_each)) for other in turn if other
+    }
+    return tuple(others.values())[:_MAX_MEANINGS_OF_ALL]
+
+
+def _known_descriptions(entities: Iterable[LinkedEntity], session: Session) -> dict[Term, str]:
+    groups: dict[str, list[IRI]] = {}
+    for entity in entities:
+        groups.setdefault(normalised(entity.label), []).append(entity.term)
+    found: dict[Term, str] = {}
+    with session.within_budget():
+        found = descriptions_of(list(groups.values()), session.labels)
+    for own in groups.values():
+        if len(own) == 1 and found.get(own[0]) == local_name(own[0]):
+            del found[own[0]]  # nothing is known of it, and it needs no IRI to be told apart
+    return found
+
+
+def _entity_line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
+    triples = counted(entity.degree, "triple") if entity.degree else ""
+    about = "; ".join(filter(None, [descriptions.get(entity.term, ""), triples]))
+    named = f"{printable(entity.label, 60)}{f' ({about})' if about else ''}"
+    return f'"{printable(entity.mention.text, 60)}": {named}' if entity.mention.text else named
+
+
+def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
+    """What the index of labels has under a name that a model gave, the best first; a note where it has none."""
+    if session.linker is None or not name:
+        return ()
+    with session.within_budget():
+        found = session.linker.find(name, limit=2 * at_most)
+        found = [one for one in found if one.kind != "predicate" and one.score >= _LIKE_ENOUGH]
+        if not found:
+            shown = printable(name, 60)
+            session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")
+        return tuple(replace(one, mention=mention_in(session.question, one.label)) for one in found[:at_most])
+    return ()
+
+
+def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
+    """Put these entities in the place of what was linked for the same words; what was, is among their candidates.
+
+    One that no word of the question names takes the place of the only link, else it is one more.
+    """
+    links = list(session.links)
+    right = {entity.term for entity in meant}
+    new = [entity for entity in meant if all(link.term != entity.term for link in links)]
+    for entity in {entity.term: entity for entity in new}.values():
+        others_linked = [link for link in links if link.term not in right]
+        wrong = [link for link in others_linked if link.mention.start < 0 or link.mention.overlaps(entity.mention)]
+        wrong = wrong or (others_linked if entity.mention.start < 0 and len(links) == 1 else [])
+        others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
+        candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
+        chosen = replace(entity, score=max(entity.score, THRESHOLD), candidates=candidates)  # it is sure enough
+        links = [chosen, *(link for link in links if link not in wrong)]
+        was = f"{'; '.join(_named_entity(link) for link in wrong)} was linked first; " if wrong else ""
+        session.notes.append(f"{was}the model took {_named_entity(entity)} to be meant", code="mended")
+    if new:
+        session.set_links(tuple(links))
+
+
+def _named_entity(entity: LinkedEntity) -> str:
+    return f"{printable(entity.label, 60)} {entity.term}"

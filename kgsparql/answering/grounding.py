@@ -5,22 +5,121 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
-from kgsparql.answering.answer_choices import answer_choices, answers_of
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.evidence.verbalising import arrow
+from kgsparql.linking.answer_type import expected_kind
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.rdf.vocabulary import is_mediator
 
 if TYPE_CHECKING:
     from kgsparql.models.citations import CitedText
     from kgsparql.models.replies import WrittenAnswer, WrittenStep
+
+
+_NUMBERED_TERMS = (
+    120  # terms of the evidence that get a number; candidates that it does not show are added up to MAX_CHOICES
+)
+_KIND_SAMPLE = 200  # terms from which the kind of a group is taken, those whose classes are known
+_KIND_FITS = 0.5  # how well, in [0, 1], the kind of a group fits what is asked for, to come first
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChoice:
+    """One thing that may be the answer, or several together.
+
+    :param markers: the items of evidence that it is in.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    markers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupPlace:
+    """Terms that stand at the same place of an item."""
+
+    name: str
+    terms: tuple[Term, ...]
+    marker: str
+
+
+def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]:
+    """The numbered choices of a retrieval, always the same: of the kind that is asked for first, the entities last.
+
+    Groups are all ends of an item, and all terms at a place on the way to them. Each term that the text of an item
+    shows has a number of its own, the entities that the question names too, since they may be what is asked for.
+    """
+    places = list(_group_places(retrieval.evidence))
+    asked = _places_of_asked_kind(places, session)
+    wanted = {term for place in asked for term in place.terms}
+    groups: dict[frozenset[Term], AnswerChoice] = {}
+    for place in sorted(places, key=lambda place: place not in asked):
+        if len(place.terms) > 1:
+            choice = AnswerChoice(f"all {len(place.terms):,} {place.name}", place.terms, (place.marker,))
+            groups.setdefault(frozenset(place.terms), choice)
+    singles = [AnswerChoice(a.shown, (a.term,), a.markers) for a in _single_answers(retrieval, session)]
+    return [*groups.values(), *sorted(singles, key=lambda choice: choice.terms[0] not in wanted)]
+
+
+def answers_of(choices: Sequence[AnswerChoice], retrieval: Retrieval, session: Session) -> tuple[AnswerTerm, ...]:
+    """The terms of chosen choices, each once: candidates as they are, others with the markers of their choice."""
+    known = {candidate.term: candidate for candidate in retrieval.candidates}
+    labels = session.labels((t for choice in choices for t in choice.terms if t not in known), in_grace=True)
+    found = {t: known.get(t) or AnswerTerm(t, labels[t], markers=c.markers) for c in choices for t in c.terms}
+    return tuple(found.values())
+
+
+def _group_places(evidence: Evidence) -> Iterator[_GroupPlace]:
+    for item in evidence:
+        yield _GroupPlace(f"at the end of {item.marker}", item.ends, item.marker)
+        for step, terms in enumerate(item.between, 1):
+            where = "in the middle" if len(item.between) == 1 else f"after step {step}"
+            yield _GroupPlace(f"{where} of {item.marker}", terms, item.marker)
+
+
+def _places_of_asked_kind(places: Sequence[_GroupPlace], session: Session) -> list[_GroupPlace]:
+    """The places whose terms are, for the most part, of the kind that the question asks for."""
+    expected = expected_kind(session.question)
+    kinds = session.labels.majority_types(
+        [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places], in_grace=True, ask=False
+    )
+    fits = session.fit(expected, [kind[0] if kind else "" for kind in kinds])
+    best = max(fits, default=0.0)
+    return [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
+
+
+def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
+    """The candidates that the evidence shows, other terms that it shows, more candidates, and the linked entities."""
+    terms = (term for triple in retrieval.evidence.triples for term in (triple.subject, triple.object))
+    labels = session.labels(terms, in_grace=True)
+    markers: dict[Term, list[str]] = {}
+    for item in retrieval.evidence:
+        for term in dict.fromkeys(t for c in item.triples for t in (c.triple.subject, c.triple.object)):
+            if not is_mediator(term) and printable(labels[term], 120) in item.text:
+                markers.setdefault(term, []).append(item.marker)
+    linked = {link.term: link.label for link in session.links}
+    known = {candidate.term for candidate in retrieval.candidates}
+    shown = [candidate for candidate in retrieval.candidates if candidate.term in markers]
+    shown += [
+        AnswerTerm(t, labels[t], markers=tuple(own)) for t, own in markers.items() if t not in known and t not in linked
+    ]
+    unseen = [c for c in retrieval.candidates if c.term not in markers][: max(0, MAX_CHOICES - len(shown))]
+    asked_about = [
+        AnswerTerm(term, label, markers=tuple(markers[term]))
+        for term, label in linked.items() if term in markers and term not in known
+    ]  # fmt: skip
+    return [*shown[:_NUMBERED_TERMS], *unseen, *asked_about]
+
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
@@ -48,10 +147,10 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)
     known = {item.marker: None for item in evidence}
-    quoted = like_markers((session.own_words, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
+    quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
-    claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
+    claims = [_grounded_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
     steps = [_inference_step(s, evidence, labels) for s in written.steps]
     inference = tuple(step for step in steps if step is not None)
     carrying = {
@@ -59,7 +158,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     }  # fmt: skip
     listed = answer_choices(retrieval, session)
     chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
-    names = _made_up(written, [answer, *said], len(listed), known)
+    names = _made_up_names(written, [answer, *said], len(listed), known)
     by_itself = not carrying & known.keys()
     made_up = by_itself and any(name.startswith("[") for name in names)
     if not answer.known and not made_up:
@@ -73,7 +172,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     if written.sufficient is False or not ordered:
         return empty
     named = answers_of(chosen, retrieval, session) if written.names_entities else None
-    answers = _answers(named, answer.text, retrieval, ordered)
+    answers = _grounded_answers(named, answer.text, retrieval, ordered)
     text = answer.text
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
         text = _names_text(answers)
@@ -103,11 +202,13 @@ def retrieval_with_tree(evidence: Evidence, candidates: tuple[AnswerTerm, ...], 
     return Retrieval(evidence, candidates, tree=decision_tree(evidence, evidence_labels(evidence, session)))
 
 
-def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:
+def _grounded_claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:
     return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
 
 
-def _made_up(written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]) -> list[str]:
+def _made_up_names(
+    written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]
+) -> list[str]:
     """Markers that are not known, each once, and numbers that are not on the list."""
     named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
     cited_too = (m for text in texts for m in text.unknown)
@@ -138,11 +239,11 @@ def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term,
 
 def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     triple = step.cited.triple
-    forward = replace(step.cited.hop.step, direction="forward")
-    return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
+    subject, object_ = printable(labels[triple.subject], 120), printable(labels[triple.object], 120)
+    return f"{subject} {arrow(Step(triple.predicate), labels)} {object_}"
 
 
-def _answers(
+def _grounded_answers(
     chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
 ) -> tuple[AnswerTerm, ...]:
     """What was chosen, with the cited items that it is in; without a list of numbers, what is all that a text names."""
@@ -200,7 +301,7 @@ def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text
         session.notes.append(
             f"the evidence that was cited does not mention {'; '.join(aside[:5])}", code="uncited_answer"
         )
-    asked, used = _script(session.own_words), _script(text)
+    asked, used = _script_name(session.question), _script_name(text)
     if asked and used and asked != used:
         session.notes.append(f"the answer is in another script than the question ({used.lower()})", code="other_script")
 
@@ -239,7 +340,7 @@ def plain_lines(text: str, limit: int) -> str:
     return "\n".join(kept)
 
 
-def _script(text: str) -> str:
+def _script_name(text: str) -> str:
     """The script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
     letters = [char for char in text if char.isalpha()]
     if len(letters) < 3:

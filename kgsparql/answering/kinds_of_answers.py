@@ -60,10 +60,10 @@ _LISTS = frozenset(map(root, ("list", "set", "group", "collection", "sequence", 
 
 def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Sequence[str]) -> Iterator[Gap]:
     """A question for a time, an amount or a thing, and ends that cannot be one, or are less like one than others."""
-    asked = " ".join(session.own_words.casefold().split())
+    asked = " ".join(session.question.casefold().split())
     literals = [end.value for end in best.ends if isinstance(end, Literal)]
     names = session.labels(best.ends[:_SAMPLE], in_grace=True).values()
-    wanted = expected_kind(session.own_words)
+    wanted = expected_kind(session.question)
     if _is_own_name(asked, literals, best, session):
         yield Gap("kind", "", "what was found is only the name of what is asked about")
     elif steps and names and all(_is_list_of(name, steps[-1]) for name in names):

@@ -29,9 +29,9 @@ def operation_gaps(
 
     :param steps: the names of the predicates that lead to its ends.
     """
-    if columns := _COLUMNS.match(session.own_words.strip()):
+    if columns := _COLUMNS.match(session.question.strip()):
         yield Gap("operation", columns[1], f"this asks for things with their {columns[1]}, and only one was looked for")
-    if (both := _BOTH.search(session.own_words)) and not _is_in_name(both, session):
+    if (both := _BOTH.search(session.question)) and not _is_in_name(both, session):
         yield Gap("operation", both[0], f"this asks for {both[0]!r}, which is not computed: these are the facts")
     if operation is None:
         if len(best.ends) > 1 and (place := _ordinal(session)):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.option_ranges import Within
-from kgsparql.answering.scored_question import ScoredQuestion
+from kgsparql.answering.retriever import Within
+from kgsparql.answering.session import ScoredQuestion
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import BM25Ranker, Ranker
@@ -76,24 +77,20 @@ UNWORDED = Weights(nested=0.0, arrow=0.0, reversed=0.0)
 """Without the wordings of whole paths."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordedPath:
-    """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
-
-    path: PropertyPath
-    kinds: tuple[str, ...]
+KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
+"""A property path and what the terms along it are: one kind more than there are steps, the start's first."""
 
 
-def _alike(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
+def _likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
     """How alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
     if not texts or not names:
         return np.zeros((len(texts), len(names)))
     return np.maximum(ranker.similarities(texts, names), _SAME_WORDS * BM25Ranker().similarities(texts, names))
 
 
-def path_scores(
+def score_paths(
     question: ScoredQuestion,
-    paths: Sequence[WordedPath],
+    paths: Sequence[KindedPath],
     labels: Mapping[Term, str],
     ranker: Ranker,
     weights: Weights,
@@ -109,18 +106,18 @@ def path_scores(
     if not (weights.nested or weights.arrow or weights.reversed):
         worded = ()
     scores = path_features(question, paths, labels, ranker, worded=worded) @ weights.signed
-    starts = [p.path.steps[:2] for p in paths]
+    starts = [path.steps[:2] for path, _ in paths]
     other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
     scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
     owned = len(owned_chain(question.question, question.about)) if question.about else 0
-    scores -= _TOO_SHORT * np.array([max(0, owned - len(p.path.steps)) for p in paths])
+    scores -= _TOO_SHORT * np.array([max(0, owned - len(path.steps)) for path, _ in paths])
     return scores - _off_for_dates(question, paths)
 
 
-def _off_for_dates(question: ScoredQuestion, paths: Sequence[WordedPath]) -> NDArray[np.float64]:
+def _off_for_dates(question: ScoredQuestion, paths: Sequence[KindedPath]) -> NDArray[np.float64]:
     """What is taken off where a question asks when, and what it is about has dates of its own: these come first."""
-    lengths = np.array([len(p.path.steps) for p in paths])
-    leads_to_dates = np.array([p.kinds[-1] == _DATE for p in paths], dtype=bool)
+    lengths = np.array([len(path.steps) for path, _ in paths])
+    leads_to_dates = np.array([kinds[-1] == _DATE for _, kinds in paths], dtype=bool)
     if expected_kind(question.masked) not in _ASKS_DATE or not (leads_to_dates & (lengths == 1)).any():
         return np.zeros(len(paths))
     return np.where(leads_to_dates, _OTHERS_DATE * (lengths - 1), _NO_DATE)
@@ -139,7 +136,7 @@ def steps_other_way(question: ScoredQuestion, steps: Sequence[Step], labels: Map
 
 def path_features(
     question: ScoredQuestion,
-    paths: Sequence[WordedPath],
+    paths: Sequence[KindedPath],
     labels: Mapping[Term, str],
     ranker: Ranker,
     *,
@@ -152,59 +149,61 @@ def path_features(
     """
     if not paths:
         return np.zeros((0, 9))
-    predicates = {labels[step.predicate] for p in paths for step in p.path.steps}
-    question = question.without_types({*predicates, *(kind for p in paths for kind in p.kinds)})
-    question = question.without_kind_of(paths[0].kinds[0])
+    steps = _NamedSteps(paths, labels)
+    start_kind = paths[0][1][0]
+    question = question.without_types({*steps.names, *chain.from_iterable([kinds for _, kinds in paths])})
+    question = question.without_kind_of(start_kind)
     places = range(len(paths)) if worded is None else worded
-    wordings = [say(paths[i].path, paths[i].kinds, labels) for say in _WORDINGS for i in places]
+    wordings = [say(*paths[i], labels) for say in _WORDINGS for i in places]
     ranked = np.zeros((len(_WORDINGS), len(paths)))
     ranked[:, list(places)] = ranker.rank(question.masked, wordings).reshape(len(_WORDINGS), len(places))
-    words = question.asking_words(paths[0].kinds[0], ranker)
-    lengths = np.array([len(p.path.steps) for p in paths])
-    steps = _Steps(paths, labels)
+    words = question.asking_words(start_kind, ranker)
+    lengths = np.array([len(path.steps) for path, _ in paths])
     for_others = asks_for_others(question.masked, names=len(question.mentions))
     return np.column_stack(
         [
             *ranked,
-            _coverage(question, words, steps, ranker),
-            _order(question, steps, ranker),
-            _kind(question, paths, labels, ranker),
-            np.array([p.path.goes_back for p in paths]) * (1.0 if for_others else -1.0),
+            _coverage_scores(question, words, steps, ranker),
+            _order_scores(question, steps, ranker),
+            _kind_scores(question, paths, labels, ranker),
+            np.array([path.goes_back for path, _ in paths]) * (1.0 if for_others else -1.0),
             np.maximum(0, lengths - max(1, len(words))),
             np.maximum(0, lengths - max(1, question.runs(words))),
         ]
     )
 
 
-class _Steps:
+class _NamedSteps:
     """The distinct names of predicates, and which of them each step of each path has; -1 after the last step."""
 
-    def __init__(self, paths: Sequence[WordedPath], labels: Mapping[Term, str]) -> None:
+    def __init__(self, paths: Sequence[KindedPath], labels: Mapping[Term, str]) -> None:
         numbers: dict[str, int] = {}
-        self.longest = max(len(p.path.steps) for p in paths)
+        self.longest = max([len(path.steps) for path, _ in paths])
         self.of = np.full((len(paths), self.longest), -1)
-        for i, worded in enumerate(paths):
-            for j, step in enumerate(worded.path.steps):
+        for i, (path, _) in enumerate(paths):
+            for j, step in enumerate(path.steps):
                 self.of[i, j] = numbers.setdefault(labels[step.predicate], len(numbers))
         self.names = list(numbers)
 
 
-def _coverage(question: ScoredQuestion, words: Sequence[int], steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+def _coverage_scores(
+    question: ScoredQuestion, words: Sequence[int], steps: _NamedSteps, ranker: Ranker
+) -> NDArray[np.float64]:
     """The mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
-    alike = _alike([question.tokens[i].text for i in words], steps.names, ranker)
+    alike = _likeness([question.tokens[i].text for i in words], steps.names, ranker)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
     best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
 
 
-def _order(question: ScoredQuestion, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+def _order_scores(question: ScoredQuestion, steps: _NamedSteps, ranker: Ranker) -> NDArray[np.float64]:
     """The mean likeness of steps and phrases, each step at a phrase that is read after that of the step before it."""
     phrases = question.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
-    alike = _alike([text for text, _ in phrases], steps.names, ranker)
+    alike = _likeness([text for text, _ in phrases], steps.names, ranker)
     ranks = sorted({rank for _, rank in phrases})
     at = np.array([ranks.index(rank) for _, rank in phrases])
     by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
@@ -223,14 +222,15 @@ def _order(question: ScoredQuestion, steps: _Steps, ranker: Ranker) -> NDArray[n
     return scores
 
 
-def _kind(
-    question: ScoredQuestion, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker
+def _kind_scores(
+    question: ScoredQuestion, paths: Sequence[KindedPath], labels: Mapping[Term, str], ranker: Ranker
 ) -> NDArray[np.float64]:
     """How alike the kind that is asked for and the ends are: by their kind, or by what the last step calls them."""
     expected = expected_kind(question.masked)
-    kinds = [p.kinds[-1] for p in paths]
-    last = [labels[p.path.steps[-1].predicate] if p.path.steps[-1].direction == "forward" else "" for p in paths]
-    names = list(dict.fromkeys(name for name in (*kinds, *last) if name))
+    kinds = [own[-1] for _, own in paths]
+    steps = [path.steps[-1] for path, _ in paths]
+    last = [labels[step.predicate] if step.direction == "forward" else "" for step in steps]
+    names = [name for name in dict.fromkeys((*kinds, *last)) if name]
     if not expected or not names:
         return np.zeros(len(paths))
     alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))

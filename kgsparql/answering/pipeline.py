@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Gap, Retrieval, Status
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.retrieval import without_lost_items
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
-from kgsparql.answering.verified_retrieval import without_lost_items
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence
@@ -35,7 +35,6 @@ _NOTHING: dict[Status, str] = {
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
-_DESCRIBED = 10  # candidates that are told apart: as many as are listed
 
 _NOT_SURE = "No sure answer:"
 
@@ -47,25 +46,23 @@ _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 
-def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
-    """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
-    found = _with_descriptions(_verified_retrieval(retriever, session, augment=augment, rerank=rerank), session)
+def retrieve(retriever: Retriever, session: Session) -> Retrieval:
+    """Evidence for the question, verified, without an answer."""
+    found = _with_descriptions(_verified_retrieval(retriever, session), session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
-def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
+def answer(retriever: Retriever, session: Session) -> Answer:
     """The answer to one question.
 
     If a model or an endpoint fails when there is evidence already, the answer is made of that, and ``error`` says what
     happened. If one of several graphs fails, the answer is partial.
 
-    :param augment: rank and choose by the question as a model rewrites it.
-    :param rerank: how many pieces of the evidence are chosen once more, to come first.
     :raises ModelError: if a model fails before there is any evidence.
     :raises EndpointError: if the only graph is an endpoint, and fails before there is any.
     :raises CancelledError: if the session was stopped.
     """
-    found = _with_descriptions(_verified_retrieval(retriever, session, augment=augment, rerank=rerank), session)
+    found = _with_descriptions(_verified_retrieval(retriever, session), session)
     draft, error = _draft_and_error(retriever, found, session)
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
@@ -78,7 +75,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     session.notes.extend([Note("way_out", _WAY_OUT)] if outcome == "no_entity" else [])
     made = Answer(
-        question=session.own_words,
+        question=session.question,
         status="partial" if session.graph.failures else outcome,
         text=draft.text or (f"{_NOT_SURE} {missing[0].text}" if missing else _NOTHING[outcome]),
         answers=draft.answers,
@@ -121,35 +118,21 @@ def _removed_text(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
+def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     linking = EntityLinking(session)
     retrieval = Retrieval()
     with session.within_budget():
-        question = _rewritten(session, linking) if augment else session.question
         linking.link(retriever.find_mentions(session))
-        with session.with_rewritten_question(question):
-            retrieval = retriever.retrieve(session)
+        retrieval = retriever.retrieve(session)
     if not len(retrieval.evidence) and session.notes.lost is not None:
         raise session.notes.lost
     linking.link()  # where the budget ended before: an answer says what it is about
-    hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.own_words) else ()
+    hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.question) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    found = without_lost_items(retrieval, session)
-    if rerank is not None:
-        from kgsparql.answering import reranking
-
-        with session.within_budget():
-            return reranking.reranked_retrieval(found, session, first=rerank)
-    return found
-
-
-def _rewritten(session: Session, linking: EntityLinking) -> str:
-    from kgsparql.answering.question_rewriting import rewritten_question
-
-    return rewritten_question(session, linking.names)
+    return without_lost_items(retrieval, session)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
@@ -158,7 +141,7 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     One query where there are such and the budget holds it, else none.
     """
     drafted = found.draft.answers if found.draft is not None else ()
-    answers = (*found.candidates[:_DESCRIBED], *drafted[:_DESCRIBED])
+    answers = (*found.candidates[:LISTED], *drafted[:LISTED])
     named = [(a.term, a.label) for a in answers]
     named += [(e.term, link.label) for link in session.links for e in (link, *link.namesakes[:MAX_NAMESAKES_SHOWN])]
     groups = namesake_groups(named)
@@ -234,9 +217,9 @@ def _judged(
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
         return found, draft, ()
     missing = _gaps(found, session)
-    if operation_asked(session.own_words) is None:
+    if operation_asked(session.question) is None:
         return found, draft, missing
-    from kgsparql.answering.computed_paths import computed_beside  # with all of the plans
+    from kgsparql.answering.computed import computed_beside  # with all of the plans
 
     computed = computed_beside(found, session, missing)
     return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)

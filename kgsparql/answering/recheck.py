@@ -1,24 +1,19 @@
-"""An answer checked again: its triples looked up, its queries run, its numbers computed, on the graph as it is now.
-
-The queries of an answer in a file are anybody's text: each is checked, and run in a process that can be killed, or at
-the endpoint. What a query gave then is what it gives on the triples that are kept with the answer, and what it is
-cited for.
-"""
+"""An answer checked again on the graph as it is now, and what two answers differ in."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import pyoxigraph as ox
 
 from kgsparql.answering.ask_options import ignore
-from kgsparql.answering.kept_answer import KeptAnswer, KeptItem, Row, named_triples
+from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row, named_triples
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
@@ -35,7 +30,7 @@ _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))
 """Datatypes whose literals are compared by what they mean."""
 
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
-_Run: TypeAlias = Callable[..., QueryResult]
+_RunQuery: TypeAlias = Callable[..., QueryResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,7 @@ class Rechecker(ExitStack):
         super().__init__()
         self._graph = graph
         self._max_seconds = max_seconds
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, _RunQuery] = {}
 
     def recheck(self, answer: KeptAnswer) -> Recheck:
         """Check an answer again; errors as of :func:`recheck`."""
@@ -152,7 +147,7 @@ class Rechecker(ExitStack):
         kept = ox.Store()
         kept.extend(ox.Quad(*triple) for triple in dict.fromkeys((*answer.cited, *answer.retrieved)))
         with QueryWorker(kept) as before:
-            items = tuple(self._item(item, before.run, ends) for item in answer.items)
+            items = tuple(self._rechecked_item(item, before.run, ends) for item in answer.items)
         return Recheck(
             answer=answer,
             graphs=tuple(member.name for member in self._graph.members),
@@ -163,42 +158,44 @@ class Rechecker(ExitStack):
             items=items,
         )
 
-    def _item(self, item: KeptItem, before: _Run, ends: float) -> RecheckedItem:
+    def _rechecked_item(self, item: KeptItem, before: _RunQuery, ends: float) -> RecheckedItem:
         said = partial(RecheckedItem, item.marker, item.text, item.is_cited, item.is_computed)
         if not item.queries:
             return said("no_query", why="of a document, which is in no graph")
         try:
             checked = [(source, check(text)) for source, text in item.queries]
-            then = [before(query, timeout_s=_left(ends)) for _, query in checked]
-            now = [run(query, timeout_s=_left(ends)) for source, query in checked for run in self._runs_of(source)]
+            then = [before(query, timeout_s=_seconds_left(ends)) for _, query in checked]
+            now = [
+                run(query, timeout_s=_seconds_left(ends)) for source, query in checked for run in self._runs_of(source)
+            ]
         except QueryTimeoutError as error:
             return said("unknown", why=error.message)
         except (ForbiddenQueryError, LimitError, QueryError) as error:
             return said("refused", why=error.message)
-        return _compared(said, item, then, now)
+        return _compared_item(said, item, then, now)
 
-    def _runs_of(self, source: str) -> list[_Run]:
+    def _runs_of(self, source: str) -> list[_RunQuery]:
         members = self._graph.members
         own = [member for member in members if member.name == source] or members
         return [self._run_on(member) for member in own]
 
-    def _run_on(self, member: Any) -> _Run:
+    def _run_on(self, member: Any) -> _RunQuery:
         if member.name not in self._runs:
             self._runs[member.name] = self.enter_context(query_runner(member))
         return self._runs[member.name]
 
 
-def _compared(
+def _compared_item(
     said: Callable[..., RecheckedItem], item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]
 ) -> RecheckedItem:
     """What a query gives now beside what it gave; of what was cut, or kept only in part, only what is sure."""
     column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
-    then, now = _rows(before, only=column), _rows(after, only=column)
+    then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
     if item.is_computed and item.rows is not None:
         width = max(map(len, item.rows), default=0)
         now = frozenset(row[:width] for row in now)
-    old = _known(item, then, now)
-    gone, new = _without(old, now), () if item.is_part else _without(now, old)
+    old = _known_rows(item, then, now)
+    gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
     if not (gone or new):
         return said("stands")
     if item.is_part or not all(result.complete for result in after):
@@ -212,7 +209,7 @@ def _compared(
     return said("changed", gone=gone, new=new)
 
 
-def _known(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
+def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
     """What is known to be what the query gave: an item is cited also for terms on the way to its ends."""
     if item.is_computed and item.rows is not None:
         return frozenset(row for row in item.rows if not _has_blank(row))
@@ -220,13 +217,13 @@ def _known(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozens
     return then | answers if len(then | answers) == item.ends else then | (answers & now)
 
 
-def _without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]:
+def _rows_without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]:
     """The rows that are not among others, where values that are the same in another spelling are the same."""
-    known = {tuple(map(_same, row)) for row in others}
-    return tuple(sorted((row for row in rows if tuple(map(_same, row)) not in known), key=str))
+    known = {tuple(map(_same_value, row)) for row in others}
+    return tuple(sorted((row for row in rows if tuple(map(_same_value, row)) not in known), key=str))
 
 
-def _same(term: Term | None) -> object:
+def _same_value(term: Term | None) -> object:
     """What equal values have in common: engines write numbers, and yes and no, in ways of their own."""
     if not isinstance(term, Literal) or term.datatype.value.rpartition("#")[2] not in _BY_VALUE:
         return term
@@ -236,7 +233,7 @@ def _same(term: Term | None) -> object:
         return term
 
 
-def _rows(results: Iterable[QueryResult], *, only: str = "") -> frozenset[Row]:
+def _solution_rows(results: Iterable[QueryResult], *, only: str = "") -> frozenset[Row]:
     """All solutions; those with a blank node are left out, whose name says nothing.
 
     :param only: a column that is taken alone, where there is one of this name.
@@ -260,8 +257,67 @@ def _row_json(row: Row) -> list[str | None]:
     return [None if term is None else str(term) for term in row]
 
 
-def _left(ends: float) -> float:
+def _seconds_left(ends: float) -> float:
     left = ends - time.monotonic()
     if left <= 0:
         raise QueryTimeoutError("the time for this answer is over", hint="give it longer (--max-seconds)")
     return left
+
+
+_One = TypeVar("_One", Term, Triple, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[_One]):
+    """What only the first has, and what only the second has, each in its order."""
+
+    gone: tuple[_One, ...]
+    new: tuple[_One, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.gone or self.new)
+
+    def to_json(self) -> dict[str, list[str]]:
+        """Both as lists of texts; terms and triples as N-Triples."""
+        return {"gone": [str(one) for one in self.gone], "new": [str(one) for one in self.new]}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDiff:
+    """What two answers differ in; scores, and the words of the text, are not compared.
+
+    :param triples: those that are cited; without those that have a blank node, whose name is another in each file.
+    """
+
+    question: Change[str]
+    status: Change[str]
+    graphs: Change[str]
+    values: Change[Term]
+    answers: Change[Term]
+    triples: Change[Triple]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether they differ in nothing."""
+        return not any(getattr(self, field.name) for field in fields(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """The differences as a JSON object."""
+        return {"is_same": self.is_same, **{f.name: getattr(self, f.name).to_json() for f in fields(self)}}
+
+
+def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
+    """What a second answer has that a first has not, and the other way round."""
+    return AnswerDiff(
+        question=_change_of([first.question], [second.question]),
+        status=_change_of([first.status], [second.status]),
+        graphs=_change_of(first.graphs, second.graphs),
+        values=_change_of(sorted(first.values, key=str), sorted(second.values, key=str)),
+        answers=_change_of(first.answers, second.answers),
+        triples=_change_of(named_triples(first.cited), named_triples(second.cited)),
+    )
+
+
+def _change_of(first: Iterable[_One], second: Iterable[_One]) -> Change[_One]:
+    one, other = dict.fromkeys(first), dict.fromkeys(second)
+    return Change(tuple(x for x in one if x not in other), tuple(x for x in other if x not in one))

@@ -1,45 +1,175 @@
-"""Everything that belongs to one question."""
+"""Everything that belongs to one question, and the question itself as it is scored."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import re
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from random import Random
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.answering.path_scoring import Weights, WordedPath, path_scores
-from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.evidence.verbalising import nested_text
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
-from kgsparql.linking.words import place_of
+from kgsparql.linking.words import TextToken, root, stop_words, tokens
 from kgsparql.models.chat_completion import Call
-from kgsparql.rdf.paths import Directions, PropertyPath
+from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, Term
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
 
+
+_MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
+
+_REPEATS_KIND = 0.45
+"""How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
+
+
+_KIND_OF = re.compile(r"\b((?:kind|type|sort)s? of) (\w+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ScoredQuestion:
+    """A question about one of the things it mentions.
+
+    :param mentions: places of everything that was linked, as ``(start, end)`` in characters.
+    :param about: the place of what the paths start from; ``None`` where the question does not say its name.
+    """
+
+    question: str
+    mentions: tuple[tuple[int, int], ...] = ()
+    about: tuple[int, int] | None = None
+
+    @cached_property
+    def masked(self) -> str:
+        """The question without the mentions: what is asked weighs more than about whom."""
+        text = self.question
+        for start, end in sorted(self.mentions, reverse=True):
+            text = f"{text[:start]} {text[end:]}"
+        return " ".join(text.split()) or self.question
+
+    @cached_property
+    def tokens(self) -> list[TextToken]:
+        """The words of the question, those of mentions too."""
+        return tokens(self.question)
+
+    @cached_property
+    def free(self) -> list[int]:
+        """The places of the words that are in no mention."""
+        return [
+            i
+            for i, token in enumerate(self.tokens)
+            if not any(start < token.end and token.start < end for start, end in self.mentions)
+        ]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """The places of the words that ask for something."""
+        stops = stop_words(("en",))
+        return [i for i in self.free if self.tokens[i].text not in stops]
+
+    @cached_property
+    def _own_places(self) -> range | None:
+        if self.about is None:
+            return None
+        start, end = self.about
+        own = [i for i, token in enumerate(self.tokens) if start < token.end and token.start < end]
+        return range(own[0], own[-1] + 1) if own else None
+
+    @cached_property
+    def ranks(self) -> list[int] | None:
+        """The order in which words are read outwards from what the paths start from; ``None`` where that is not named.
+
+        After `X's`, what follows belongs to X first, then what stands before; else the other way round:
+        `the gender of X's parents` leads to the parents and then to their gender.
+        """
+        if self._own_places is None:
+            return None
+        first, last, count = self._own_places.start, self._own_places.stop - 1, len(self.tokens)
+        is_owner = last + 1 < count and self.tokens[last + 1].text == "s"
+        before, after = (count, 0) if is_owner else (0, count)
+        return [before + first - i if i < first else after + i - last for i in range(count)]
+
+    def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
+        """The content words but for one beside the mention that only says what the mentioned thing is."""
+        own = self._own_places
+        beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
+        if not beside or not kind:
+            return self.content
+        alike = ranker.similarities([self.tokens[i].text for i in beside], [kind])[:, 0]
+        dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS_KIND}
+        return [i for i in self.content if i not in dropped]
+
+    def without_types(self, names: Iterable[str]) -> ScoredQuestion:
+        """The question in which `director` is no mention, but asks for something, where a predicate or kind is that."""
+        known = frozenset().union(*map(_content_roots, names))
+        places = tuple(own for own in self.mentions if own == self.about or not self._only_says(known, own))
+        return replace(self, mentions=places) if places != self.mentions else self
+
+    def _only_says(self, known: Collection[str], place: tuple[int, int]) -> bool:
+        text = self.question[slice(*place)]
+        return text.islower() and _content_roots(text).issubset(known)
+
+    def without_kind_of(self, kind: str) -> ScoredQuestion:
+        """The question without `kind of`, unless it is the kind of what the paths start from that is asked for.
+
+        `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
+        """
+        found = _KIND_OF.search(self.question)
+        if found is None or _content_roots(found[2]) == _content_roots(kind):
+            return self
+        return replace(self, mentions=(*self.mentions, found.span(1)))
+
+    def runs(self, places: Iterable[int]) -> int:
+        """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
+        count, last = 0, None
+        for i in places:
+            joined = last is not None and i == last + 1
+            count += not joined or bool(self.question[self.tokens[i - 1].end : self.tokens[i].start].strip())
+            last = i
+        return count
+
+    def phrases(self) -> list[tuple[str, int]]:
+        """Runs of up to three free words that begin with a content word, and the rank of the first that is read."""
+        free, content = set(self.free), set(self.content)
+        found = []
+        for i in self.content:
+            for length in range(1, _MAX_RUN_WORDS + 1):
+                places = range(i, i + length)
+                if not all(place in free for place in places):
+                    break
+                if length > 1 and not any(place in content for place in places[1:]):
+                    continue
+                rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
+                found.append((" ".join(self.tokens[place].text for place in places), rank))
+        return found
+
+
+def _content_roots(text: str) -> frozenset[str]:
+    stops = stop_words(("en",))
+    return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
+
+
 T = TypeVar("T")
 
-_KEPT = "the last model call of the budget is kept for the answer"
+_CALL_KEPT = "the last model call of the budget is kept for the answer"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,8 +182,6 @@ class Session:
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param model: who is asked; ``None`` for nobody.
     :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
-    :param own_words: the question as it was asked, where :attr:`question` is another wording for a while: what is
-        linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what one of several graphs says is the same as a linked entity.
@@ -70,7 +198,6 @@ class Session:
     chooser: Chooser | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
-    own_words: str = ""
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()
     same: tuple[Same, ...] = ()
@@ -84,8 +211,7 @@ class Session:
     choose: Chooser = field(init=False)
 
     def __post_init__(self) -> None:
-        self.own_words = self.own_words or self.question
-        seed = hashlib.sha256(f"{self.seed}\n{self.own_words}".encode()).digest()
+        seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
         self.ranked = RankerChooser(self.ranker, self.emit)
         if self.chooser is not None:
@@ -142,10 +268,6 @@ class Session:
         entities = tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in links)
         self.emit(EntitiesLinked(entities=entities))
 
-    def link(self) -> tuple[LinkedEntity, ...]:
-        """:attr:`links`, as methods of other packages call them that were written for earlier versions."""
-        return self.links
-
     def ask_model(self, call: Call[T], *, required: bool = False) -> T | None:
         """What the model says; ``None`` if there is no model, or its reply is of no use: do the second-best thing then.
 
@@ -189,23 +311,8 @@ class Session:
         if self.model is None or left is None or left > 1:
             return True
         self.kept_a_call = True
-        self.fall_back(purpose, _KEPT)
+        self.fall_back(purpose, _CALL_KEPT)
         return False
-
-    @contextmanager
-    def with_rewritten_question(self, question: str) -> Iterator[None]:
-        """The question in other words, for what is ranked and chosen meanwhile; linked and answered are its own."""
-        before, self.question = self.question, question
-        try:
-            yield
-        finally:
-            self.question = before
-
-    def _place(self, mention: Mention) -> tuple[int, int]:
-        """Where the question, in the words it has now, says a mention; before its beginning, if nowhere."""
-        if self.question == self.own_words:
-            return mention.start, mention.end
-        return place_of(mention.text, self.question) or (-1, -1)
 
     def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
         """How well each candidate fits the question, shape ``(n_candidates,)``.
@@ -229,38 +336,11 @@ class Session:
 
     def scored_question(self, about: LinkedEntity | Term | None = None) -> ScoredQuestion:
         """The question without its mentions, as one about this linked entity, or another that its mention may mean."""
-        places = {link.term: self._place(link.mention) for link in self.links}
+        places = {link.term: (link.mention.start, link.mention.end) for link in self.links}
         place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
         if isinstance(about, LinkedEntity) and place is None:
-            place = self._place(about.mention)
+            place = (about.mention.start, about.mention.end)
             places = {term: own for term, own in places.items() if own[1] <= place[0] or place[1] <= own[0]}
             places[about.term] = place
         named = tuple(own for own in places.values() if own[0] >= 0)
         return ScoredQuestion(self.question, named, place if place in named else None)
-
-    def path_candidates(
-        self,
-        paths: Sequence[tuple[PropertyPath, Sequence[str]]],
-        *,
-        about: LinkedEntity | Term,
-        weights: Weights | None = None,
-        words: Mapping[Term, str] = MappingProxyType({}),
-        texts: Sequence[str] = (),
-        worded: Sequence[int] | None = None,
-    ) -> list[Candidate]:
-        """Property paths from a linked entity as numbered candidates, from 0, scored as wholes against the question.
-
-        :param paths: each with the kinds along it: one more than it has steps, empty where a kind is not known.
-        :param words: of predicates, to be compared with the question in place of their labels.
-        :param texts: what a model reads of each; the paths in words without any.
-        :param worded: the places of the paths whose wordings are compared with the question; all of them, if ``None``.
-        """
-        own = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
-        named = self.labels((step.predicate for path, _ in paths for step in path.steps), in_grace=True)
-        question, labels = self.scored_question(about), {**named, **words}
-        scores = path_scores(question, own, labels, self.ranker, weights or Weights(), worded=worded)
-        shown = texts or [nested_text(p.path, p.kinds, named) for p in own]
-        return [
-            Candidate(i, text, score=float(score), path=p.path)
-            for i, (p, text, score) in enumerate(zip(own, shown, scores, strict=True))
-        ]

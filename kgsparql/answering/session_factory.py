@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import threading
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import RankerChooser
-from kgsparql.answering.question import checked_question
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
-from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
+from kgsparql.errors import BudgetExceededError, CancelledError, InputError, LimitError, NotFoundError
 from kgsparql.events import Numbering
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
@@ -30,6 +30,30 @@ from kgsparql.rdf.terms import IRI, PrefixMap
 
 if TYPE_CHECKING:
     from kgsparql.linking.linker import Linker
+
+
+MAX_QUESTION_CHARACTERS = 4_000
+
+
+def checked_question(text: str) -> str:
+    """The question without control characters and surrounding space.
+
+    :raises InputError: if no letter or digit is left.
+    :raises LimitError: if it is longer than 4,000 characters.
+
+    >>> checked_question(" Who? ")
+    'Who?'
+    """
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise LimitError(
+            f"the question has {len(text):,} characters; at most {MAX_QUESTION_CHARACTERS:,}",
+            hint="ask a shorter question",
+        )
+    kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
+    question = " ".join("".join(kept).split())
+    if not any(c.isalnum() for c in question):
+        raise InputError("the question is empty", hint='write it in quotes: kgsparql ask "Who …?" -k data.ttl')
+    return question
 
 
 _POLL_S = 0.1

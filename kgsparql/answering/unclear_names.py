@@ -40,7 +40,7 @@ def missing_names(
         yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
-        whole = _name_around(link, session.own_words, session.links, light)
+        whole = _name_around(link, session.question, session.links, light)
         if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link, light)):
             yield taken_for(link, whole or link.mention.text)
 

@@ -94,7 +94,7 @@ _ASKS_WHERE = re.compile(r"(?:where|in (?:which|what))\b", re.IGNORECASE)
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     """What of the question the best evidence does not account for, the gravest first."""
-    operation = None if is_foreign(session.own_words) else operation_asked(session.own_words)
+    operation = None if is_foreign(session.question) else operation_asked(session.question)
     if not session.links or not found.candidates:
         text = f"this asks {operation.text}, which is not computed" if operation else ""
         return (Gap("operation", operation.words, text),) if operation else ()
@@ -105,10 +105,10 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
     said = _roots(_step_names(best, session))
     missing = [*missing_names(session, best, light=EMPTY, said=said), *ambiguous_names(session, found, best)]
-    if asks_what_it_is(session.own_words, session.links):
+    if asks_what_it_is(session.question, session.links):
         is_said = best.paths[0].hops[0].triple.predicate in _SAYS_WHAT_IT_IS or root("profession") in said
         missing += [] if is_said else [Gap("word", "", "nothing in this graph says what it is")]
-    elif is_foreign(session.own_words):
+    elif is_foreign(session.question):
         missing += [Gap("language", "", "whether this is what was asked is only checked for questions in English")]
     else:
         named = {word for gap in missing for word in words(normalised(gap.words))}
@@ -130,7 +130,7 @@ def _roots(names: Iterable[str]) -> set[str]:
 
 def _part_gaps(best: EvidenceItem, session: Session) -> Iterator[Gap]:
     """The questions in one of two, but for the one that is most like what was found."""
-    parts = _PARTS.split(session.own_words.strip(" ?.!"))
+    parts = _PARTS.split(session.question.strip(" ?.!"))
     if len(parts) == 1:
         return
     asked = [f"{part} {expected_kind(part)}" for part in parts]
@@ -149,7 +149,7 @@ def _other_readings(best: EvidenceItem, found: Retrieval, session: Session) -> I
     path = best.paths[0].property_path
     about = session.scored_question(best.paths[0].start).about
     labels = session.labels([path.steps[0].predicate], in_grace=True)
-    says_way = about is None or asked_way(session.own_words, about, labels[path.steps[0].predicate])
+    says_way = about is None or asked_way(session.question, about, labels[path.steps[0].predicate])
     turned = path if says_way else PropertyPath((path.steps[0].reversed, *path.steps[1:]))
     kinds = _kind_names(best, session)
     telling = [session.scored_question().tokens[i].text for i in session.scored_question().content]
@@ -175,20 +175,20 @@ def _word_gaps(
     start_kind, *kinds = _kind_names(best, session) or [""]
     names = [*steps, *filter(None, kinds)]
     said = {root(word) for text in (*names, start_kind, *_labels_on(best, session)) for word in words(normalised(text))}
-    computed = operation.words.split() if (operation := operation_asked(session.own_words)) else ()
+    computed = operation.words.split() if (operation := operation_asked(session.question)) else ()
     unused = unused_words(session, best)
     content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
     telling = [word for word in content if not _is_empty(word)]
     classes = [link for link in session.links if link.kind == "class"]
-    wanted_members = [link.label for link in classes if _WHICH.search(session.own_words[: max(link.mention.start, 0)])]
+    wanted_members = [link.label for link in classes if _WHICH.search(session.question[: max(link.mention.start, 0)])]
     shows_members = not _OF_KINDS.isdisjoint(hop.triple.predicate for hop in best.paths[0].hops)
     asks_for_members = classes and (shows_members or not wanted_members)
-    asked_words = set(words(normalised(session.own_words)))
-    wanted = {root(word) for word in words(expected_kind(session.own_words))}
+    asked_words = set(words(normalised(session.question)))
+    wanted = {root(word) for word in words(expected_kind(session.question))}
     says_step = any(
         asked_words.issuperset(own) or wanted & {*map(root, own)} for own in map(words, map(normalised, steps))
     )
-    says_enough = says_step or asks_for_members or _SAYS_ENOUGH.search(session.own_words)
+    says_enough = says_step or asks_for_members or _SAYS_ENOUGH.search(session.question)
     if not telling and not computed and not says_enough:
         text = (
             f"nothing says that what was found is {printable(wanted_members[0], 60)!r}" if wanted_members else _NO_FACT
@@ -205,7 +205,7 @@ def _word_gaps(
     beside = session.labels(predicates, in_grace=True)
     columns = [name for predicate, name in beside.items() if predicate not in also_there]
     is_named = False
-    of_kind = words(expected_kind(session.own_words)) if _ASKS_KIND.search(session.own_words) else []
+    of_kind = words(expected_kind(session.question)) if _ASKS_KIND.search(session.question) else []
     for word in left:
         named = _named_predicate(word, alike[word], [*steps, *beside.values()], session)
         is_named = is_named or bool(named)
@@ -227,7 +227,7 @@ def _word_gaps(
 def _chain_gap(best: EvidenceItem, session: Session) -> Iterator[Gap]:
     """Where a path goes fewer steps than a chain of possessions: two of the three of `Ann's mother's man's nation`."""
     about = session.scored_question(best.paths[0].start).about
-    owned = owned_chain(session.own_words, about) if about else []
+    owned = owned_chain(session.question, about) if about else []
     gone = len(best.paths[0].property_path.steps)
     if gone < len(owned):
         text = f"the question goes {len(owned)} steps, to {printable(owned[-1], 60)!r}, and what was found goes {gone}"
@@ -241,10 +241,10 @@ def _step_gaps(best: EvidenceItem, asking: Sequence[str], session: Session) -> I
     for turned in steps_other_way(session.scored_question(best.paths[0].start), path.steps, labels):
         name = labels[turned.predicate]
         yield Gap("step", name, f"the question asks for the other way of {name!r}")
-    if path.goes_back and not asks_for_others(session.own_words):
+    if path.goes_back and not asks_for_others(session.question):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
     elif len(path.steps) > 1 and asking:
-        at_place = ["place location"] if _ASKS_WHERE.match(session.own_words) else []
+        at_place = ["place location"] if _ASKS_WHERE.match(session.question) else []
         for step in _unasked_steps(best, [*asking, *at_place], session):
             yield Gap("step", step, f"found by way of {step!r}, of which the question says nothing")
 

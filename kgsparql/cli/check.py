@@ -15,10 +15,8 @@ from kgsparql.errors import AnswerFileError, BudgetExceededError, InputError
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer_diff import AnswerDiff
-    from kgsparql.answering.answer_file import AnswerFile
-    from kgsparql.answering.kept_answer import KeptAnswer, Row
-    from kgsparql.answering.recheck import Recheck, RecheckedItem
+    from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer, Row
+    from kgsparql.answering.recheck import AnswerDiff, Recheck, RecheckedItem
 
 _EXIT_CHANGED = 3
 """Exit status where not all stands."""
@@ -74,7 +72,7 @@ def diff(
     output: c.OutputOption = None,
 ) -> None:
     """Say what two answers differ in: answers, values, cited triples. Exit status: 0 nothing, 3 something."""
-    from kgsparql.answering.answer_diff import answer_diff
+    from kgsparql.answering.recheck import answer_diff
 
     form = c.chosen_format(form, output)
     if first == second == "-":
@@ -112,7 +110,7 @@ def _change_text(one: Term | Triple | str, prefixes: PrefixMap) -> str:
 
 
 def _answer_file(file: str) -> AnswerFile:
-    from kgsparql.answering.answer_file import MOST_BYTES, AnswerFile
+    from kgsparql.answering.kept_answers import MOST_BYTES, AnswerFile
 
     try:
         if file == "-":

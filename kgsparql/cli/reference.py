@@ -111,7 +111,7 @@ def _method_lines(one: MethodDescription) -> Iterator[str]:
     yield f"{one.name}: {printable(one.summary)}\n{printable(one.about)}\nSource: {printable(one.source)}\n"
     yield "At most, for one question"
     for what, bound in one.cost.items():
-        yield f"  {_COST[what]:<18} {_bound_text(bound)}  = {bound.formula}"
+        yield f"  {_COST[what]:<18} {_bound_text(bound)}"
     yield "\nOptions (-O NAME=VALUE)"
     width = max((len(option.name) for option in one.options), default=0)
     for option in one.options:
@@ -130,9 +130,9 @@ def methods_table(found: list[MethodDescription]) -> str:
 
 
 def _method_table(one: MethodDescription) -> Iterator[str]:
-    yield f"## {one.name}\n\n{_cell(one.about)} Source: {_cell(one.source)}\n\n| at most | | formula |\n|---|---|---|"
+    yield f"## {one.name}\n\n{_cell(one.about)} Source: {_cell(one.source)}\n\n| at most | |\n|---|---|"
     for what, bound in one.cost.items():
-        yield f"| {_COST[what]} | {_bound_text(bound)} | `{bound.formula}` |"
+        yield f"| {_COST[what]} | {_bound_text(bound)} |"
     yield "\n| option | type | default | |\n|---|---|---|---|"
     for option in one.options:
         default = "" if option.default is None else f"`{option.default}`" if option.default else "nothing"

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.answering.option_ranges import Within
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -86,9 +85,12 @@ class ClosedBook(Retriever):
     name: ClassVar[str] = "closed_book"
     summary: ClassVar[str] = "the model alone, without the graph"
     source: ClassVar[str] = "a baseline of every paper in the field"
-    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="5 + 2 * entities")
 
     most: Annotated[int, Within(1, 1_000)] = 100
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(calls=1, rounds=1, queries=5 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return no evidence, and a draft of names.
@@ -98,7 +100,7 @@ class ClosedBook(Retriever):
         """
         if session.model is None:
             raise OptionError("closed_book asks the model alone, and there is none", hint="name one with -m")
-        messages = Message("system", RULES), Message("user", f"Question: {plain(session.own_words, 4_000)}")
+        messages = Message("system", RULES), Message("user", f"Question: {plain(session.question, 4_000)}")
         schema = object_schema(answers={"type": "array", "items": {"type": "string"}})
         found = session.ask_model(Call("closed book", messages, schema, _answer_names), required=True) or []
         if not found:
@@ -150,12 +152,15 @@ class LabelNeighbours(Retriever):
     name: ClassVar[str] = "label_neighbours"
     summary: ClassVar[str] = "the entities whose labels are most like the question, with their neighbours"
     source: ClassVar[str] = "a baseline: nearest neighbours in the label index"
-    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="30 + 2 * entities")
 
     labels: Annotated[int, Within(1, 100)] = 10
     lines: Annotated[int, Within(1, 100)] = 5
     ends_per_line: Annotated[int, Within(1, 100)] = 10
     nearest: Nearest | None = field(default=None, repr=False, compare=False)
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(calls=1, rounds=1, queries=30 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return neighbour lines (N) of the entities, the nearest first; candidates are those that were not linked."""
@@ -232,10 +237,13 @@ class TripleEmbedding(Retriever):
     name: ClassVar[str] = "triple_embedding"
     summary: ClassVar[str] = "the triples whose texts are most like the question"
     source: ClassVar[str] = "a baseline: Baek et al., 2023, arXiv 2310.13481 (direct fact retrieval), without training"
-    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="20 + 2 * entities")
 
     triples: Annotated[int, Within(1, 1_000)] = 20
     index: TripleIndex | None = field(default=None, repr=False, compare=False)
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(calls=1, rounds=1, queries=20 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return the nearest triples (N), each an item; candidates are their terms, those of the best first.
@@ -274,7 +282,7 @@ def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Se
     If it names all of them, those that were not linked; if all were linked, all.
     """
     linked: set[Term] = {link.term for link in session.links}
-    asked = f" {normalised(session.own_words)} "
+    asked = f" {normalised(session.question)} "
     markers: dict[Term, list[str]] = {}
     for item in evidence:
         for way in item.ways:

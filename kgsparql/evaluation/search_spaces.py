@@ -113,9 +113,9 @@ class Space:
 
     def calls(self, setting: Setting) -> int:
         """Bound the model calls of one question with a setting, by the method's own estimate for one entity."""
-        method = retrievers.load(self.method)
-        options = {field.name: getattr(method, field.name) for field in retrievers.option_fields(type(method))}
-        return type(method).cost.bounds({**options, **setting})["calls"]
+        made = retrievers.load(self.method)
+        options = {field.name: getattr(made, field.name) for field in retrievers.option_fields(type(made))}
+        return type(made)(**{**options, **setting}).cost().calls
 
 
 def setting_key(setting: Setting) -> str:

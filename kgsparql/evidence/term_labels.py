@@ -148,7 +148,7 @@ def type_counts(
         if isinstance(term, Literal):
             counts[_literal_type(term)] += 1
         elif isinstance(term, IRI):
-            counts.update(dict.fromkeys((classes[c] for c in types_of[term]), 1))
+            counts.update(dict.fromkeys([classes[c] for c in types_of[term]], 1))
     return counts
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -78,7 +78,7 @@ def predicates(
             if isinstance(solution["predicate"], IRI):
                 counts[solution["entity"]].append(_count_of_solution(solution, exact=exact))
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
-    ordered = (count for entity in starts for count in sorted(counts[entity], key=lambda count: step_key(count.step)))
+    ordered = [count for entity in starts for count in sorted(counts[entity], key=_sort_key)]
     return Found(tuple(ordered), tuple(cuts))
 
 
@@ -151,8 +151,12 @@ def step_key(step: Step) -> tuple[str, str]:
 
 def _count_of_solution(solution: Solution, *, exact: bool) -> PredicateCount:
     way: Direction = "forward" if "forward" in solution else "inverse"
-    step = Step(cast("IRI", solution["predicate"]), way)
-    return PredicateCount(cast("IRI", solution["entity"]), step, whole_number(solution[way]), exact)
+    predicate, entity = solution["predicate"], solution["entity"]
+    return PredicateCount(entity, Step(predicate, way), whole_number(solution[way]), exact)  # type: ignore[arg-type]
+
+
+def _sort_key(count: PredicateCount) -> tuple[str, str]:
+    return count.step.predicate.value, count.step.direction
 
 
 def graph_info(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, PredicateCount, PredicatePath, order_key
-from kgsparql.exploration.counting import predicates, step_key
+from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
@@ -123,7 +123,7 @@ class QueryLevel:
 
 
 def _ordered_paths(level: EndsOfPaths, shown: int | None) -> list[PredicatePath]:
-    paths = sorted(level, key=lambda path: [step_key(step) for step in path.steps])
+    paths = sorted(level, key=lambda path: [(step.predicate.value, step.direction) for step in path.steps])
     return [PredicatePath(path, tuple(sorted(level[path], key=order_key)[:shown])) for path in paths]
 
 

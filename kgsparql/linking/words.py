@@ -295,6 +295,7 @@ def root(word: str) -> str:
     return base[:-1] if base.endswith("e") and len(base) > 5 else base
 
 
+@lru_cache(maxsize=64)
 def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
     """The stop words of some languages; of a tag such as ``pt-BR``, those of its language.
 

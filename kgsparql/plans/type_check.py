@@ -174,6 +174,6 @@ def terms_in(plan: a.Plan) -> set[Term]:
     ['http://e.org/City']
     """
     values = [getattr(part, each.name) for part in parts(plan) for each in fields(part)]
-    flat = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
+    flat = [one for value in values for one in (value if type(value) is tuple else (value,))]
     steps = [step.predicate for value in flat if isinstance(value, PropertyPath) for step in value.steps]
     return {*steps, *(one for one in flat if isinstance(one, IRI | Literal))}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 
@@ -21,9 +22,12 @@ def directions(wanted: Directions) -> tuple[Direction, ...]:
     return ("forward", "inverse") if wanted == "both" else (wanted,)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Step:
-    """A predicate and the direction it is walked in, as in a SPARQL property path."""
+class Step(NamedTuple):
+    """A predicate and the direction it is walked in, as in a SPARQL property path.
+
+    It is a tuple, as are :class:`Hop` and :class:`PropertyPath`: the hash of a dataclass is a Python function, and was
+    a third of all calls that a question makes.
+    """
 
     predicate: IRI
     direction: Direction = "forward"
@@ -41,8 +45,7 @@ class Step:
         return self.predicate == other.predicate and self.direction != other.direction
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(NamedTuple):
     """One triple and the direction it was walked in; the triple keeps its own direction."""
 
     triple: Triple
@@ -128,8 +131,7 @@ class Path:
         return Path(self.start, self.hops + other.hops)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PropertyPath:
+class PropertyPath(NamedTuple):
     """Predicates with directions, such as ``^dbo:director/dbo:starring``: a SPARQL property path.
 
     >>> str(PropertyPath.of("^http://e.org/director", "http://e.org/starring"))
@@ -152,11 +154,17 @@ class PropertyPath:
     @property
     def goes_back(self) -> bool:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
-        return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
+        for step, following in pairwise(self.steps):
+            if step.predicate == following.predicate and step.direction != following.direction:
+                return True
+        return False
 
     def is_back(self, step: Step) -> bool:
         """Tell whether a further step would invert the last one."""
-        return bool(self.steps) and step.inverts(self.steps[-1])
+        if not self.steps:
+            return False
+        last = self.steps[-1]
+        return step.predicate == last.predicate and step.direction != last.direction
 
 
 @dataclass(frozen=True, slots=True)

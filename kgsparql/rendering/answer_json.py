@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 
 from typing_extensions import TypedDict
 
-from kgsparql.answering.value_types import AnswerType
+from kgsparql.answering.answer import AnswerType
 from kgsparql.events import Event, Finished
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kgsparql.answering.answer import LISTED, Answer
-from kgsparql.answering.answer_words import more_text
+from kgsparql.answering.answer import LISTED, Answer, more_text
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import markdown_table, table_line
 from kgsparql.rendering.text import (

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, AnswerTerm
-from kgsparql.answering.answer_words import cell_text, rows_text
+from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, AnswerTerm, cell_text, rows_text
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import data_frame, python_value, value_text

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, InferenceStep
-from kgsparql.answering.answer_words import more_text
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, InferenceStep, more_text
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted

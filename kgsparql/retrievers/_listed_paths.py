@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Enumeration:
     paths: list[PropertyPath] = field(default_factory=list)
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     whole: set[PropertyPath] = field(default_factory=set)
-    kinds: dict[PropertyPath, str] = field(default_factory=dict)
+    kinds: dict[tuple[Step, ...], str] = field(default_factory=dict)
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
 
     @property
@@ -53,17 +54,17 @@ class Enumeration:
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """List the kind of the terms at each place of a path, the start first; empty where it is not known."""
-        return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path.steps) + 1)]
+        return [self.kinds.get(path.steps[:length], "") for length in range(len(path.steps) + 1)]
 
     def add(self, found: Sequence[PredicatePath]) -> None:
         """Add paths, but for those over a term's class, and those from the start to itself."""
+        to_class, to_itself = Step(RDF_TYPE), (self.link.term,)
         for item in found:
-            is_useful = Step(RDF_TYPE) not in item.path.steps and (
-                len(item.path.steps) > 1 or item.ends != (self.start,)
-            )
-            if is_useful and item.path not in self.ends:
-                self.paths.append(item.path)
-                self.ends[item.path] = item.ends[:SAMPLE]
+            path, steps = item.path, item.path.steps
+            if path in self.ends or to_class in steps or (len(steps) == 1 and item.ends == to_itself):
+                continue
+            self.paths.append(path)
+            self.ends[path] = item.ends[:SAMPLE]
 
     def walk(self, path: PropertyPath) -> Walk:
         """Walk a path from the start, with its constraint if it has one."""
@@ -169,10 +170,10 @@ def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntit
 
 
 def _add_kinds(enumeration: Enumeration, session: Session) -> None:
-    new = [path for path in enumeration.ends if not enumeration.kinds.get(path)]
+    new = [path for path in enumeration.ends if not enumeration.kinds.get(path.steps)]
     ends = [[(end,) for end in enumeration.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
     for path, kinds in zip(new, session.labels.majority_types(ends), strict=True):
-        enumeration.kinds[path] = kinds[0] if kinds else ""
+        enumeration.kinds[path.steps] = kinds[0] if kinds else ""
 
 
 def _likeliest_paths(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
@@ -204,11 +205,13 @@ _CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w./:-]{6,}")
 class LikelyPath:
     """A scored path from one of the entities that a mention may mean.
 
+    :param score: how well the path fits the question; comparable over all paths of the question.
     :param others: the same path from the other nodes of the same label and kind.
     """
 
     enumeration: Enumeration
-    candidate: Candidate
+    path: PropertyPath
+    score: float = 0.0
     others: tuple[LikelyPath, ...] = ()
 
     @property
@@ -216,28 +219,19 @@ class LikelyPath:
         """The entity that it starts from."""
         return self.enumeration.link
 
-    @property
-    def path(self) -> PropertyPath:
-        """The predicates."""
-        return self.candidate.path or PropertyPath(())
 
-    @property
-    def score(self) -> float:
-        """How well the path fits the question; comparable over all paths of the question."""
-        return self.candidate.score or 0.0
-
-
-def with_direct_hops(found: Iterable[LikelyPath]) -> list[LikelyPath]:
-    """Put the direct hop that a path begins with before it, where that is among the paths."""
-    paths = list(found)
-    known = {(one.link.term, one.path): one for one in paths}
-    ordered: dict[tuple[Term, PropertyPath], LikelyPath] = {}
-    for one in paths:
-        direct = known.get((one.link.term, PropertyPath(one.path.steps[:1])))
-        for each in (direct, one):
-            if each is not None:
-                ordered.setdefault((each.link.term, each.path), each)
-    return list(ordered.values())
+def with_direct_hops(found: Sequence[LikelyPath], at_most: int | None = None) -> list[LikelyPath]:
+    """Order the paths so that the direct hop that one begins with comes before it, where that is among them."""
+    known = {(one.enumeration.link.term, one.path.steps): one for one in found}
+    ordered: dict[tuple[Term, tuple[Step, ...]], LikelyPath] = {}
+    for one in found:
+        start, steps = one.enumeration.link.term, one.path.steps
+        if direct := known.get((start, steps[:1])):
+            ordered.setdefault((start, steps[:1]), direct)
+        ordered.setdefault((start, steps), one)
+        if at_most is not None and len(ordered) >= at_most:
+            break
+    return list(ordered.values())[:at_most]
 
 
 def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
@@ -272,7 +266,7 @@ def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session
     for one, choice in chosen:
         links = [link for link in session.links if one.link.term in {e.term for e in (link, *link.namesakes)}]
         nodes = [e for link in links if one.others for e in link.namesakes if e.term not in known]
-        further += [(LikelyPath(Enumeration(node), one.candidate), choice) for node in nodes]
+        further += [(LikelyPath(Enumeration(node), one.path, one.score), choice) for node in nodes]
     if (left := len(further) - _MAX_FURTHER_PATHS) > 0:
         text = f"a name has many nodes: {counted(left, 'path')} from them not followed (-e IRI takes a node)"
         session.notes.append(text, code="namesakes")
@@ -293,12 +287,17 @@ def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Col
     >>> is_housekeeping("code", predicate, [key], []), is_housekeeping("name", predicate, [Literal("Ann")], [])
     (True, False)
     """
-    own = words(normalised(name))
+    own = _name_words(name)
     telling = _HOUSEKEEPING.intersection(own)
     if telling:
         return telling.isdisjoint(asked)
     looks_so = predicate in PICTURES_AND_PAGES or (bool(ends) and all(map(_is_code, ends)))
     return looks_so and {root(word) for word in own}.isdisjoint(root(word) for word in asked)
+
+
+@lru_cache(maxsize=4096)
+def _name_words(name: str) -> tuple[str, ...]:
+    return tuple(words(normalised(name)))
 
 
 def _is_code(end: Term) -> bool:
@@ -330,7 +329,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         count = f"{len(ends_of[i])}{'' if is_whole else '+'}"
         told = f" [{_told_apart(one, [f for f, w in zip(found, walks, strict=True) if w == walk])}]" * (alike[walk] > 1)
         ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in own)
-        listed.append(replace(one.candidate, number=i, text=f"{walk}{told} ({count}: {ends})"))
+        listed.append(Candidate(i, f"{walk}{told} ({count}: {ends})", score=one.score, path=one.path))
     return listed
 
 

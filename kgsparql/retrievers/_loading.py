@@ -20,10 +20,7 @@ from pkgutil import iter_modules
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
-from kgsparql.answering.cost_formulas import names_in
-from kgsparql.answering.option_ranges import did_you_mean
-from kgsparql.answering.retriever import Retriever
-from kgsparql.answering.routing import AUTO, Routed
+from kgsparql.answering.retriever import AUTO, Retriever, Routed, did_you_mean
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
@@ -182,11 +179,9 @@ class Option:
 class CostBound:
     """The most that a method spends of something on one question.
 
-    :param formula: in the names of options, and of properties of the question, such as ``entities``.
     :param where: the properties of the question that this value assumes: ``{"entities": 1}``.
     """
 
-    formula: str
     value: int
     where: dict[str, int]
 
@@ -214,13 +209,13 @@ class MethodDescription:
 def description_of(method: type[Retriever]) -> MethodDescription:
     """Describe a method by its class, its docstring and its fields.
 
-    :raises OptionError: if it does not say what it costs, in formulas that can be read.
+    :raises OptionError: if it does not say what it costs.
 
     >>> found = description_of(find("mindmap"))
     >>> found.options[0]
     Option(name='paths_kept', type='int', default='5', about='paths shown, over all chains')
     >>> found.cost["calls"]
-    CostBound(formula="2 + (verbalise == 'model')", value=2, where={})
+    CostBound(value=2, where={})
     """
     docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
     about = {name: _one_line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}
@@ -242,15 +237,18 @@ def description_of(method: type[Retriever]) -> MethodDescription:
 
 
 def _cost_bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
+    """Bound a method with these options; one without a default may be no part of them."""
+    made = object.__new__(method)
+    for name, value in options.items():
+        object.__setattr__(made, name, value)
     try:
-        values = method.cost.bounds(options)
-        given = method.cost.open_names(options)
-    except (AttributeError, ValueError) as error:
+        cost, others = made.cost(), {"entities": made.cost(entities=2), "mediators": made.cost(mediators=0)}
+        return {
+            what: CostBound(int(bound), {name: 1 for name, other in others.items() if getattr(other, what) != bound})
+            for what, bound in cost._asdict().items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
-    return {
-        what: CostBound(formula, values[what], {name: 1 for name in names_in(formula) if name in given})
-        for what, formula in method.cost.formulas.items()
-    }
 
 
 def _one_line(text: str, *, end: str = "") -> str:

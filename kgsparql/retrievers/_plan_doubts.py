@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from kgsparql.answering.answer import Gap
+from kgsparql.answering.answer import Gap, type_of_terms
 from kgsparql.answering.kinds_of_answers import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.unclear_names import equally_named, is_just_words, taken_for
 from kgsparql.answering.understanding import EMPTY
-from kgsparql.answering.value_types import type_of_terms
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues

@@ -85,7 +85,7 @@ def planned_question(session: Session, method: QueryPlan) -> PlannedQuestion:
     labels = session.labels(terms, in_grace=True)
     plans = {ranked.plan: _candidate(ranked, asked, labels) for ranked in found.plans}
     return PlannedQuestion(
-        question=session.own_words,
+        question=session.question,
         named=tuple(one for own in asked.named for one in _question_terms(own, asked, labels)),
         candidates=tuple(plans.values()),
         chosen=None if found.chosen is None else plans[found.chosen.plan],

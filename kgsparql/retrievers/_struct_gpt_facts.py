@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
-from kgsparql.answering.ranked_answers import answers_at_ends
+from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items

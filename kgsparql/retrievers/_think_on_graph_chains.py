@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.grounding import retrieval_with_tree
-from kgsparql.answering.ranked_answers import answers_at_ends
+from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items

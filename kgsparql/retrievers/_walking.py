@@ -10,15 +10,18 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
-from kgsparql.answering.path_scoring import UNWORDED, Weights
+from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.events import Event
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
-from kgsparql.evidence.verbalising import Line, arrow, line_text, path_text
+from kgsparql.evidence.verbalising import Line, arrow, line_text, nested_text, path_text
 from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import asks_for_others
@@ -77,32 +80,31 @@ def candidates_by_start(
 ) -> list[Candidate]:
     """Score property paths from several starts as candidates, numbered from 0; those of each start are scored together.
 
-    :param paths: each with its start and the kinds along it; ``texts`` as for :meth:`Session.path_candidates`.
+    :param paths: each with its start and the kinds along it.
+    :param texts: what a model reads of each; the paths in words without any.
     """
     places: dict[Term, list[int]] = defaultdict(list)
     for place, (start, _, _) in enumerate(paths):
         places[start].append(place)
 
-    def scored(weights: Weights | None = None, worded: Collection[int] | None = None) -> dict[int, Candidate]:
-        found: dict[int, Candidate] = {}
+    labels = session.labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
+
+    def scores(weights: Weights, worded: Collection[int] | None = None) -> NDArray[np.float64]:
+        found = np.zeros(len(paths))
         for start, own in places.items():
-            candidates = session.path_candidates(
-                [paths[i][1:] for i in own],
-                about=start,
-                weights=weights,
-                texts=[texts[i] for i in own] if texts else (),
-                worded=None if worded is None else [n for n, i in enumerate(own) if i in worded],
-            )
-            found |= {i: replace(candidate, number=i) for i, candidate in zip(own, candidates, strict=True)}
+            kinded = [paths[i][1:] for i in own]
+            compared = None if worded is None else [n for n, i in enumerate(own) if i in worded]
+            question = session.scored_question(start)
+            found[own] = score_paths(question, kinded, labels, session.ranker, weights, worded=compared)
         return found
 
     most = _WORDED_FOR_A_MODEL if session.reads_lists else _WORDED
     worded = None
     if session.ranker.by_meaning and len(paths) > most:
-        likeliest = sorted(scored(UNWORDED).values(), key=lambda c: (-(c.score or 0.0), c.number))
-        worded = {candidate.number for candidate in likeliest[:most]}
-    candidates = scored(worded=worded)
-    return [candidates[i] for i in range(len(paths))]
+        worded = set(np.argsort(-scores(UNWORDED), kind="stable")[:most].tolist())
+    shown = texts or [nested_text(path, kinds, labels) for _, path, kinds in paths]
+    scored = zip(shown, paths, scores(Weights(), worded).tolist(), strict=True)
+    return [Candidate(i, text, score=score, path=path) for i, (text, (_, path, _), score) in enumerate(scored)]
 
 
 def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[list[Term]]:

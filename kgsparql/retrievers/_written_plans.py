@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgsparql.answering.link_mending import looked_up, mend_links
+from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError

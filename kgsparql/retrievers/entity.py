@@ -14,8 +14,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.composing import ANSWER, TEXTS, answer_messages, draft_from_reply
 from kgsparql.answering.grounding import evidence_labels
-from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -57,7 +56,6 @@ class Entity(Retriever):
     name: ClassVar[str] = "entity"
     summary: ClassVar[str] = "entities like the question, facts around them, and passages that mention them"
     source: ClassVar[str] = "VectorInstitute, kg-rag, entity-based method, 2025"
-    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="6 * top_k_nodes + 4 * max_hops + 30")
 
     top_k_nodes: Annotated[int, Within(1, 1_000)] = 10
     top_k_chunks: Annotated[int, Within(0, 100)] = 5
@@ -69,6 +67,14 @@ class Entity(Retriever):
     decay: Annotated[float, Within(0, 1)] = 0.0
     path_ranking: OneOf["similarity", "degree"] = "similarity"
     mode: OneOf["text", "reasoning", "numeric"] = "text"
+
+    def cost(self, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(
+            calls=1,
+            rounds=1,
+            queries=6 * self.top_k_nodes + 4 * self.max_hops + 30,
+        )
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -128,9 +134,7 @@ class Entity(Retriever):
     def _matched_entities(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
         matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
-            near = session.linker.similar(
-                session.own_words, limit=self.top_k_nodes, threshold=self.similarity_threshold
-            )
+            near = session.linker.similar(session.question, limit=self.top_k_nodes, threshold=self.similarity_threshold)
             for entity in near:
                 if len(matched) < self.top_k_nodes:
                     matched.setdefault(entity.term, entity)

@@ -16,8 +16,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.composing import ANSWER, answer_messages, draft_from_reply
 from kgsparql.answering.grounding import evidence_labels, retrieval_with_tree
-from kgsparql.answering.option_ranges import Within
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -75,11 +74,6 @@ class MindMap(Retriever):
     name: ClassVar[str] = "mindmap"
     summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
     source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
-    cost: ClassVar[Cost] = Cost(
-        calls="2 + (verbalise == 'model')",
-        rounds="2 + (verbalise == 'model')",
-        queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 38",
-    )
 
     paths_kept: Annotated[int, Within(0, 10_000)] = 5
     lines_per_entity: Annotated[int, Within(0, 1_000)] = 10
@@ -95,12 +89,17 @@ class MindMap(Retriever):
     mentions: OneOf["model", "linker"] = "model"
     verbalise: OneOf["template", "model"] = "template"
 
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        calls = 2 + (self.verbalise == "model")
+        return Cost(calls, calls, (entities - 1) * (5 + 2 * max(0, self.max_hops - 4)) + 8 * entities + 38)
+
     def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
         """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""
         if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return None
         with session.within_budget():
-            return session.ask_model(mentions_call(session.own_words))
+            return session.ask_model(mentions_call(session.question))
         return None
 
     def retrieve(self, session: Session) -> Retrieval:

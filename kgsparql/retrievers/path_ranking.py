@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log10
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Choice, Chosen
+from kgsparql.answering.choosing import Candidate, Choice, Chosen
+from kgsparql.answering.entity_linking import alternatives, choose_or_mend, find_links, looked_up, mend_links
 from kgsparql.answering.grounding import retrieval_with_tree
-from kgsparql.answering.link_mending import alternatives, choose_or_mend, find_links, looked_up, mend_links
-from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.path_scoring import Weights
-from kgsparql.answering.ranked_answers import answers_at_ends
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.path_scoring import Weights, score_paths
+from kgsparql.answering.retrieval import answers_at_ends
+from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -80,7 +80,6 @@ class PathRanking(Weights, Retriever):
     name: ClassVar[str] = "path_ranking"
     summary: ClassVar[str] = "whole predicate paths ranked against the question, the best followed to every answer"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="3", rounds="3", queries="(entities + 1) * link_candidates * 16 + 30")
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -90,6 +89,14 @@ class PathRanking(Weights, Retriever):
     paths_kept: Annotated[int, Within(1, 50)] = 5
     prompt_paths: Annotated[int, Within(1, 200)] = 20
     aliases: str | None = None
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(
+            calls=3,
+            rounds=3,
+            queries=(entities + 1) * self.link_candidates * 16 + 30,
+        )
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -114,7 +121,7 @@ class PathRanking(Weights, Retriever):
             evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
         if session.notes.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
-            best = chosen or [(found[0], Choice(found[0].candidate, found[0].score, "ranker"))]
+            best = chosen or [_ranked_choice(found[0])]
             unlimited = replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best[:1], unlimited))
@@ -151,35 +158,33 @@ class PathRanking(Weights, Retriever):
         if sum(map(len, kept.values())) > shortlist:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
-            best = with_direct_hops(sorted(found, key=lambda f: -f.score))[:shortlist]
+            best = with_direct_hops(sorted(found, key=attrgetter("score"), reverse=True), shortlist)
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
         for own in enumerations:
             add_ends(own, kept[own.start], session)
             paths = [path for path in kept[own.start] if path not in own.whole or own.ends[path]]
             found += self._scored_paths(own, paths, session, weights=self)
-        return sorted(found, key=lambda f: -f.score)
+        return sorted(found, key=attrgetter("score"), reverse=True)
 
     def _scored_paths(
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
     ) -> list[LikelyPath]:
-        link = known.link
-        paths_with_kinds = [(path, known.kinds_along(path)) for path in paths]
-        others = {term: other.score for term, other in others_named(link, session).items()}
-        besides = [[v for c in known.walk(path).constraints for v in c.values] for path in paths]
-        bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
-        named = session.labels((path.steps[-1].predicate for path in paths), in_grace=True)
+        link, others = known.link, {term: other.score for term, other in others_named(known.link, session).items()}
+        named = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
-        for i, path in enumerate(paths):
-            last = path.steps[-1].predicate
+        labels = {**named, **_predicate_words(self.aliases)}
+        kinded = [(path, known.kinds_along(path)) for path in paths]
+        scores = score_paths(session.scored_question(link), kinded, labels, session.ranker, weights).tolist()
+        found = []
+        for path, score in zip(paths, scores, strict=True):
+            constraint, last = known.constraints.get(path), path.steps[-1].predicate
+            besides = sum([others.get(value, 0.0) for value in constraint.values]) if constraint else 0
+            bonus = self.link_weight * (link.score + besides)
             if is_housekeeping(named[last], last, known.ends.get(path, ()), asked):
-                bonuses[i] -= _HOUSEKEEPING_PENALTY
-        return [
-            LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
-            for candidate in session.path_candidates(
-                paths_with_kinds, about=link, weights=weights, words=_predicate_words(self.aliases)
-            )
-        ]
+                bonus -= _HOUSEKEEPING_PENALTY
+            found.append(LikelyPath(known, path, score + bonus))
+        return found
 
     def _chosen_paths(
         self, found: Sequence[LikelyPath], session: Session, *, mends: bool
@@ -232,14 +237,14 @@ class PathRanking(Weights, Retriever):
         chosen = [(listed[choice.candidate.number], choice) for choice in again.choices]
         if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
             best = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
-            chosen = [(one, Choice(one.candidate, one.score, "ranker")) for one in best]
+            chosen = [_ranked_choice(one) for one in best]
         mend_links(session, [one.link for one, _ in chosen])
         return chosen
 
     def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
-        labels = session.labels(found.path.steps[-1].predicate for found, _ in chosen)
+        labels = session.labels([found.path.steps[-1].predicate for found, _ in chosen])
         columns = [
             walk
             for walk, (found, choice) in zip(walks, chosen, strict=True)
@@ -252,6 +257,10 @@ class PathRanking(Weights, Retriever):
             for item, (_, choice) in zip(items, chosen, strict=True)
             if item is not None
         ]
+
+
+def _ranked_choice(best: LikelyPath) -> tuple[LikelyPath, Choice]:
+    return best, Choice(Candidate(0, "", score=best.score, path=best.path), best.score, "ranker")
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:
@@ -316,10 +325,10 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
 
     :param around: predicates whose subject it is.
     """
-    if session.direction == "inverse" or not asks_what_it_is(session.own_words, session.links):
+    if session.direction == "inverse" or not asks_what_it_is(session.question, session.links):
         return []
     start = session.links[0].term
-    asks_who = session.own_words.casefold().startswith("who")
+    asks_who = session.question.casefold().startswith("who")
     names = session.labels(around) if asks_who else {}
     jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
     walks = [Walk(start, PropertyPath((Step(p, "forward"),))) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]

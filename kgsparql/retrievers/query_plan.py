@@ -15,10 +15,9 @@ from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.choosing import is_read
-from kgsparql.answering.computed_answers import computed_retrieval, reading_in_words
-from kgsparql.answering.option_ranges import Within
+from kgsparql.answering.computed import computed_retrieval, reading_in_words
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
 from kgsparql.plans import algebra as a
@@ -62,10 +61,17 @@ class QueryPlan(Retriever):
     name: ClassVar[str] = "query_plan"
     summary: ClassVar[str] = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="4", rounds="4", queries="8 * sets + 8 * plans_run + entities + 20")
 
     sets: Annotated[int, Within(1, 500)] = 60
     plans_run: Annotated[int, Within(1, 20)] = 8
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(
+            calls=4,
+            rounds=4,
+            queries=8 * self.sets + 8 * self.plans_run + entities + 20,
+        )
 
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the plan that a model wrote, or the likeliest, comes to, with the facts it rests on."""

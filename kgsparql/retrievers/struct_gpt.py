@@ -14,10 +14,9 @@ from typing import Annotated, ClassVar
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, is_read
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.link_mending import alternatives, find_links, mend_links
-from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.ranked_answers import answers_at_ends
-from kgsparql.answering.retriever import Cost
+from kgsparql.answering.entity_linking import alternatives, find_links, mend_links
+from kgsparql.answering.retrieval import answers_at_ends
+from kgsparql.answering.retriever import Cost, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -77,13 +76,6 @@ class StructGPT(WalkingRetriever):
     name: ClassVar[str] = "struct_gpt"
     summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
     source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
-    cost: ClassVar[Cost] = Cost(
-        calls="(2 + mediators) * max_steps + 3",
-        rounds="(2 + mediators) * max_steps + 3",
-        queries=(
-            "(14 + 6 * mediators) * max_steps + 10 * (3 if predicates_per_step is None else predicates_per_step) + 30"
-        ),
-    )
 
     max_steps: Annotated[int, Within(1, 10)] = 3
     predicates_per_step: Annotated[int | None, Within(1, 3)] = None
@@ -91,6 +83,12 @@ class StructGPT(WalkingRetriever):
     entities_per_step: Annotated[int, Within(1, 10_000)] = 200
     neighbours_per_predicate: Annotated[int, Within(1, 500)] = 200
     mediator_classes: tuple[str, ...] = ()
+
+    def cost(self, *, mediators: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        calls = (2 + mediators) * self.max_steps + 3
+        per_step = 3 if self.predicates_per_step is None else self.predicates_per_step
+        return Cost(calls, calls, (14 + 6 * mediators) * self.max_steps + 10 * per_step + 30)
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -16,9 +16,8 @@ import numpy as np
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, RankerChooser, is_read, wording_scores
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.link_mending import alternatives, find_links, mend_links
-from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.retriever import Cost
+from kgsparql.answering.entity_linking import alternatives, find_links, mend_links
+from kgsparql.answering.retriever import Cost, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.term_labels import statement_labels
@@ -76,14 +75,6 @@ class ThinkOnGraph(WalkingRetriever):
     name: ClassVar[str] = "think_on_graph"
     summary: ClassVar[str] = "a beam of chains from the question's entities, pruned and judged hop by hop"
     source: ClassVar[str] = "Sun et al., ICLR 2024, arXiv 2307.07697"
-    cost: ClassVar[Cost] = Cost(
-        calls=(
-            "(prune == 'model') * (depth if batch_prune else entities + (depth - 1) * width)"
-            " + score_entities * (depth + 1) + depth + (prune == 'model') + 1"
-        ),
-        rounds="(prune == 'model') * (depth + 1) + score_entities * (depth + 1) + depth + 1",
-        queries="depth * (8 + width * width * neighbours_per_predicate // 500) + 60",
-    )
 
     width: Annotated[int, Within(1, 50)] = 3
     depth: Annotated[int, Within(1, 10)] = 3
@@ -97,6 +88,16 @@ class ThinkOnGraph(WalkingRetriever):
     neighbours_per_predicate: Annotated[int, Within(1, 10_000)] = 200
     meeting_bonus: Annotated[float, Within(0, 10)] = 0.0
     skip: tuple[str, ...] = ()
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        is_model, scores = self.prune == "model", self.score_entities * (self.depth + 1)
+        relations = self.depth if self.batch_prune else entities + (self.depth - 1) * self.width
+        return Cost(
+            calls=is_model * relations + scores + self.depth + is_model + 1,
+            rounds=is_model * (self.depth + 1) + scores + self.depth + 1,
+            queries=self.depth * (8 + self.width * self.width * self.neighbours_per_predicate // 500) + 60,
+        )
 
     def __post_init__(self) -> None:
         check_ranges(self)

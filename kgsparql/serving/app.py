@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgsparql.answering.question import checked_question
+from kgsparql.answering.session_factory import checked_question
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.answer_json import answer_to_json, error_json, unanswered_json
@@ -219,7 +219,7 @@ class _Handlers:
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""
-        from kgsparql.answering.answer_file import kept_answer
+        from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck
 
         graph, found = self._knowledge.graph, await self._found(request.path_params["name"])

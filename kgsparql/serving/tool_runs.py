@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer_words import rows_text
+from kgsparql.answering.answer import rows_text
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.budget import Usage

@@ -10,8 +10,7 @@ from typing import Any, cast
 import pyoxigraph
 import pytest
 
-from kgsparql.answering.answer_file import AnswerFile
-from kgsparql.answering.kept_answer import KeptAnswer, KeptItem
+from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer, KeptItem
 from kgsparql.answering.recheck import recheck
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.rdf.terms import IRI, Triple

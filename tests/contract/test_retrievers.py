@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import OracleChooser
-from kgsparql.answering.cost_formulas import evaluated
 from kgsparql.answering.pipeline import answer
 from kgsparql.budget import Budget
 from kgsparql.errors import NotFoundError
@@ -346,22 +346,19 @@ def test_its_calls_wait_for_each_other_no_more_often_than_it_says(
 
 
 def _bounds(method: str, asked: Asked) -> dict[str, int]:
-    made = load(method)
-    options = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}  # type: ignore[arg-type]
-    return made.cost.bounds(options, entities=max(1, len(asked.answer.linked)))
+    return load(method).cost(entities=max(1, len(asked.answer.linked)))._asdict()
 
 
 @pytest.mark.longer
 @pytest.mark.parametrize(
-    ("walker", "most"), [("think_on_graph", "3 * depth + 2"), ("struct_gpt", "(3 + mediators) * max_steps + 2")]
+    ("walker", "most"),
+    [("think_on_graph", lambda made: 3 * made.depth + 2), ("struct_gpt", lambda made: 3 * made.max_steps + 2)],
 )
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_walker_asks_three_times_a_hop_and_twice_for_everything_at_the_end(
-    once: Ask, backend: str, walker: str, most: str, player: str
+    once: Ask, backend: str, walker: str, most: Callable[[Any], int], player: str
 ) -> None:
-    made = load(walker)
-    options = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}  # type: ignore[arg-type]
-    bound = evaluated(most, options | {"mediators": 0})
+    bound = most(load(walker))
     for question in ASKED_OF[backend]:
         sent = [event.name for event in once(backend, question, walker, player).events if isinstance(event, QueryRun)]
         walking = [name for name in sent if not name.startswith(("labels", "types", "verify", "named_graphs"))]

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.value_types import computed_type
+from kgsparql.answering.answer import Answer, computed_type
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.plans import algebra as a

@@ -95,9 +95,9 @@ def test_what_is_promised_of_every_method(nobel: Knowledge, name: str, model: Ca
     assert radium not in {term.term for term in given}
     for question in (RADIUM, "Where did Marie Curie and Albert Einstein work?"):
         answer = ask(nobel, name, question, model=model(by_call(answer=reader)))
-        bounds = baselines.load(name, nobel, {}).cost.bounds({}, entities=len(answer.linked))
-        assert answer.usage["queries"] <= bounds["queries"]
-        assert (answer.usage["model_calls"], answer.usage["rounds"]) == (bounds["calls"], bounds["rounds"]) == (1, 1)
+        bounds = baselines.load(name, nobel, {}).cost(entities=len(answer.linked))
+        assert answer.usage["queries"] <= bounds.queries
+        assert (answer.usage["model_calls"], answer.usage["rounds"]) == (bounds.calls, bounds.rounds) == (1, 1)
         assert (answer.model, answer.grounding) == ("scripted-model", "graph")
     events: list[Event] = []
     answer = ask(nobel, name, budget=Budget(max_queries=1), emit=events.append)

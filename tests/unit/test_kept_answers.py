@@ -11,8 +11,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_file import kept_answer
-from kgsparql.answering.kept_answer import KeptAnswer, named_triples
+from kgsparql.answering.kept_answers import KeptAnswer, kept_answer, named_triples
 from kgsparql.answering.recheck import Rechecker, recheck
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.rendering import render

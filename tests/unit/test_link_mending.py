@@ -258,7 +258,7 @@ def test_a_model_that_knows_no_name_either_leaves_it_at_that(graph_of: Graph) ->
 
 
 def test_the_calls_stay_within_what_the_method_says(graph_of: Graph) -> None:
-    most = load("path_ranking").cost.bounds({"link_candidates": 3}, entities=1)["calls"]
+    most = load("path_ranking").cost().calls
     search = Text({"choices": [], "search": "New York City"})
     for replies, question in (
         ([search, picks(1)], QUESTION),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgsparql.answering.ranked_answers import answers_at_ends
+from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError

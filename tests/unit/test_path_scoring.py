@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql.answering.path_scoring import Weights, WordedPath, path_features, path_scores
-from kgsparql.answering.scored_question import ScoredQuestion
+from kgsparql.answering.path_scoring import KindedPath, Weights, path_features, score_paths
+from kgsparql.answering.session import ScoredQuestion
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
@@ -20,9 +20,9 @@ LABELS = {IRI(EX + name): name for name in NAMES}
 COLUMNS = ("nested", "arrow", "reversed", "coverage", "order", "kind", "sharing", "words", "runs")
 
 
-def path(*steps: str, kinds: tuple[str, ...] = ()) -> WordedPath:
+def path(*steps: str, kinds: tuple[str, ...] = ()) -> KindedPath:
     made = PropertyPath.of(*("^" * s.startswith("^") + EX + s.removeprefix("^") for s in steps))
-    return WordedPath(made, kinds or ("",) * (len(steps) + 1))
+    return (made, kinds or ("",) * (len(steps) + 1))
 
 
 def about(question: str, name: str) -> ScoredQuestion:
@@ -31,7 +31,7 @@ def about(question: str, name: str) -> ScoredQuestion:
     return ScoredQuestion(question, (place,), place)
 
 
-def feature(name: str, question: ScoredQuestion, *paths: WordedPath) -> list[float]:
+def feature(name: str, question: ScoredQuestion, *paths: KindedPath) -> list[float]:
     column: list[float] = path_features(question, paths, LABELS, BM25Ranker())[:, COLUMNS.index(name)].round(3).tolist()
     return column
 
@@ -82,7 +82,7 @@ def test_more_steps_than_words_are_out_of_order_and_too_long() -> None:
 def test_a_path_with_fewer_steps_than_things_that_are_owned_fits_less(question: str, lacking: list[int]) -> None:
     paths = [path("parents"), path("parents", "gender"), path("parents", "children", "gender")]
     nothing = Weights(**dict.fromkeys(COLUMNS, 0.0))
-    scores = path_scores(about(question, "Anna"), paths, LABELS, BM25Ranker(), nothing)
+    scores = score_paths(about(question, "Anna"), paths, LABELS, BM25Ranker(), nothing)
     assert scores.round(3).tolist() == [-0.3 * steps for steps in lacking]
 
 
@@ -150,7 +150,7 @@ def test_an_entity_that_the_question_does_not_name_has_no_order() -> None:
 
 def test_a_question_of_names_only_still_ranks() -> None:
     asked = about("Anna", "Anna")
-    scores = path_scores(asked, [path("parents"), path("parents", "gender")], LABELS, BM25Ranker(), Weights())
+    scores = score_paths(asked, [path("parents"), path("parents", "gender")], LABELS, BM25Ranker(), Weights())
     assert np.isfinite(scores).all()
     assert scores[0] > scores[1]
 
@@ -164,7 +164,7 @@ def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
 
     def order(question: str, *names: str) -> list[str]:
         worded = [paths[name] for name in names]
-        scores = path_scores(about(question, "Anna"), worded, LABELS, BM25Ranker(), Weights())
+        scores = score_paths(about(question, "Anna"), worded, LABELS, BM25Ranker(), Weights())
         return [names[i] for i in np.argsort(-scores)]
 
     assert order("when was Anna directed?", *paths)[0] == "own date"

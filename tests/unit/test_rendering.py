@@ -274,7 +274,7 @@ def test_a_line_starts_again_at_the_first_term_that_differs() -> None:
         for at, who, end in zip((mit, princeton, princeton), (nash, wheeler, neumann), ends, strict=True)
     )
     labels = {term: term.value.rpartition("/")[2] for way in ways for term in way.terms}
-    labels |= {step.predicate: step.predicate.value.rpartition("/")[2] for step in ways[0].property_path}
+    labels |= {step.predicate: step.predicate.value.rpartition("/")[2] for step in ways[0].property_path.steps}
     assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
         "feynman —studied→ mit ←worked— nash —advisor→ a | princeton ←worked— wheeler —advisor→ b | neumann —advisor→ c"
     )

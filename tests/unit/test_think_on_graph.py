@@ -298,7 +298,7 @@ def options_of(**changed: Any) -> dict[str, Any]:
 def test_no_option_costs_more_calls_than_it_says(ask: Ask, batch: bool, prune: str, score_entities: bool) -> None:
     options = {"batch_prune": batch, "prune": prune, "score_entities": score_entities}
     _, server, _ = ask(script(), options=options)
-    assert len(server.requests) <= ThinkOnGraph.cost.bounds(options_of(**options), entities=1)["calls"]
+    assert len(server.requests) <= ThinkOnGraph(**options).cost().calls
     assert purposes(server).count("enough") == 2
     assert ("predicates" in purposes(server)) == (prune == "model")
     assert ("entities" in purposes(server)) == score_entities

@@ -15,8 +15,7 @@ from typing import Any
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Chooser, RankerChooser
-from kgsparql.answering.retriever import Retriever
-from kgsparql.answering.routing import AUTO
+from kgsparql.answering.retriever import AUTO, Retriever
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Dataset, Question

@@ -1,17 +1,180 @@
-"""Answers in a file: TriG, JSON or JSON Lines. Nothing in it is trusted."""
+"""Answers that were kept in TriG, JSON or JSON Lines, to be checked again and compared: nothing in them is trusted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
+
+import pyoxigraph
+from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.kept_answer import HOW_TO_KEEP, KeptAnswer, KeptItem, Row
-from kgsparql.answering.kept_answer_trig import answers_of_trig
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
+
+HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
+"""The hint where there is no answer."""
+
+Row: TypeAlias = tuple[Term | None, ...]
+"""A solution, or a row of what was computed: its terms in the order of the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptItem:
+    """A piece of evidence, as it was kept.
+
+    :param queries: each with the graph that it is for; its name is empty where it is for all of them.
+    :param answers: the answers that it is cited for.
+    :param rows: what was computed: a number, a yes or no, items, a table; ``None`` where the file does not say.
+    :param ends: how many terms it led to, where all were known; the triples that are kept may show only some.
+    :param is_part: whether more may have been there already than was kept: it was cut, or is one path of many.
+    """
+
+    marker: str
+    text: str
+    is_cited: bool
+    queries: tuple[tuple[str, str], ...] = ()
+    answers: frozenset[Term] = frozenset()
+    rows: frozenset[Row] | None = None
+    is_computed: bool = False
+    is_part: bool = False
+    ends: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer, as it was kept.
+
+    :param answers: without blank nodes, whose names say nothing in another file.
+    :param cited: the triples that it rests on.
+    :param retrieved: those that were only found on the way.
+    :param at: when it was given, as it is written there; empty where that is not said.
+    """
+
+    question: str
+    status: str
+    text: str
+    graphs: tuple[str, ...]
+    answers: tuple[Term, ...]
+    items: tuple[KeptItem, ...]
+    cited: tuple[Triple, ...]
+    retrieved: tuple[Triple, ...]
+    at: str = ""
+
+    @property
+    def values(self) -> frozenset[Term]:
+        """What was computed, if the answer rests on it: a number, a yes or no, the items of a set or table."""
+        firsts = (row[0] for item in self.items if item.is_cited for row in item.rows or ())
+        return frozenset(term for term in firsts if term is not None and not isinstance(term, BlankNode))
+
+
+def named_triples(triples: Iterable[Triple]) -> list[Triple]:
+    """Those that can be looked up by name: blank nodes have none outside the graph, nor have triples in triples."""
+    return [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
+
+
+_SCHEMA, _KGS, _SH = "http://schema.org/", "https://w3id.org/kgsparql#", "http://www.w3.org/ns/shacl#"
+_PROV, _RDF = "http://www.w3.org/ns/prov#", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+def answers_of_trig(data: bytes) -> list[KeptAnswer]:
+    """The answers in TriG.
+
+    :raises AnswerFileError: for what is none, or half a file.
+    """
+    said: dict[tuple[Term, str], list[Term]] = defaultdict(list)
+    triples: dict[str, list[Triple]] = defaultdict(list)
+    answers: list[Term] = []
+    try:
+        for quad in pyoxigraph.parse(data, RdfFormat.TRIG):
+            if not isinstance(quad.graph_name, DefaultGraph):
+                triples[quad.graph_name.value].append(quad.triple)
+                continue
+            said[quad.subject, quad.predicate.value].append(quad.object)
+            if quad.predicate.value == _RDF + "type" and quad.object == IRI(_SCHEMA + "Answer"):
+                answers.append(quad.subject)
+    except SyntaxError as error:
+        raise AnswerFileError(f"not TriG, or cut off: {printable(str(error), 200)}", hint=HOW_TO_KEEP) from error
+    statements = _Statements(said)
+    nodes = [node for node in dict.fromkeys(answers) if statements.text(node, _KGS + "status")]
+    if not nodes:
+        raise AnswerFileError("there is no answer of kgsparql in it", hint=HOW_TO_KEEP)
+    try:
+        return [_node_answer(node, statements, triples) for node in nodes]
+    except (SyntaxError, ValueError) as error:  # a row of a table, or a number of a thousand digits
+        raise AnswerFileError(f"no answer of kgsparql: {printable(str(error), 200)}", hint=HOW_TO_KEEP) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The objects of each subject and predicate."""
+
+    said: Mapping[tuple[Term, str], list[Term]]
+
+    def of(self, subject: Term, predicate: str) -> list[Term]:
+        return self.said.get((subject, predicate), [])
+
+    def text(self, subject: Term, predicate: str) -> str:
+        return next((_term_text(term) for term in self.of(subject, predicate)), "")
+
+
+def _node_answer(node: Term, said: _Statements, triples: Mapping[str, list[Triple]]) -> KeptAnswer:
+    run = _term_text(node).rpartition("#")[0]
+    cites: dict[Term, set[Term]] = defaultdict(set)
+    for candidate in said.of(node, _KGS + "candidate"):
+        for item in said.of(candidate, _SCHEMA + "citation"):
+            cites[item].update(said.of(candidate, _RDF + "value"))
+    items = [
+        replace(_node_item(item, said), is_cited=is_cited, answers=frozenset(cites[item]))
+        for name, is_cited in ((_SCHEMA + "citation", True), (_KGS + "retrieved", False))
+        for item in said.of(node, name)
+    ]
+    activities = said.of(node, _PROV + "wasGeneratedBy")
+    return KeptAnswer(
+        question=next((said.text(asked, _SCHEMA + "text") for asked in said.of(node, _SCHEMA + "parentItem")), ""),
+        status=said.text(node, _KGS + "status"),
+        text=said.text(node, _SCHEMA + "text"),
+        graphs=tuple(said.text(used, _SCHEMA + "name") for one in activities for used in said.of(one, _PROV + "used")),
+        answers=tuple(dict.fromkeys(said.of(node, _SCHEMA + "about"))),
+        items=tuple(items),
+        cited=tuple(dict.fromkeys(triples.get(run + "#evidence", []))),
+        retrieved=tuple(dict.fromkeys(triples.get(run + "#retrieved", []))),
+        at=next((said.text(one, _PROV + "endedAtTime") for one in activities), ""),
+    )
+
+
+def _node_item(item: Term, said: _Statements) -> KeptItem:
+    own = [(said.text(q, _SCHEMA + "name"), said.text(q, _SH + "select")) for q in said.of(item, _KGS + "sourceQuery")]
+    kinds = said.of(item, _RDF + "type")
+    is_computed, is_path = (IRI(_KGS + kind) in kinds for kind in ("EvidenceComputation", "EvidencePath"))
+    rows = _table_rows(said.of(item, _KGS + "row")) or frozenset((value,) for value in said.of(item, _SCHEMA + "value"))
+    ends = said.text(item, _KGS + "ends")
+    return KeptItem(
+        marker=said.text(item, _KGS + "marker"),
+        text=said.text(item, _SCHEMA + "text"),
+        is_cited=False,
+        queries=tuple(own or [("", _term_text(query)) for query in said.of(item, _SH + "select")[:1]]),
+        rows=rows if rows and is_computed else None,
+        is_computed=is_computed,
+        is_part=bool(said.of(item, _KGS + "cut")) or (is_path and not ends),
+        ends=int(ends) if ends and not is_computed else None,
+    )
+
+
+def _table_rows(rows: Sequence[Term]) -> frozenset[Row]:
+    """Rows of a table, each written like a line of SPARQL's TSV."""
+    lines = [_term_text(row) for row in rows]
+    head = "\t".join(f"?c{i}" for i in range(lines[0].count("\t") + 1)) if lines else "?c0"
+    found = pyoxigraph.parse_query_results("\n".join([head, *lines, ""]).encode(), QueryResultsFormat.TSV)
+    return frozenset(tuple(row) for row in cast("pyoxigraph.QuerySolutions", found))
+
+
+def _term_text(term: Term) -> str:
+    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
+
 
 MOST_BYTES = 64 * 2**20
 """Of a file of answers: a thousand long ones."""
@@ -71,7 +234,7 @@ class AnswerFile:
         answers: list[KeptAnswer] = []
         damaged: list[Damaged] = []
         unanswered = 0
-        for what, number, found in _objects(data):
+        for what, number, found in _json_objects(data):
             try:
                 if isinstance(found, AnswerFileError):
                     raise found
@@ -136,19 +299,19 @@ def _kept_value(answer: Answer) -> KeptAnswer:
     )
 
 
-def _objects(data: bytes) -> Iterator[tuple[str, int, Any]]:
+def _json_objects(data: bytes) -> Iterator[tuple[str, int, Any]]:
     """What is in JSON or JSON Lines: that it is a line or an object, its number, and the object, or what is wrong."""
-    whole = _parsed(data)
+    whole = _parsed_json(data)
     if isinstance(whole, list):
         yield from (("object", number, one) for number, one in enumerate(whole, 1))
     elif not isinstance(whole, AnswerFileError):
         yield "line", 1, whole
     else:
         lines = enumerate(data.split(b"\n"), 1)  # a text in JSON may hold what ends a line elsewhere, such as U+2028
-        yield from (("line", number, _parsed(line)) for number, line in lines if line.strip())
+        yield from (("line", number, _parsed_json(line)) for number, line in lines if line.strip())
 
 
-def _parsed(data: bytes) -> Any:
+def _parsed_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -174,13 +337,13 @@ def answer_of_object(found: Any) -> KeptAnswer:
 
 def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
     evidence, cited = found["evidence"], frozenset(found["cited"])
-    listed = [(_term(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
+    listed = [(_object_term(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
     answers = [(term, markers) for term, markers in listed if not isinstance(term, BlankNode)]
     computed = found.get("computed")
     items, triples = [], {True: [], False: []}  # type: ignore[var-annotated]
     for one in evidence:
         marker = str(one["marker"])
-        triples[marker in cited] += [_triple(triple) for triple in one["triples"]]
+        triples[marker in cited] += [_object_triple(triple) for triple in one["triples"]]
         own = [(str(query["source"]), str(query["query"])) for query in one["queries"]]
         is_computed = one["kind"] == "computed"
         is_cut = bool(is_computed and computed and computed["is_cut"])
@@ -192,7 +355,7 @@ def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
                 is_cited=marker in cited,
                 queries=tuple(own or [("", str(text)) for text in [one["query"]] if text]),
                 answers=frozenset(term for term, markers in answers if marker in markers),
-                rows=_rows(computed) if is_computed and computed else None,
+                rows=_computed_rows(computed) if is_computed and computed else None,
                 is_computed=is_computed,
                 ends=ends,
                 is_part=bool(one["cuts"]) or (one["kind"] == "path" and ends is None) or is_cut,
@@ -210,16 +373,16 @@ def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
     )
 
 
-def _rows(computed: Mapping[str, Any]) -> frozenset[Row]:
-    return frozenset(tuple(None if cell is None else _term(cell) for cell in row) for row in computed["rows"])
+def _computed_rows(computed: Mapping[str, Any]) -> frozenset[Row]:
+    return frozenset(tuple(None if cell is None else _object_term(cell) for cell in row) for row in computed["rows"])
 
 
-def _triple(found: Mapping[str, Any]) -> Triple:
-    subject, predicate, object_ = (_term(found[name]) for name in ("subject", "predicate", "object"))
+def _object_triple(found: Mapping[str, Any]) -> Triple:
+    subject, predicate, object_ = (_object_term(found[name]) for name in ("subject", "predicate", "object"))
     return Triple(subject, predicate, object_)  # type: ignore[arg-type]
 
 
-def _term(found: Mapping[str, Any]) -> Term:
+def _object_term(found: Mapping[str, Any]) -> Term:
     kind, value = found["type"], found["value"]
     match kind:
         case "uri":

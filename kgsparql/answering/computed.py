@@ -1,0 +1,225 @@
+"""What a query plan came to, as evidence and draft; and what is computed of the ends of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
+from kgsparql.answering.plan_question import PlanQuestion
+from kgsparql.answering.retrieval import without_lost_items
+from kgsparql.answering.session import Session
+from kgsparql.errors import QueryError
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import DecisionTree
+from kgsparql.graphs.graph import Source
+from kgsparql.graphs.notes import Cut
+from kgsparql.plans import algebra as a
+from kgsparql.plans.cue_reading import read_cues
+from kgsparql.plans.enumeration import RankedPlan
+from kgsparql.plans.item_sets import both
+from kgsparql.plans.measure_words import Label
+from kgsparql.plans.readings import Reading
+from kgsparql.plans.running import Computed, run
+from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.rdf.vocabulary import SUBCLASS_OF
+
+_MAX_CITED = 100
+"""Facts that an item cites, at most; of more, a sample."""
+_CITED_SAMPLE = 20
+_NOTHING = "nothing"
+_FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
+_READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((a.Count,), "counted"),
+    ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
+    ((a.Top,), "compared"),
+    ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped), "computed"),
+)
+
+
+def _shown_facts(found: Computed) -> tuple[Triple, ...]:
+    """The facts that are cited; of many a sample, first those that name an item of the answer."""
+    if len(found.facts) <= _MAX_CITED:
+        return found.facts
+    items = frozenset(found.items)
+    return tuple(sorted(found.facts, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
+
+
+def computed_retrieval(
+    found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
+) -> Retrieval:
+    """What a plan came to: one item of evidence (Q1), its answers as candidates, and the draft that says them.
+
+    :param score: how well the plan fits the question; comparable only within one answer.
+    :param gaps: what of the question the plan leaves out.
+    """
+    if found.is_confirmed is False:
+        gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
+    examples = [own.example for own in found.left_out]
+    labels = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True)
+    gaps = (*gaps, *(Gap("value", "", own.in_words(labels.__getitem__)) for own in found.left_out))
+    reading = reading_in_words(found.plan, lambda term: labels[term])
+    shown = _shown_facts(found)
+    sources = tuple(Source(member.name) for member in session.graph.members)
+    item = EvidenceItem(
+        kind="computed",
+        text=f"{reading} = {_value_text(found, labels.__getitem__)}{_basis_text(found, len(shown))}",
+        triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
+        query=found.query,
+        score=score,
+        ends=found.items,
+        cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (),
+        marker=COMPUTED_MARKER,
+    )
+    session.note_cuts(item.cuts)
+    answers = tuple(
+        AnswerTerm(term, labels[term], score, (COMPUTED_MARKER,))
+        for term in (found.items or _first_values(found))
+        if term is not None
+    )
+    return Retrieval(
+        Evidence([item]),
+        answers,
+        draft=_computed_draft(found, reading, answers, labels.__getitem__),
+        tree=DecisionTree(),
+        computed=found,
+        gaps=gaps,
+    )
+
+
+def reading_in_words(plan: a.Plan, label: Label) -> str:
+    """Which reading of the question a plan is: what was done, and to what.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> reading_in_words(a.Count(a.Instances(IRI("http://e.org/City"))), lambda term: "city")
+    'counted: cities'
+    """
+    done = next((word for forms, word in _READINGS if isinstance(plan, forms)), "found")
+    said = in_words(plan, label).removeprefix("the number of " if isinstance(plan, a.Count) else "")
+    return f"{done}: {printable(said, 600)}"
+
+
+def _first_values(found: Computed) -> Sequence[Term | None]:
+    """The values of a plan that has no items: one number, one yes or no, or the first column of a table."""
+    return tuple(dict.fromkeys(row[0] for row in found.rows))
+
+
+def _value_text(found: Computed, label: Label) -> str:
+    """What a plan came to, on one line."""
+    if found.has_failed:
+        return "no value"
+    if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
+        return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
+    unit = "" if found.value is None else unit_of(found)
+    return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
+
+
+def _basis_text(found: Computed, shown: int) -> str:
+    """What a value rests on, and whether it was computed again."""
+    if not found.facts:
+        return ""
+    of = "" if shown == len(found.facts) else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
+    again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
+    return f" ({shown}{of} facts{again[found.is_confirmed]})"
+
+
+def _computed_draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
+    """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
+    value = _value_text(found, label)
+    if found.has_failed:
+        return Draft(f"{_FAILED} [{COMPUTED_MARKER}]\n{reading}", sufficient=False)
+    if value == _NOTHING:
+        part = found.empty_part if found.empty_part != found.plan else None
+        empty = "" if part is None else f"; {none_in_words(part, label)} in this graph"
+        return Draft(f"Nothing in this graph [{COMPUTED_MARKER}]\n{reading}{empty}", sufficient=False)
+    is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
+    where = " in this graph" if is_none else ""
+    claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
+    return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
+
+
+_MAX_SETS = 20
+"""Sets that are looked at: what the path leads to, and what that leads to."""
+_MAX_PLANS = 4
+_SURE_SCORE = 0.99
+"""A plan that fits the question less well, such as one with a measure that nobody named, is not its answer."""
+_SAID_BY_PLANS = frozenset({"operation", "word"})
+"""What a path may leave out of a question that a plan over its ends can account for."""
+
+
+def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """What is asked to be computed of what was found, verified, beside the evidence; ``None`` if that cannot be.
+
+    Called where the question asks for an operation.
+
+    :param missing: what of the question the best path does not account for.
+    """
+    computed: Retrieval | None = None
+    with session.within_budget():
+        computed = _path_computation(found, session, missing)
+    if computed is None:
+        return None
+    verified = without_lost_items(computed, session)
+    if verified.draft is None:  # what it rests on is gone
+        return None
+    return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
+
+
+def _path_computation(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """What is asked to be computed of all that the best path leads to; ``None`` where no plan says it all."""
+    best = found.best_item
+    if best is None or not session.graph.is_one_local_graph or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
+        return None
+    asked = PlanQuestion.of(session, sets=_MAX_SETS)
+    items = _asked_ends(best, asked)
+    if items is None:
+        return None
+    left = {word for gap in missing for word in gap.words.split()}
+    said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
+    reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
+    plans = [own for own in asked.ranked_plans(_MAX_PLANS, found=reading) if own.plan != items and _says_all(own)]
+    is_far = len(best.paths[0].property_path.steps) > 1
+    if not plans or (is_far and isinstance(plans[0].plan, a.Exists)):  # of a detour, there is nearly always something
+        return None
+    try:
+        computed = run(plans[0].plan, session.graph, vocabulary=asked.vocabulary)
+    except QueryError as error:
+        session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
+        return None
+    return computed_retrieval(computed, session, score=plans[0].score)
+
+
+def _says_all(ranked: RankedPlan) -> bool:
+    return not (ranked.left or ranked.silent or ranked.is_of_another_class) and ranked.score >= _SURE_SCORE
+
+
+def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
+    """What is asked for of all that a path leads to, as a set; ``None`` where the question names what is not in it."""
+    path = best.paths[0].property_path
+    starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
+    named = {own.term for own in asked.named if not own.is_class}
+    named |= {link.term for link in asked.session.links if link.kind == "entity"}
+    ends = _all_ends(best, path, [start for start in starts if isinstance(start, IRI)])
+    if ends is None or not named <= set(starts):
+        return None
+    places = asked.asked_for(read_cues(asked.session.question))
+    wanted = [own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts]
+    if not wanted or not isinstance(wanted[0], IRI):
+        return ends
+    is_among = wanted[0] in asked.profiler.with_broader(asked.profiler(ends).classes)
+    return both(a.Instances(wanted[0]), ends) if is_among else None
+
+
+def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:
+    """All items that a path leads to, as a set; ``None`` where no set is just that."""
+    is_of_schema = any(step.predicate == SUBCLASS_OF for step in path.steps)
+    if best.cuts or is_of_schema or not starts or not all(isinstance(end, IRI) for end in best.ends):
+        return None
+    ends = a.Ends(a.Items(tuple(starts)), path)
+    if not path.goes_back:
+        return ends
+    # The start is none of those beside it.
+    return a.Minus(ends, a.Items(tuple(starts))) if len(path.steps) == 2 else None
