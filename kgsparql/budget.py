@@ -22,7 +22,7 @@ class Prices:
     completion: float
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """What so many tokens cost.
+        """Tell what so many tokens cost.
 
         >>> Prices(0.5, 2.0).of(1_000_000, 500_000)
         1.5
@@ -91,7 +91,7 @@ class AnyEvent(threading.Event):
         self._events = events
 
     def is_set(self) -> bool:
-        """Whether one of them is."""
+        """Tell whether one of them is."""
         return any(event.is_set() for event in self._events)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -278,7 +278,7 @@ class Usage:
             self.completion_tokens -= completion_tokens
 
     def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
-        """Whether the question may go on.
+        """Tell whether the question may go on.
 
         :param waited: what the question waited for last, for the error message.
         :param in_grace: for what the answer must show: it may use the grace time.
@@ -320,7 +320,7 @@ class Usage:
         return BudgetExceededError(f"budget reached: {shown} {unit}{more}", hint=f"raise it with {hint}", limit=what)
 
     def to_json(self) -> dict[str, Any]:
-        """The totals as a JSON object; of a replay, the times and costs of its recording."""
+        """Return the totals as a JSON object; of a replay, the times and costs of its recording."""
         now = Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared)
         took = self.replayed or now
         return {

@@ -164,7 +164,7 @@ class Numbering:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, event: Event) -> None:
-        """Number the event and hand it on."""
+        """Pass the event on with its number."""
         with self.lock:
             self.count += 1
             self.receive(replace(event, sequence=self.count, at_s=round(self.clock(), 6)))

@@ -45,7 +45,7 @@ _BY_DATATYPE: dict[str, AnswerType] = {
 
 
 def type_of_terms(terms: Collection[Term]) -> AnswerType:
-    """The kind of some values: things where one of them is no literal, text where literals are of several kinds.
+    """Tell the kind of some values: things where one of them is no literal, text where literals are of several kinds.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> type_of_terms([Literal(3), Literal(2.5)]), type_of_terms([Literal("3")])
@@ -61,7 +61,7 @@ def type_of_terms(terms: Collection[Term]) -> AnswerType:
 
 
 def computed_type(found: Computed) -> AnswerType | None:
-    """The kind of what a plan came to; ``None`` for a set of items, whose terms tell, and where there is no value."""
+    """Tell the kind of what a plan came to; ``None`` for a set of items, whose terms tell, and without a value."""
     if found.is_table:
         return "table"
     if isinstance(found.plan, a.SummaryOf) and kind_of(found.plan)[0] in {"date", "year"}:
@@ -70,7 +70,7 @@ def computed_type(found: Computed) -> AnswerType | None:
 
 
 def unit_of(found: Computed) -> str:
-    """The unit of a computed number: ``%``, or that of the measure it sums up, as the graph names it; empty for none.
+    """Name the unit of a computed number: ``%``, or that of its measure, as the graph names it; empty for none.
 
     A sum, an average, the least and the most keep the unit of their measure. Nothing is said of what was calculated by
     other means, and of a unit that stands in a label (``depth mm``) or at the value: neither is sure.
@@ -298,7 +298,7 @@ class Answer:
         return tuple(takewhile(lambda one: one.markers[:1] == first.markers[:1], self.answers))
 
     def _names(self, one: AnswerTerm) -> set[object]:
-        """What of the question leads to an answer: two meanings of one name are one."""
+        """List what of the question leads to an answer: two meanings of one name are one."""
         starts = {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
         names: dict[Term, object] = {
             meant.term: link.mention for link in self.linked for meant in (*link.candidates, link)
@@ -306,7 +306,7 @@ class Answer:
         return {names.get(start, start) for start in starts}
 
     def __str__(self) -> str:
-        """The answer in words; :func:`kgsparql.render` shows also what it rests on."""
+        """Return the answer in words; :func:`kgsparql.render` shows also what it rests on."""
         return "\n".join(printable(line, 4_000) for line in self.text.splitlines())
 
     def __repr__(self) -> str:
@@ -319,7 +319,7 @@ _DECIMAL_PLACES = 6
 
 
 def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
-    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+    """List ranked candidates as lines under a heading that does not call them an answer; empty without any.
 
     :param more: a last line, for those that are not listed.
 
@@ -333,7 +333,7 @@ def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
 
 
 def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
-    """How many answers are not listed, and how all are found; empty if none is left."""
+    """Say how many answers are not listed, and how all are found; empty if none is left."""
     if not left:
         return ""
     shared = set(left[0].markers).intersection(*(term.markers for term in left))
@@ -345,7 +345,7 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
 
 
 def rows_text(found: Computed, label: Label) -> str:
-    """The first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
+    """Write the first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
     if found.rows == ((None,),):
         return ""
     shown = found.rows[:_NAMED_ROWS]
@@ -355,7 +355,7 @@ def rows_text(found: Computed, label: Label) -> str:
 
 
 def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
-    """A term of a row for a person: counts, which are no years, in groups of three digits, long fractions rounded.
+    """Write a term of a row for a person: counts in groups of three digits, since they are no years, fractions rounded.
 
     >>> from types import SimpleNamespace
     >>> from kgsparql.rdf.terms import IRI

@@ -82,11 +82,11 @@ class AskOptions:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
 
     def about(self, entities: Iterable[IRI | str]) -> AskOptions:
-        """The same, with these entities given."""
+        """Return the same options with these entities given."""
         return replace(self, entities=tuple(entities))
 
     def described(self) -> dict[str, Any]:
-        """What makes the same question another one, as a JSON object.
+        """Describe what makes the same question another one, as a JSON object.
 
         >>> AskOptions(seed=3).described()["seed"]
         3

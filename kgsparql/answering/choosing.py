@@ -111,11 +111,11 @@ class Chooser(Protocol):
     """Chooses at most ``at_most`` candidates, the best first; ``purpose`` says what for, in words."""
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
-        """The chosen candidates, each at most once."""
+        """Choose candidates, each at most once."""
         ...
 
     def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - only an oracle looks at it
-        """Whether whoever chooses knows that no more evidence is needed; ``None`` if it cannot say."""
+        """Tell whether whoever chooses knows that no more evidence is needed; ``None`` if it cannot say."""
         return None
 
 
@@ -127,7 +127,7 @@ class RankerChooser(Chooser):
     emit: Emit
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
-        """The ``at_most`` candidates with the highest scores."""
+        """Choose the ``at_most`` candidates with the highest scores."""
         if not candidates:
             return []
         scores = wording_scores(self.ranker, question, candidates)
@@ -153,7 +153,7 @@ class ModelChooser(Chooser):
     fall_back: Callable[[str, str], None] = lambda _purpose, _reason: None
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
-        """What the model chose, in its order; numbers that are not on the list choose nothing."""
+        """Return what the model chose, in its order; numbers that are not on the list choose nothing."""
         return list(self.choose_or_mend(question, candidates, purpose, at_most).choices)
 
     def choose_or_mend(
@@ -164,7 +164,7 @@ class ModelChooser(Chooser):
         at_most: int,
         links: Links | None = None,
     ) -> Chosen:
-        """What the model chose, in its order: candidates, and what else names mean, or a name to look up."""
+        """Return what the model chose, in its order: candidates, and what else names mean, or a name to look up."""
         others = links.others if links is not None else ()
         if not (candidates or links) or at_most < 1:
             return Chosen()
@@ -214,7 +214,7 @@ class ModelChooser(Chooser):
 
 
 def is_read(chooser: Chooser) -> bool:
-    """Whether a model reads the candidates: what is in no other's score need not be fetched for anybody else."""
+    """Tell whether a model reads the candidates: what is in no other's score need not be fetched for anybody else."""
     return isinstance(chooser, ModelChooser)
 
 
@@ -253,7 +253,7 @@ class OracleChooser:
         return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, "oracle", candidates, self.emit)
 
     def is_enough(self, evidence: Evidence) -> bool | None:
-        """Whether a way of the evidence walks a whole gold path.
+        """Tell whether a way of the evidence walks a whole gold path.
 
         Where gold triples are known: whether it holds them all, or walks every gold path.
         """
@@ -299,7 +299,7 @@ def _emitted_choices(
 
 
 def wording_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-    """How well each candidate fits the question over all its wordings, shape ``(n_candidates,)``.
+    """Score how well each candidate fits the question over all its wordings, shape ``(n_candidates,)``.
 
     Half the weight is on the text itself, the other half on all its other wordings together. Scores of one call can be
     compared with each other; those of two calls cannot, where a ranker weighs words by how rare they are among them.

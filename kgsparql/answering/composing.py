@@ -86,7 +86,7 @@ SCHEMA = object_schema(
 
 
 def compose(retrieval: Retrieval, session: Session) -> Draft:
-    """The draft of a method that has no prompt of its own.
+    """Write the draft of a method that has no prompt of its own.
 
     :raises ModelError: if a model was asked and there is no reply, or none that can be used.
     :raises BudgetExceededError: if the budget does not hold the call.
@@ -96,7 +96,7 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
 
 
 def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
-    """The draft of a model's reply, as far as the evidence carries it; ranked candidates if there is no model.
+    """Make the draft of a model's reply, as far as the evidence carries it; ranked candidates if there is no model.
 
     If the evidence carries nothing, or the model thinks it is not enough, none of the model's words are shown, but its
     own knowledge if that is allowed, else the ranked candidates under a sentence of ours. A reply that no evidence
@@ -122,7 +122,7 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
 
 
 def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
-    """A draft that says whether a model thinks this evidence enough, and its answer if so; ``None`` without a model.
+    """Ask a model whether this evidence is enough, and for its answer if so; ``None`` without a model.
 
     An answer that the evidence does not carry is never sufficient. An oracle knows what is enough: no model is asked
     then, the draft has no text, and ``None`` means that more evidence is needed.
@@ -142,7 +142,7 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
 
 
 def closed_book(session: Session) -> Draft | None:
-    """What the model knows without the graph, labelled as such.
+    """Ask what the model knows without the graph, labelled as such.
 
     ``None`` if that is not wanted, there is no model, or it knows nothing.
 
@@ -164,7 +164,7 @@ def closed_book(session: Session) -> Draft | None:
 def answer_messages(
     rules: str, reply: str, retrieval: Retrieval, session: Session, *, texts: Mapping[str, str] = _AS_THEY_ARE
 ) -> tuple[Message, ...]:
-    """The conversation that asks for an answer: the facts are a turn of their own.
+    """Make the conversation that asks for an answer: the facts are a turn of their own.
 
     :param texts: what is read of some items, by their markers, in place of their own texts.
     """
@@ -196,7 +196,7 @@ def _fact_lines(retrieval: Retrieval, texts: Mapping[str, str]) -> Iterator[str]
 
 
 def _choice_text(choice: AnswerChoice) -> str:
-    """A choice and its markers; of a long one, the beginning of its name and of its markers.
+    """Write a choice and its markers; of a long one, the beginning of its name and of its markers.
 
     >>> _choice_text(AnswerChoice("x" * 500, (), ("P1", "N2")))[-12:]
     'xx… [P1, N2]'
@@ -206,7 +206,7 @@ def _choice_text(choice: AnswerChoice) -> str:
 
 
 def compose_from_templates(retrieval: Retrieval) -> Draft:
-    """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
+    """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
 
     The first are listed; of the best item that was followed to its ends, all ends are answers. What was computed says
     itself what it is.
@@ -220,7 +220,7 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
 
 
 def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
-    """The candidates beyond the first that are at the end of the best item that has ends."""
+    """Return the candidates beyond the first that are at the end of the best item that has ends."""
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
     return tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
 
@@ -231,14 +231,14 @@ def _ranked_text(retrieval: Retrieval) -> str:
 
 
 def _written_answer(text: str) -> WrittenAnswer:
-    """What a model wrote; where none is asked, nothing that reads replies is imported."""
+    """Read what a model wrote; where none is asked, nothing that reads replies is imported."""
     from kgsparql.models.replies import written_answer
 
     return written_answer(text)
 
 
 def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
-    """The same call, which refuses a reply that only repeats the prompt, or declines to answer."""
+    """Return the same call, which refuses a reply that only repeats the prompt, or declines to answer."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
     prompt = " ".join(normalised(_BRACKETS.sub(" ", text)) for text in told)
 
@@ -256,7 +256,7 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
 
 
 def _is_refusal(reply: WrittenAnswer) -> bool:
-    """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
+    """Tell whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
 
     >>> from kgsparql.models.replies import WrittenAnswer
     >>> _is_refusal(WrittenAnswer("I'm sorry, but I can't help with that."))

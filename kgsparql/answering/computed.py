@@ -41,7 +41,7 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
 
 
 def _shown_facts(found: Computed) -> tuple[Triple, ...]:
-    """The facts that are cited; of many a sample, first those that name an item of the answer."""
+    """Choose the facts that are cited; of many a sample, first those that name an item of the answer."""
     if len(found.facts) <= _MAX_CITED:
         return found.facts
     items = frozenset(found.items)
@@ -51,7 +51,7 @@ def _shown_facts(found: Computed) -> tuple[Triple, ...]:
 def computed_retrieval(
     found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
 ) -> Retrieval:
-    """What a plan came to: one item of evidence (Q1), its answers as candidates, and the draft that says them.
+    """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them.
 
     :param score: how well the plan fits the question; comparable only within one answer.
     :param gaps: what of the question the plan leaves out.
@@ -91,7 +91,7 @@ def computed_retrieval(
 
 
 def reading_in_words(plan: a.Plan, label: Label) -> str:
-    """Which reading of the question a plan is: what was done, and to what.
+    """Say which reading of the question a plan is: what was done, and to what.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> reading_in_words(a.Count(a.Instances(IRI("http://e.org/City"))), lambda term: "city")
@@ -103,12 +103,12 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
 
 
 def _first_values(found: Computed) -> Sequence[Term | None]:
-    """The values of a plan that has no items: one number, one yes or no, or the first column of a table."""
+    """List the values of a plan that has no items: one number, one yes or no, or the first column of a table."""
     return tuple(dict.fromkeys(row[0] for row in found.rows))
 
 
 def _value_text(found: Computed, label: Label) -> str:
-    """What a plan came to, on one line."""
+    """Write what a plan came to on one line."""
     if found.has_failed:
         return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
@@ -118,7 +118,7 @@ def _value_text(found: Computed, label: Label) -> str:
 
 
 def _basis_text(found: Computed, shown: int) -> str:
-    """What a value rests on, and whether it was computed again."""
+    """Say what a value rests on, and whether it was computed again."""
     if not found.facts:
         return ""
     of = "" if shown == len(found.facts) else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
@@ -127,7 +127,7 @@ def _basis_text(found: Computed, shown: int) -> str:
 
 
 def _computed_draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
-    """The draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
+    """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     value = _value_text(found, label)
     if found.has_failed:
         return Draft(f"{_FAILED} [{COMPUTED_MARKER}]\n{reading}", sufficient=False)
@@ -151,7 +151,7 @@ _SAID_BY_PLANS = frozenset({"operation", "word"})
 
 
 def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """What is asked to be computed of what was found, verified, beside the evidence; ``None`` if that cannot be.
+    """Compute what is asked of what was found, verified, beside the evidence; ``None`` if that cannot be.
 
     Called where the question asks for an operation.
 
@@ -169,7 +169,7 @@ def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]
 
 
 def _path_computation(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """What is asked to be computed of all that the best path leads to; ``None`` where no plan says it all."""
+    """Compute what is asked of all that the best path leads to; ``None`` where no plan says it all."""
     best = found.best_item
     if best is None or not session.graph.is_one_local_graph or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
         return None
@@ -197,7 +197,7 @@ def _says_all(ranked: RankedPlan) -> bool:
 
 
 def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
-    """What is asked for of all that a path leads to, as a set; ``None`` where the question names what is not in it."""
+    """Return what is asked for of the ends of a path, as a set; ``None`` where the question names what is not in it."""
     path = best.paths[0].property_path
     starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
     named = {own.term for own in asked.named if not own.is_class}
@@ -214,7 +214,7 @@ def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
 
 
 def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:
-    """All items that a path leads to, as a set; ``None`` where no set is just that."""
+    """Return all items that a path leads to, as a set; ``None`` where no set is just that."""
     is_of_schema = any(step.predicate == SUBCLASS_OF for step in path.steps)
     if best.cuts or is_of_schema or not starts or not all(isinstance(end, IRI) for end in best.ends):
         return None

@@ -82,7 +82,7 @@ class EntityLinking:
         yield from (Note("labels", line) for line in linker.notes(links))
 
     def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
-        """What one of several graphs says is the same as a linked entity: an entity of its own, as well as that one."""
+        """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
         session = self.session
         if len(session.graph.members) == 1 or not links:
             return ()
@@ -114,7 +114,7 @@ class EntityLinking:
 
 
 def _not_found_text(looked_for: Sequence[str], linker: Linker, question: str) -> str:
-    """What was looked for where nothing was linked, and what the graph has that is nearest."""
+    """Say what was looked for where nothing was linked, and what the graph has that is nearest."""
     near = linker.suggest(question)
     nearest = near or linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
     names = "; ".join(printable(entity.label, 60) for entity in nearest)
@@ -125,7 +125,7 @@ def _not_found_text(looked_for: Sequence[str], linker: Linker, question: str) ->
 
 
 def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
-    """What the reader should know of links: names that several things have, and what else may be meant."""
+    """Yield what the reader should know of links: names that several things have, and what else may be meant."""
     for link in links:
         if link.matched in {"given", "same as"}:
             continue
@@ -151,7 +151,7 @@ def _namesakes_text(link: LinkedEntity) -> str:
 
 
 def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
-    """What to add to a command to have an entity instead of what was linked, and what it is."""
+    """Say what to add to a command to have an entity instead of what was linked, and what it is."""
     label = "" if entity.label == link.label else printable(entity.label, 60)
     about = ", ".join(filter(None, [label, entity.description]))
     return f"-e {quote(entity.term.value)}{f' ({about})' if about else ''}"
@@ -174,7 +174,7 @@ def choose_or_mend(
     *,
     mends: bool = True,
 ) -> Chosen:
-    """What a chooser takes of these candidates; a model may say that a link is wrong, too."""
+    """Return what a chooser takes of these candidates; a model may say that a link is wrong, too."""
     if isinstance(chooser, ModelChooser):
         links = links_to_mend(session) if mends else None
         return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links)
@@ -198,7 +198,7 @@ def find_links(session: Session) -> bool:
 
 
 def links_to_mend(session: Session) -> Links | None:
-    """The links and what else the names may mean, as a model reads them; one query.
+    """List the links and what else the names may mean, as a model reads them; one query.
 
     ``None`` where the entities were given: they are what is meant.
     """
@@ -212,7 +212,7 @@ def links_to_mend(session: Session) -> Links | None:
 
 
 def alternatives(session: Session) -> tuple[LinkedEntity, ...]:
-    """What else the whole names of the question may mean, the first of each name before the second of any."""
+    """List what else the whole names of the question may mean, the first of each name before the second of any."""
     linked = {link.term for link in session.links}
     of_each = [
         [c for c in link.full_candidates if c.kind != "predicate" and c.term not in linked] for link in session.links
@@ -244,7 +244,7 @@ def _entity_line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
 
 
 def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
-    """What the index of labels has under a name that a model gave, the best first; a note where it has none."""
+    """Find what the index of labels has under a name that a model gave, the best first; a note where it has none."""
     if session.linker is None or not name:
         return ()
     with session.within_budget():

@@ -54,7 +54,7 @@ class _GroupPlace:
 
 
 def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]:
-    """The numbered choices of a retrieval, always the same: of the kind that is asked for first, the entities last.
+    """List the numbered choices of a retrieval, always the same: the kind that is asked for first, entities last.
 
     Groups are all ends of an item, and all terms at a place on the way to them. Each term that the text of an item
     shows has a number of its own, the entities that the question names too, since they may be what is asked for.
@@ -72,7 +72,7 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
 
 
 def answers_of(choices: Sequence[AnswerChoice], retrieval: Retrieval, session: Session) -> tuple[AnswerTerm, ...]:
-    """The terms of chosen choices, each once: candidates as they are, others with the markers of their choice."""
+    """Return the terms of choices, each once: candidates as they are, others with the markers of their choice."""
     known = {candidate.term: candidate for candidate in retrieval.candidates}
     labels = session.labels((t for choice in choices for t in choice.terms if t not in known), in_grace=True)
     found = {t: known.get(t) or AnswerTerm(t, labels[t], markers=c.markers) for c in choices for t in c.terms}
@@ -88,7 +88,7 @@ def _group_places(evidence: Evidence) -> Iterator[_GroupPlace]:
 
 
 def _places_of_asked_kind(places: Sequence[_GroupPlace], session: Session) -> list[_GroupPlace]:
-    """The places whose terms are, for the most part, of the kind that the question asks for."""
+    """Return the places whose terms are, for the most part, of the kind that the question asks for."""
     expected = expected_kind(session.question)
     kinds = session.labels.majority_types(
         [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places], in_grace=True, ask=False
@@ -99,7 +99,7 @@ def _places_of_asked_kind(places: Sequence[_GroupPlace], session: Session) -> li
 
 
 def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
-    """The candidates that the evidence shows, other terms that it shows, more candidates, and the linked entities."""
+    """List the candidates and other terms that the evidence shows, then more candidates, then the linked entities."""
     terms = (term for triple in retrieval.evidence.triples for term in (triple.subject, triple.object))
     labels = session.labels(terms, in_grace=True)
     markers: dict[Term, list[str]] = {}
@@ -134,7 +134,7 @@ _JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
 
 
 def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
-    """The draft of a reply without what the evidence does not carry; empty if nothing is left, or it does not suffice.
+    """Draft a reply without what the evidence does not carry; empty if nothing is left, or it does not suffice.
 
     An item carries the reply if its marker is cited: in the text, by a claim, in the list of what was used, or by a
     step of inference that one of its triples says. Where the text cites nothing and no marker was made up, a candidate
@@ -186,19 +186,19 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
 
 
 def _claims_of_items(evidence: Evidence, markers: Iterable[str], claims: Sequence[Claim]) -> list[Claim]:
-    """The texts of the items with these markers that no claim cites, as claims."""
+    """Make claims of the texts of the items with these markers that no claim cites, as claims."""
     cited = {marker for claim in claims for marker in claim.markers}
     return [Claim(evidence[marker].text, (marker,)) for marker in markers if marker not in cited]
 
 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
-    """A label for every term of the evidence."""
+    """Return a label for every term of the evidence."""
     terms = (term for triple in evidence.triples for term in triple)
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
 
 
 def retrieval_with_tree(evidence: Evidence, candidates: tuple[AnswerTerm, ...], session: Session) -> Retrieval:
-    """What a method found, with all the evidence as a tree."""
+    """Return what a method found, with all the evidence as a tree."""
     return Retrieval(evidence, candidates, tree=decision_tree(evidence, evidence_labels(evidence, session)))
 
 
@@ -222,7 +222,7 @@ def _step_name(step: WrittenStep) -> str:
 
 
 def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
-    """The triple of its item that a step means: the one with the same labels, else the only one between its terms."""
+    """Find the triple that a step means: the one with the same labels, else the only one between its terms."""
     if step.marker not in evidence:
         return None
     labels = labels_from_items([evidence[step.marker]], labels)  # as the item says it
@@ -246,7 +246,7 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
 def _grounded_answers(
     chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
 ) -> tuple[AnswerTerm, ...]:
-    """What was chosen, with the cited items that it is in; without a list of numbers, what is all that a text names."""
+    """Return what was chosen, with the cited items it is in; without numbers, candidates that are all a text names."""
     if chosen is None:
         bare = _CITATION.sub(" ", text).strip()
         possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
@@ -255,13 +255,13 @@ def _grounded_answers(
 
 
 def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:
-    """The cited items that an answer is in, as an end or on the way; its own markers if it is in none."""
+    """Return the cited items that an answer is in, as an end or on the way; its own markers if it is in none."""
     own = tuple(m for m in answer.markers if m in cited)
     return own or tuple(m for m in cited if answer.term in evidence[m].terms) or answer.markers
 
 
 def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
-    """Whether a text has the name of one of these, as words of their own where the script has spaces."""
+    """Tell whether a text has the name of one of these, as words of their own where the script has spaces."""
     said = f" {normalised(text)} "
     names = (normalised(term.label) for term in answers)
     return any((f" {name} " if name.isascii() else name) in said for name in names if name)
@@ -273,7 +273,7 @@ def _names_text(answers: Sequence[AnswerTerm]) -> str:
 
 
 def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
-    """The candidates of a text that is a list of their names and nothing else.
+    """Return the candidates of a text that is a list of their names and nothing else.
 
     A sentence names others, too, and may deny what it names. A name that two candidates have is nobody's.
     """
@@ -309,7 +309,7 @@ def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text
 def _note_corrections(
     steps: Iterable[WrittenStep], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
 ) -> None:
-    """Steps whose terms are joined by another predicate, or the other way round, than the model said."""
+    """Note steps whose terms are joined by another predicate, or the other way round, than the model said."""
     for step, shown in zip(steps, found, strict=True):
         if shown is None:
             continue
@@ -323,7 +323,7 @@ def _note_corrections(
 
 
 def plain_lines(text: str, limit: int) -> str:
-    r"""What a model wrote as safe lines without marks for emphasis; empty lines are left out.
+    r"""Write what a model wrote as safe lines without marks for emphasis; empty lines are left out.
 
     >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
     'Two:\n- Ann [P1]\n- Ben[2J'
@@ -341,7 +341,7 @@ def plain_lines(text: str, limit: int) -> str:
 
 
 def _script_name(text: str) -> str:
-    """The script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
+    """Name the script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
     letters = [char for char in text if char.isalpha()]
     if len(letters) < 3:
         return ""

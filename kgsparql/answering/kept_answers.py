@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -35,7 +35,7 @@ class KeptItem:
 
     marker: str
     text: str
-    is_cited: bool
+    is_cited: bool = False
     queries: tuple[tuple[str, str], ...] = ()
     answers: frozenset[Term] = frozenset()
     rows: frozenset[Row] | None = None
@@ -81,7 +81,7 @@ _PROV, _RDF = "http://www.w3.org/ns/prov#", "http://www.w3.org/1999/02/22-rdf-sy
 
 
 def answers_of_trig(data: bytes) -> list[KeptAnswer]:
-    """The answers in TriG.
+    """Read the answers in TriG.
 
     :raises AnswerFileError: for what is none, or half a file.
     """
@@ -155,7 +155,6 @@ def _node_item(item: Term, said: _Statements) -> KeptItem:
     return KeptItem(
         marker=said.text(item, _KGS + "marker"),
         text=said.text(item, _SCHEMA + "text"),
-        is_cited=False,
         queries=tuple(own or [("", _term_text(query)) for query in said.of(item, _SH + "select")[:1]]),
         rows=rows if rows and is_computed else None,
         is_computed=is_computed,
@@ -209,7 +208,7 @@ class AnswerFile:
 
     @classmethod
     def read(cls, data: bytes) -> AnswerFile:
-        """The answers in TriG, a JSON object, a list of them, or a JSON object a line.
+        """Read the answers in TriG, a JSON object, a list of them, or a JSON object a line.
 
         :raises AnswerFileError: for what holds no answer, or half a file: of several damaged lines, of the first.
         :raises LimitError: for more than :data:`MOST_BYTES`.
@@ -249,7 +248,7 @@ class AnswerFile:
 
 
 def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
-    """One answer, as an object of Python, the JSON object of it, or as text: TriG or JSON.
+    """Read one answer, given as an object of Python, the JSON object of it, or as text: TriG or JSON.
 
     :raises AnswerFileError: for what is not just one answer.
     """
@@ -266,41 +265,55 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
 
 
 def _kept_value(answer: Answer) -> KeptAnswer:
-    cited, computed = frozenset(answer.cited), answer.computed
-    named = [one for one in answer.answers if not isinstance(one.term, BlankNode)]
-    items, triples = [], {True: [], False: []}  # type: ignore[var-annotated]
+    computed = answer.computed
+    items = []
     for item in answer.evidence:
-        is_computed = item.kind == "computed"
-        triples[item.marker in cited] += [one.triple for one in item.triples]
         whole = [("", item.query.shown)] if item.query.shown else []
-        is_cut = is_computed and computed is not None and computed.is_cut
-        items.append(
-            KeptItem(
-                marker=item.marker,
-                text=item.text,
-                is_cited=item.marker in cited,
-                queries=tuple([(own.source, own.query.shown) for own in item.queries] or whole),
-                answers=frozenset(one.term for one in named if item.marker in one.markers),
-                rows=frozenset(computed.rows) if is_computed and computed is not None else None,
-                is_computed=is_computed,
-                ends=None if is_computed else item.named_ends,
-                is_part=bool(item.cuts) or (item.kind == "path" and item.named_ends is None) or is_cut,
-            )
+        kept = KeptItem(
+            marker=item.marker,
+            text=item.text,
+            queries=tuple([(own.source, own.query.shown) for own in item.queries] or whole),
+            rows=None if computed is None else frozenset(computed.rows),
+            is_computed=item.kind == "computed",
+            ends=item.named_ends,
+            is_part=bool(item.cuts) or (item.kind == "path" and item.named_ends is None),
         )
-    return KeptAnswer(
-        question=answer.question,
-        status=answer.status,
-        text=answer.text,
-        graphs=answer.graphs,
-        answers=tuple(one.term for one in named),
-        items=tuple(items),
-        cited=tuple(dict.fromkeys(triples[True])),
-        retrieved=tuple(dict.fromkeys(triples[False])),
-    )
+        items.append((kept, [one.triple for one in item.triples]))
+    about = (answer.question, answer.status, answer.text, answer.graphs)
+    answers = [(one.term, one.markers) for one in answer.answers]
+    return _assembled(about, answers, answer.cited, items, is_cut=computed is not None and computed.is_cut)
+
+
+def _assembled(
+    about: tuple[str, str, str, tuple[str, ...]],
+    answers: Iterable[tuple[Term, Iterable[str]]],
+    cited: Collection[str],
+    items: Iterable[tuple[KeptItem, list[Triple]]],
+    *,
+    is_cut: bool,
+) -> KeptAnswer:
+    """Make an answer of what is said in it.
+
+    :param about: its question, status, text and graphs.
+    :param answers: each with its markers.
+    :param items: each with its triples; what was computed is in the rows of all of them.
+    :param is_cut: more rows were computed than are there.
+    """
+    named = [(term, frozenset(markers)) for term, markers in answers if not isinstance(term, BlankNode)]
+    whole: list[KeptItem] = []
+    triples: dict[bool, list[Triple]] = {True: [], False: []}
+    for item, own in items:
+        is_cited = item.marker in cited
+        triples[is_cited] += own
+        of_item = frozenset(term for term, markers in named if item.marker in markers)
+        known = {"ends": None, "is_part": item.is_part or is_cut} if item.is_computed else {"rows": None}
+        whole.append(replace(item, is_cited=is_cited, answers=of_item, **known))
+    rests_on, others = (tuple(dict.fromkeys(triples[is_cited])) for is_cited in (True, False))
+    return KeptAnswer(*about, tuple([term for term, _ in named]), tuple(whole), cited=rests_on, retrieved=others)
 
 
 def _json_objects(data: bytes) -> Iterator[tuple[str, int, Any]]:
-    """What is in JSON or JSON Lines: that it is a line or an object, its number, and the object, or what is wrong."""
+    """Yield each line or object, its number, and what it holds, or the error that it is."""
     whole = _parsed_json(data)
     if isinstance(whole, list):
         yield from (("object", number, one) for number, one in enumerate(whole, 1))
@@ -321,7 +334,7 @@ def _parsed_json(data: bytes) -> Any:
 
 
 def answer_of_object(found: Any) -> KeptAnswer:
-    """The answer that an object is.
+    """Read the answer that an object is.
 
     :raises AnswerFileError: if it is none.
     """
@@ -336,41 +349,24 @@ def answer_of_object(found: Any) -> KeptAnswer:
 
 
 def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
-    evidence, cited = found["evidence"], frozenset(found["cited"])
-    listed = [(_object_term(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
-    answers = [(term, markers) for term, markers in listed if not isinstance(term, BlankNode)]
     computed = found.get("computed")
-    items, triples = [], {True: [], False: []}  # type: ignore[var-annotated]
-    for one in evidence:
-        marker = str(one["marker"])
-        triples[marker in cited] += [_object_triple(triple) for triple in one["triples"]]
+    items = []
+    for one in found["evidence"]:
         own = [(str(query["source"]), str(query["query"])) for query in one["queries"]]
-        is_computed = one["kind"] == "computed"
-        is_cut = bool(is_computed and computed and computed["is_cut"])
-        ends = None if is_computed or one.get("ends") is None else int(one["ends"])
-        items.append(
-            KeptItem(
-                marker=marker,
-                text=str(one["text"]),
-                is_cited=marker in cited,
-                queries=tuple(own or [("", str(text)) for text in [one["query"]] if text]),
-                answers=frozenset(term for term, markers in answers if marker in markers),
-                rows=_computed_rows(computed) if is_computed and computed else None,
-                is_computed=is_computed,
-                ends=ends,
-                is_part=bool(one["cuts"]) or (one["kind"] == "path" and ends is None) or is_cut,
-            )
+        ends = None if one.get("ends") is None else int(one["ends"])
+        kept = KeptItem(
+            marker=str(one["marker"]),
+            text=str(one["text"]),
+            queries=tuple(own or [("", str(text)) for text in [one["query"]] if text]),
+            rows=_computed_rows(computed) if computed and one["kind"] == "computed" else None,
+            is_computed=one["kind"] == "computed",
+            ends=ends,
+            is_part=bool(one["cuts"]) or (one["kind"] == "path" and ends is None),
         )
-    return KeptAnswer(
-        question=str(found["question"]),
-        status=str(found["status"]),
-        text=str(found["text"]),
-        graphs=tuple(map(str, found["graphs"])),
-        answers=tuple(term for term, _ in answers),
-        items=tuple(items),
-        cited=tuple(dict.fromkeys(triples[True])),
-        retrieved=tuple(dict.fromkeys(triples[False])),
-    )
+        items.append((kept, [_object_triple(triple) for triple in one["triples"]]))
+    about = (str(found["question"]), str(found["status"]), str(found["text"]), tuple(map(str, found["graphs"])))
+    answers = [(_object_term(one["term"]), one["markers"]) for one in found["answers"]]
+    return _assembled(about, answers, frozenset(found["cited"]), items, is_cut=bool(computed and computed["is_cut"]))
 
 
 def _computed_rows(computed: Mapping[str, Any]) -> frozenset[Row]:

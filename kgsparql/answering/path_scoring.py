@@ -82,7 +82,7 @@ KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
 
 
 def _likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
-    """How alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
+    """Tell how alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
     if not texts or not names:
         return np.zeros((len(texts), len(names)))
     return np.maximum(ranker.similarities(texts, names), _SAME_WORDS * BM25Ranker().similarities(texts, names))
@@ -97,7 +97,7 @@ def score_paths(
     *,
     worded: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
-    """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question.
+    """Score each path, with an array of shape ``(n_paths,)``; higher is better, comparable within one question.
 
     Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
 
@@ -115,7 +115,7 @@ def score_paths(
 
 
 def _off_for_dates(question: ScoredQuestion, paths: Sequence[KindedPath]) -> NDArray[np.float64]:
-    """What is taken off where a question asks when, and what it is about has dates of its own: these come first."""
+    """Return what is taken off where a question asks when, and its subject has dates of its own: these come first."""
     lengths = np.array([len(path.steps) for path, _ in paths])
     leads_to_dates = np.array([kinds[-1] == _DATE for _, kinds in paths], dtype=bool)
     if expected_kind(question.masked) not in _ASKS_DATE or not (leads_to_dates & (lengths == 1)).any():
@@ -124,7 +124,7 @@ def _off_for_dates(question: ScoredQuestion, paths: Sequence[KindedPath]) -> NDA
 
 
 def steps_other_way(question: ScoredQuestion, steps: Sequence[Step], labels: Mapping[Term, str]) -> list[Step]:
-    """The first two steps from what the question is about that go along their predicates the other way than it says."""
+    """Return those of the first two steps that go along their predicates the other way than the question says."""
     about, found = question.about, []
     for step in steps[:2]:
         way = asked_way(question.question, about, labels[step.predicate]) if about else ""
@@ -142,7 +142,7 @@ def path_features(
     *,
     worded: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
-    """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
+    """Return the parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
     :param worded: the places of the paths whose wordings are compared, all if ``None``; those of others count for
         nothing, which is less than for any wording that has to do with the question.
@@ -189,7 +189,7 @@ class _NamedSteps:
 def _coverage_scores(
     question: ScoredQuestion, words: Sequence[int], steps: _NamedSteps, ranker: Ranker
 ) -> NDArray[np.float64]:
-    """The mean over the words of how alike the most alike step is."""
+    """Return the mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
     alike = _likeness([question.tokens[i].text for i in words], steps.names, ranker)
@@ -199,7 +199,7 @@ def _coverage_scores(
 
 
 def _order_scores(question: ScoredQuestion, steps: _NamedSteps, ranker: Ranker) -> NDArray[np.float64]:
-    """The mean likeness of steps and phrases, each step at a phrase that is read after that of the step before it."""
+    """Return the mean likeness of steps and phrases, where a later step is at a phrase that is read later."""
     phrases = question.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
@@ -225,7 +225,7 @@ def _order_scores(question: ScoredQuestion, steps: _NamedSteps, ranker: Ranker) 
 def _kind_scores(
     question: ScoredQuestion, paths: Sequence[KindedPath], labels: Mapping[Term, str], ranker: Ranker
 ) -> NDArray[np.float64]:
-    """How alike the kind that is asked for and the ends are: by their kind, or by what the last step calls them."""
+    """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
     expected = expected_kind(question.masked)
     kinds = [own[-1] for _, own in paths]
     steps = [path.steps[-1] for path, _ in paths]

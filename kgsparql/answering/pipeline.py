@@ -47,13 +47,13 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
-    """Evidence for the question, verified, without an answer."""
+    """Find evidence for the question, verified, without an answer."""
     found = _with_descriptions(_verified_retrieval(retriever, session), session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
-    """The answer to one question.
+    """Answer one question.
 
     If a model or an endpoint fails when there is evidence already, the answer is made of that, and ``error`` says what
     happened. If one of several graphs fails, the answer is partial.
@@ -108,7 +108,7 @@ def _labels(found: Retrieval, session: Session) -> Mapping[Term, str]:
 
 
 def _removed_text(draft: Draft) -> str:
-    """What a model made up, for a note.
+    """Name what a model made up, for a note.
 
     >>> _removed_text(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
     '[P77], candidate 99 and 1 more'
@@ -136,7 +136,7 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
-    """The retrieval in which things of the same label (candidates, links, starts of evidence) are described.
+    """Return the retrieval in which things of the same label (candidates, links, starts of evidence) are described.
 
     One query where there are such and the budget holds it, else none.
     """
@@ -184,7 +184,7 @@ def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
 
 
 def _with_equivalents_cited(draft: Draft, evidence: Evidence, session: Session) -> Draft:
-    """The draft; what rests on an entity of another graph also cites why that is the same as one of the question."""
+    """Have what rests on an entity of another graph also cite why that is the same as one of the question."""
     if not session.same:
         return draft
     return replace(
@@ -211,7 +211,7 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
 def _judged(
     found: Retrieval, draft: Draft, session: Session, *, failed: bool
 ) -> tuple[Retrieval, Draft, tuple[Gap, ...]]:
-    """What was found and drafted, or what a path comes to that was asked for, and what of the question is left out."""
+    """Return what was found and drafted, or what is computed of it, and what of the question is left out."""
     if found.computed is not None:
         return found, draft, found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
@@ -226,7 +226,7 @@ def _judged(
 
 
 def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
-    """What of the question is not accounted for; nothing, and a note, where an embedder fails over it."""
+    """Tell what of the question is not accounted for; nothing, and a note, where an embedder fails over it."""
     try:
         return gaps(session, found)
     except UnreachableError as error:

@@ -73,47 +73,35 @@ class Recheck:
 
     @property
     def stands(self) -> bool:
-        """Whether nothing is found to have changed; see also :attr:`is_whole`."""
+        """Tell whether nothing is found to have changed; see also :attr:`is_whole`."""
         return not self.gone and not any(item.verdict in {"changed", "refused"} for item in self.items)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all could be checked that can be: nothing ran out of time or failed."""
+        """Tell whether all could be checked that can be: nothing ran out of time or failed."""
         return not self.unknown and not any(item.verdict == "unknown" for item in self.items)
 
     @property
     def is_of_other_graphs(self) -> bool:
-        """Whether the answer is about graphs of other names than those it was checked on."""
+        """Tell whether the answer is about graphs of other names than those it was checked on."""
         return bool(self.answer.graphs) and sorted(self.answer.graphs) != sorted(self.graphs)
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
+        """Return the outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
+        gone = [str(triple) for triple in self.gone]
         return {
-            "question": self.answer.question,
-            "at": self.answer.at,
-            "stands": self.stands,
-            "is_whole": self.is_whole,
-            "answered_from": list(self.answer.graphs),
-            "checked_on": list(self.graphs),
-            "triples": {
-                "found": self.found,
-                "gone": [str(triple) for triple in self.gone],
-                "unnamed": self.unnamed,
-                "unknown": self.unknown,
-            },
+            "question": self.answer.question, "at": self.answer.at, "stands": self.stands, "is_whole": self.is_whole,
+            "answered_from": list(self.answer.graphs), "checked_on": list(self.graphs),
+            "triples": {"found": self.found, "gone": gone, "unnamed": self.unnamed, "unknown": self.unknown},
             "items": [
                 {
-                    "marker": item.marker,
-                    "text": item.text,
-                    "is_cited": item.is_cited,
-                    "verdict": item.verdict,
-                    "gone": [_row_json(row) for row in item.gone],
-                    "new": [_row_json(row) for row in item.new],
+                    "marker": item.marker, "text": item.text, "is_cited": item.is_cited, "verdict": item.verdict,
+                    "gone": [_row_json(row) for row in item.gone], "new": [_row_json(row) for row in item.new],
                     "why": item.why,
                 }
                 for item in self.items
             ],
-        }
+        }  # fmt: skip
 
 
 def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> Recheck:
@@ -188,7 +176,7 @@ class Rechecker(ExitStack):
 def _compared_item(
     said: Callable[..., RecheckedItem], item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]
 ) -> RecheckedItem:
-    """What a query gives now beside what it gave; of what was cut, or kept only in part, only what is sure."""
+    """Compare what a query gives now with what it gave; of what was cut, or kept only in part, only what is sure."""
     column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
     then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
     if item.is_computed and item.rows is not None:
@@ -210,7 +198,7 @@ def _compared_item(
 
 
 def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
-    """What is known to be what the query gave: an item is cited also for terms on the way to its ends."""
+    """Return what is known to be what the query gave: an item is cited also for terms on the way to its ends."""
     if item.is_computed and item.rows is not None:
         return frozenset(row for row in item.rows if not _has_blank(row))
     answers = frozenset((term,) for term in item.answers)
@@ -218,13 +206,13 @@ def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> fr
 
 
 def _rows_without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows that are not among others, where values that are the same in another spelling are the same."""
+    """Return the rows that are not among others, where values that are the same in another spelling are the same."""
     known = {tuple(map(_same_value, row)) for row in others}
     return tuple(sorted((row for row in rows if tuple(map(_same_value, row)) not in known), key=str))
 
 
 def _same_value(term: Term | None) -> object:
-    """What equal values have in common: engines write numbers, and yes and no, in ways of their own."""
+    """Return what equal values have in common: engines write numbers, and yes and no, in ways of their own."""
     if not isinstance(term, Literal) or term.datatype.value.rpartition("#")[2] not in _BY_VALUE:
         return term
     try:
@@ -298,16 +286,16 @@ class AnswerDiff:
 
     @property
     def is_same(self) -> bool:
-        """Whether they differ in nothing."""
+        """Tell whether they differ in nothing."""
         return not any(getattr(self, field.name) for field in fields(self))
 
     def to_json(self) -> dict[str, Any]:
-        """The differences as a JSON object."""
+        """Return the differences as a JSON object."""
         return {"is_same": self.is_same, **{f.name: getattr(self, f.name).to_json() for f in fields(self)}}
 
 
 def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
-    """What a second answer has that a first has not, and the other way round."""
+    """Tell what a second answer has that a first has not, and the other way round."""
     return AnswerDiff(
         question=_change_of([first.question], [second.question]),
         status=_change_of([first.status], [second.status]),

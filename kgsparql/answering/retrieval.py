@@ -26,7 +26,7 @@ is the distance below which the two best readings of a question are called uncer
 
 
 def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
-    """Every end of the items that have any, once: in the order of the best item each is an end of, then of its ends.
+    """Rank every end of the items once: by the best item that each is an end of, then as its ends are ordered.
 
     What the best items of several entities of the question lead to comes first: who was in a film with both, not with
     one of them. An item that reads the question less well than another about the same entity says nothing of the kind.
@@ -57,7 +57,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 
 
 def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
-    """The retrieval after its triples were looked up again: without the items of which some are gone."""
+    """Return the retrieval after its triples were looked up again: without the items of which some are gone."""
     found = verify(retrieval.evidence, session.graph.unlimited())
     if found.removed:
         are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")

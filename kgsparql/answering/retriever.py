@@ -31,7 +31,7 @@ class Within:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that there is not; empty where none is like it.
+    """Write the end of a message about a name that there is not; empty where none is like it.
 
     >>> did_you_mean("retreiver", ["retriever", "direction"]), did_you_mean("x", ["retriever"])
     ("; did you mean 'retriever'?", '')
@@ -96,7 +96,7 @@ class Retriever(ABC):
         """
 
     def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:  # noqa: ARG002 - of the question
-        """The names in the question, and whether each names a type, where the method has them found by a model.
+        """Return the names in the question, and whether each names a type, where the method has them found by a model.
 
         Called before the entities are linked; ``None`` leaves it to the linker to find them.
         """
@@ -104,14 +104,14 @@ class Retriever(ABC):
 
     @abstractmethod
     def retrieve(self, session: Session) -> Retrieval:
-        """Evidence and ranked candidates for the session's question."""
+        """Find evidence and ranked candidates for the session's question."""
 
     def used(self, retrieval: Retrieval) -> Retriever:  # noqa: ARG002 - itself, whatever was found
-        """The method that an answer names."""
+        """Return the method that an answer names."""
         return self
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """The draft of an answer from verified evidence; a method that has a prompt of its own overrides this."""
+        """Write the draft of an answer from verified evidence; a method that has a prompt of its own overrides this."""
         return retrieval.draft or compose(retrieval, session)
 
 
@@ -144,7 +144,7 @@ class Routed(Retriever):
         return self.walking.find_mentions(session)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """What a plan comes to that accounts for all that is asked; else paths, beside a plan that leaves little out.
+        """Return what a plan comes to that says all that is asked; else paths, or a plan that leaves little out.
 
         A plan is also made where a name is no label: it may be a value, as the town of an address; and where there are
         several names: a path starts from one, and what is asked for may have to do with all.
@@ -174,12 +174,12 @@ class Routed(Retriever):
         return self.used(retrieval).compose(retrieval, session)
 
     def used(self, retrieval: Retrieval) -> Retriever:
-        """The method that found something."""
+        """Return the method that found something."""
         return self.walking if retrieval.computed is None else self.computing()
 
 
 def _is_value(name: str, computed: Computed) -> bool:
-    """Whether a plan that came to something compares with a text that is a name, or has it in it."""
+    """Tell whether a plan that came to something compares with a text that is a name, or has it in it."""
     from kgsparql.plans.type_check import terms_in
 
     texts = [normalised(term.value) for term in terms_in(computed.plan) if isinstance(term, Literal)]

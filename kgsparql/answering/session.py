@@ -108,7 +108,7 @@ class ScoredQuestion:
         return [before + first - i if i < first else after + i - last for i in range(count)]
 
     def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
-        """The content words but for one beside the mention that only says what the mentioned thing is."""
+        """List the content words but for one beside the mention that only says what the mentioned thing is."""
         own = self._own_places
         beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
         if not beside or not kind:
@@ -118,7 +118,7 @@ class ScoredQuestion:
         return [i for i in self.content if i not in dropped]
 
     def without_types(self, names: Iterable[str]) -> ScoredQuestion:
-        """The question in which `director` is no mention, but asks for something, where a predicate or kind is that."""
+        """Have `director` be no mention, but ask for something, where a predicate or kind is called so."""
         known = frozenset().union(*map(_content_roots, names))
         places = tuple(own for own in self.mentions if own == self.about or not self._only_says(known, own))
         return replace(self, mentions=places) if places != self.mentions else self
@@ -128,7 +128,7 @@ class ScoredQuestion:
         return text.islower() and _content_roots(text).issubset(known)
 
     def without_kind_of(self, kind: str) -> ScoredQuestion:
-        """The question without `kind of`, unless it is the kind of what the paths start from that is asked for.
+        """Return the question without `kind of`, unless it is the kind of what the paths start from that is asked for.
 
         `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
         """
@@ -138,7 +138,7 @@ class ScoredQuestion:
         return replace(self, mentions=(*self.mentions, found.span(1)))
 
     def runs(self, places: Iterable[int]) -> int:
-        """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
+        """Count the runs of words that nothing stands between: no other word, no mention, no punctuation."""
         count, last = 0, None
         for i in places:
             joined = last is not None and i == last + 1
@@ -147,7 +147,7 @@ class ScoredQuestion:
         return count
 
     def phrases(self) -> list[tuple[str, int]]:
-        """Runs of up to three free words that begin with a content word, and the rank of the first that is read."""
+        """List runs of up to three free words from a content word on, and the rank of the first that is read."""
         free, content = set(self.free), set(self.content)
         found = []
         for i in self.content:
@@ -242,16 +242,16 @@ class Session:
         return self.graph.emit
 
     def unlimited(self) -> Session:
-        """The same question, with the graph asked however little of the budget is left."""
+        """Return the same question, with the graph asked however little of the budget is left."""
         return replace(self, labels=self.labels.unlimited())
 
     def branch(self, emit: Emit) -> Session:
-        """The same question for a step beside others, with events, notes and fallbacks of its own."""
+        """Return the same question for a step beside others, with events, notes and fallbacks of its own."""
         graph = replace(self.graph, emit=emit)
         return replace(self, labels=replace(self.labels, graph=graph, notes=self.notes.branch(graph)))
 
     def within_budget(self) -> AbstractContextManager[None]:
-        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
+        """Run a step that may end early: if the budget is spent, or an endpoint gone, what was found stands."""
         return self.notes.within_budget()
 
     def fall_back(self, purpose: str, reason: str) -> None:
@@ -269,7 +269,7 @@ class Session:
         self.emit(EntitiesLinked(entities=entities))
 
     def ask_model(self, call: Call[T], *, required: bool = False) -> T | None:
-        """What the model says; ``None`` if there is no model, or its reply is of no use: do the second-best thing then.
+        """Ask the model; ``None`` if there is none, or its reply is of no use: do the second-best thing then.
 
         :param required: a reply of no use is an error, too.
         :raises ModelReplyError: for such a reply.
@@ -299,11 +299,11 @@ class Session:
 
     @property
     def reads_lists(self) -> bool:
-        """Whether a model or an oracle chooses from lists; else the ranker takes the best."""
+        """Tell whether a model or an oracle chooses from lists; else the ranker takes the best."""
         return self.model is not None or self.chooser is not None
 
     def can_spare_call(self, purpose: str) -> bool:
-        """Whether the model may be asked for this: the last call that the budget holds is kept for the answer.
+        """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer.
 
         That a call is not made is counted as a fallback.
         """
@@ -315,14 +315,14 @@ class Session:
         return False
 
     def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-        """How well each candidate fits the question, shape ``(n_candidates,)``.
+        """Score how well each candidate fits the question, shape ``(n_candidates,)``.
 
         The mentions that were linked are left out of the question: what is asked weighs more than about whom.
         """
         return wording_scores(self.ranker, self.masked_question, candidates) if candidates else np.zeros(0)
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
-        """How well each kind of term fits the kind the question expects, in [0, 1]; 0 where either is not known."""
+        """Score how well each kind of term fits the one the question expects, in [0, 1]; 0 where either is unknown."""
         distinct = [kind for kind in dict.fromkeys(kinds) if kind]
         if not expected or not distinct:
             return [0.0] * len(kinds)
@@ -335,7 +335,7 @@ class Session:
         return self.scored_question().masked
 
     def scored_question(self, about: LinkedEntity | Term | None = None) -> ScoredQuestion:
-        """The question without its mentions, as one about this linked entity, or another that its mention may mean."""
+        """Return the question without its mentions, as one about this entity, or another that its mention may mean."""
         places = {link.term: (link.mention.start, link.mention.end) for link in self.links}
         place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
         if isinstance(about, LinkedEntity) and place is None:

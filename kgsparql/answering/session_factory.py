@@ -36,7 +36,7 @@ MAX_QUESTION_CHARACTERS = 4_000
 
 
 def checked_question(text: str) -> str:
-    """The question without control characters and surrounding space.
+    """Return the question without control characters and surrounding space.
 
     :raises InputError: if no letter or digit is left.
     :raises LimitError: if it is longer than 4,000 characters.
@@ -75,11 +75,11 @@ class SessionFactory:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the graph holds no triple at all."""
+        """Tell whether the graph holds no triple at all."""
         return self._is_empty_of(self.graph)
 
     def create(self, question: str, asking: AskOptions, usage: Usage | None = None) -> Session:
-        """A session for one question.
+        """Make a session for one question.
 
         :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
@@ -131,7 +131,7 @@ class SessionFactory:
     def _prepared(
         self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
-        """What a question needs beside its own queries, and what of it is missing; read once where nothing failed.
+        """Prepare what a question needs beside its own queries; it is read once where nothing failed.
 
         :param graph: our own, or an endpoint within the question's time, which then ends this too.
         """
@@ -164,7 +164,7 @@ class SessionFactory:
         return is_empty
 
     def _ignored_of(self, graph: KnowledgeGraph) -> IgnoredPredicates:
-        """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
+        """Return what the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
         A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
         nobody described is asked as a file is: the same graph has the same answers wherever it is.

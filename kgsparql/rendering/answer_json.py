@@ -246,7 +246,7 @@ class UnansweredObject(TypedDict):
 
 
 def answer_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the JSON of an answer."""
+    """Return the JSON Schema (2020-12) of the JSON of an answer."""
     from pydantic import TypeAdapter
 
     return {
@@ -261,7 +261,7 @@ MAX_JSON_ANSWERS = 1_000
 
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
-    """The answer as one JSON object."""
+    """Return the answer as one JSON object."""
     labels, best = answer.labels, frozenset(answer.best)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -303,7 +303,7 @@ def event_json(event: Event) -> dict[str, Any]:
 
 
 def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:
-    """What stands for the answer to a question that an error kept from one; without an error, to an empty line."""
+    """Return what stands for an answer that an error prevented; without an error, for that to an empty line."""
     return {
         "schema_version": SCHEMA_VERSION,
         "question": printable(question),
@@ -314,7 +314,7 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
 
 
 def error_json(error: KgsparqlError) -> ErrorObject:
-    """The error; what is no JSON in its details is told as text."""
+    """Return the error; what is no JSON in its details is told as text."""
     detail = {name: _json_value(value) for name, value in error.detail.items()}
     return {
         "code": error.code, "message": error.message, "hint": error.hint, "retryable": error.retryable,
@@ -323,7 +323,7 @@ def error_json(error: KgsparqlError) -> ErrorObject:
 
 
 def term_json(term: Term, label: str) -> TermObject:
-    """A term and its label.
+    """Return a term with its label.
 
     >>> term_json(Literal("Köln", language="de"), "Köln")
     {'type': 'literal', 'value': 'Köln', 'xml:lang': 'de', 'label': 'Köln'}

@@ -47,7 +47,7 @@ _CANDIDATES = 1_000
 
 
 def answer_to_trig(answer: Answer, *, at: str = "") -> str:
-    """The answer as TriG: the default graph says what was asked, answered and why.
+    """Write the answer as TriG: the default graph says what was asked, answered and why.
 
     ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
     are what it is derived from. What a model says from memory is derived from nothing. What was computed is the
@@ -61,7 +61,7 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
 
 def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
-    """The answer as :func:`answer_to_trig` writes it, in an rdflib dataset; blank nodes keep their names."""
+    """Return the answer as :func:`answer_to_trig` writes it, in an rdflib dataset; blank nodes keep their names."""
     from kgsparql.graphs.rdflib_interop import quads_to_rdflib
 
     return quads_to_rdflib(_quads(answer, at), prefixes=_prefixes(answer))
@@ -73,7 +73,7 @@ def _prefixes(answer: Answer) -> dict[str, str]:
 
 
 def _about(node: IRI, *said: tuple[str, Term | str]) -> Iterator[Quad]:
-    """A quad of the default graph for each predicate and object; a text is a plain literal."""
+    """Yield a quad of the default graph for each predicate and object; a text is a plain literal."""
     for name, value in said:
         yield Quad(node, _iri(name), Literal(value) if isinstance(value, str) else value, DefaultGraph())
 
@@ -133,7 +133,7 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
 
 
 def _activity_quads(answer: Answer, run: str, given: IRI, at: str) -> Iterator[Quad]:
-    """How the answer came about: by which software and model, from which graphs, and when."""
+    """Yield how the answer came about: by which software and model, from which graphs, and when."""
     activity, software = IRI(run + "#activity"), IRI(run + "#software")
     yield from _about(given, ("prov:wasGeneratedBy", activity))
     yield from _about(activity, ("rdf:type", _iri("prov:Activity")), ("prov:wasAssociatedWith", software))
@@ -153,7 +153,7 @@ def _activity_quads(answer: Answer, run: str, given: IRI, at: str) -> Iterator[Q
 
 
 def _candidate_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
-    """What may answer, each with its rank, and the evidence it is in."""
+    """Yield what may answer, each with its rank, and the evidence it is in."""
     for rank, found in enumerate(answer.answers[:_CANDIDATES], 1):
         node = IRI(f"{run}#C{rank}")
         place = Literal(str(rank), datatype=_iri("xsd:integer"))
@@ -167,7 +167,7 @@ def _candidate_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
 
 
 def _note_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
-    """What the reader should know, and what of the question the answer does not account for."""
+    """Yield what the reader should know, and what of the question the answer does not account for."""
     for number, note in enumerate(answer.notes, 1):
         node = IRI(f"{run}#note{number}")
         yield from _about(given, ("kgs:note", node))
@@ -202,21 +202,21 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
 
 
 def _value_quads(nodes: Iterable[IRI], found: Computed) -> Iterator[Quad]:
-    """What a plan came to: a number, a yes or no, or each item of a set; a blank node has no name to say."""
+    """Yield what a plan came to: a number, a yes or no, or each item of a set; a blank node has no name to say."""
     values = found.items if found.value is None else (found.value,)
     for node in nodes:
         yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))
 
 
 def _rows_of_several(found: Computed) -> Iterator[tuple[str, Term | str]]:
-    """Each row of several terms, like a line of SPARQL's TSV; those with a blank node are left out."""
+    """Yield each row of several terms, like a line of SPARQL's TSV; those with a blank node are left out."""
     for row in found.rows:
         if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row):
             yield "kgs:row", "\t".join("" if term is None else str(term) for term in row)
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:
-    """The documents of the passages, and what these mention: a NIF context for each document, or page, with offsets."""
+    """Yield the documents of the passages, and what these mention: a NIF context for each document or page."""
     contexts: dict[tuple[str, int | None], IRI] = {}
     for item in evidence:
         excerpt = item.excerpt

@@ -91,7 +91,7 @@ class Drawing:
         return bool(self.nodes)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object; terms are in the syntax of N-Triples."""
+        """Return a JSON object; terms are in the syntax of N-Triples."""
         return {
             "nodes": [
                 {
@@ -113,7 +113,7 @@ class Drawing:
 
 
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
-    """The evidence that an answer cites, as a drawing; the same answer gives the same drawing.
+    """Draw the evidence that an answer cites, as a drawing; the same answer gives the same drawing.
 
     :param most_nodes: further terms are left out and counted; those of the best answers come first.
     """
@@ -197,7 +197,7 @@ class _Gathered:
 
 
 def _best_first(answer: Answer) -> list[EvidenceItem]:
-    """The items that the answer cites, those of the best answers first."""
+    """Return the items that the answer cites, those of the best answers first."""
     best = {marker for one in answer.best for marker in one.markers[:1]}
     return sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
 
@@ -225,7 +225,7 @@ def _role_of(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
 
 
 def _node_labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term]) -> Mapping[Term, str]:
-    """A label for each term: a value in a person's form, a statement of a Wikibase by what it joins."""
+    """Return a label for each term: a value in a person's form, a statement of a Wikibase by what it joins."""
     named = dict(answer.labels)
     for item in items:
         named.update(with_statements(named, item.paths, [cited.triple for cited in item.triples]))
@@ -233,7 +233,7 @@ def _node_labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[
 
 
 def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) -> Mapping[Term, str]:
-    """The labels; those of several IRIs with what tells them apart: a description, or the end of the IRI."""
+    """Return the labels; those of several IRIs with what tells them apart: a description, or the end of the IRI."""
     shared = Counter(label for term, label in labels.items() if isinstance(term, IRI))
 
     def told(term: Term, label: str) -> str:
@@ -245,7 +245,7 @@ def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) ->
 
 
 def _label_text(label: str, term: Term) -> str:
-    """The label, on one line; where there is none, what the term says of itself."""
+    """Return the label, on one line; where there is none, what the term says of itself."""
     if isinstance(term, Literal):
         return printable(value_text(term), _LABEL_LENGTH) or '""'
     by_itself = local_name(term) if isinstance(term, IRI) else "[]" if isinstance(term, BlankNode) else str(term)
@@ -261,7 +261,7 @@ _DOT_STYLES: dict[Role, str] = {
 
 
 def drawing_to_dot(drawing: Drawing) -> str:
-    """The drawing in the DOT language: every arrow points the way of its triple, steps walked against it are dashed."""
+    """Write the drawing in DOT: every arrow points the way of its triple, steps walked against it are dashed."""
     return "\n".join(["digraph answer {", *(f"  {line};" for line in _dot_lines(drawing)), "}"])
 
 
@@ -291,7 +291,7 @@ def _dot_lines(drawing: Drawing) -> Iterator[str]:
 
 
 def _dot_string(text: str) -> str:
-    r"""The text as a string of DOT, in which a backslash stands for itself.
+    r"""Write the text as a string of DOT, in which a backslash stands for itself.
 
     >>> print(_dot_string('a "b" \\N'))
     "a \"b\" \\N"
@@ -305,7 +305,7 @@ _MERMAID_EDGES = 40
 
 
 def drawing_to_mermaid(drawing: Drawing) -> str:
-    """The drawing as a flow chart: every arrow points the way of its triple, steps walked against it are dashed."""
+    """Write the drawing as a Mermaid flow chart, with arrows as in DOT."""
     return "\n".join(["flowchart LR", *(f"  {line}" for line in _mermaid_lines(drawing))])
 
 

@@ -23,7 +23,7 @@ _CELL_LENGTH = 600
 
 
 def answer_to_html(answer: Answer) -> str:
-    """The answer, a table of what it names or computed, its evidence, and the drawing; no script, no link."""
+    """Write the answer, a table of what it names or computed, its evidence, and the drawing; no script, no link."""
     return "\n".join(['<div class="kgsparql-answer">', *_html_parts(answer), "</div>"])
 
 
@@ -38,7 +38,7 @@ def _html_parts(answer: Answer) -> Iterator[str]:
 
 
 def _said_lines(answer: Answer) -> list[str]:
-    """What the answer says; of ranked candidates, which the table lists, what keeps the best from being the answer."""
+    """Return what the answer says; of ranked candidates, what keeps the best from being the answer."""
     lines = answer.text.splitlines()
     if not answer.is_ranked or not answer.best:
         return lines
@@ -47,7 +47,7 @@ def _said_lines(answer: Answer) -> list[str]:
 
 
 def _answer_table(answer: Answer) -> Iterator[str]:
-    """A table of the answers; of what was computed, where that has rows."""
+    """Yield a table of the answers; of what was computed, where that has rows."""
     computed = answer.computed
     if computed is not None and computed.is_table:
         rows = [["" if term is None else _shown_name(term, answer) for term in row] for row in computed.rows]

@@ -36,7 +36,7 @@ class Place:
 
 
 def shortened(label: str, longest: int) -> str:
-    """The label, cut where it is too long.
+    """Return the label, cut where it is too long.
 
     >>> shortened("received the award", 10)
     'received…'
@@ -45,7 +45,7 @@ def shortened(label: str, longest: int) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Pixels that a text may take in a font of this size: wide characters take two thirds more than others.
+    """Return the pixels that a text may take in a font of this size: wide characters take two thirds more than others.
 
     >>> text_width("Bonn", 10), text_width("東京", 10)
     (24.0, 20.0)
@@ -55,17 +55,17 @@ def text_width(text: str, size: float) -> float:
 
 
 def node_width(label: str) -> float:
-    """Pixels from side to side of a node."""
+    """Return the pixels from side to side of a node."""
     return text_width(shortened(label, LONGEST_NODE), 13) * 0.95 + 2 * PADDING
 
 
 def edge_width(label: str) -> float:
-    """Pixels that the label of an edge takes."""
+    """Return the pixels that the label of an edge takes."""
     return text_width(shortened(label, LONGEST_EDGE), 11) + 8
 
 
 def layout(labels: Sequence[str], edges: Sequence[tuple[int, int, str]], firsts: Collection[int]) -> list[Place]:
-    """A place for each node.
+    """Place each node.
 
     :param labels: of the nodes.
     :param edges: the numbers of two nodes, and a label.
@@ -81,7 +81,7 @@ def layout(labels: Sequence[str], edges: Sequence[tuple[int, int, str]], firsts:
 def layout_in_layers(
     labels: Sequence[str], edges: Sequence[tuple[int, int, str]], layers: Sequence[int]
 ) -> list[Place]:
-    """A place for each node, whose column is known; the columns that nothing stands in are left out."""
+    """Place each node, whose column is known; the columns that nothing stands in are left out."""
     near = _neighbour_lists(len(labels), edges)
     used = {at: column for column, at in enumerate(sorted(set(layers)))}
     layer = {node: used[at] for node, at in enumerate(layers)}
@@ -102,7 +102,7 @@ def _neighbour_lists(nodes: int, edges: Iterable[tuple[int, int, str]]) -> dict[
 
 
 def _layer_distances(near: Mapping[int, Sequence[int]], firsts: Collection[int]) -> dict[int, int]:
-    """Steps from the first nodes; a part of the drawing without any starts from its first node."""
+    """Count steps from the first nodes; a part of the drawing without any starts from its first node."""
     found: dict[int, int] = {}
     for start in (sorted(firsts), *([node] for node in near)):
         wave = [node for node in start if node not in found]
@@ -132,7 +132,7 @@ def _mean_of(values: Sequence[float], otherwise: float) -> float:
 
 
 def _node_heights(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """The longest column evenly; the others, from there outwards, each node as near its neighbours as it can be."""
+    """Place the longest column evenly; in others, from there outwards, each node as near its neighbours as it can."""
     if not columns:
         return {}
     longest = max(range(len(columns)), key=lambda at: len(columns[at]))
@@ -148,7 +148,7 @@ def _node_heights(columns: list[list[int]], near: Mapping[int, Sequence[int]]) -
 
 
 def _spaced_heights(wanted: Sequence[float]) -> list[float]:
-    """The nearest heights, in their order, that are a row apart: neighbours that are too close share their mean.
+    """Return the nearest heights, in their order, that are a row apart: neighbours that are too close share their mean.
 
     >>> _spaced_heights([100.0, 100.0, 300.0])
     [75.0, 125.0, 300.0]
@@ -167,7 +167,7 @@ def _column_middles(
     columns: Sequence[Sequence[int]], labels: Sequence[str], edges: Sequence[tuple[int, int, str]],
     layer: Mapping[int, int],
 ) -> list[float]:  # fmt: skip
-    """The middle of each column: as wide as its widest node, and as far from the next as their edges' labels need."""
+    """Return the middles of columns, which are as far from each other as nodes and the labels of edges need."""
     left, middles = MARGIN, []
     for at, column in enumerate(columns):
         width = max(node_width(labels[node]) for node in column)

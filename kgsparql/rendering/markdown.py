@@ -25,7 +25,7 @@ _RANKED = "Ranked candidates"
 
 
 def markdown_lines(answer: Answer) -> Iterator[str]:
-    """The answer as lines of Markdown."""
+    """Yield the answer as lines of Markdown."""
     yield f"## {_escaped(answer.question)}"
     yield from _paragraphs("\n".join(line for line in answer.text.splitlines() if line != table_line(answer)))
     yield from ("", *markdown_table(answer, _escaped)) if table_line(answer) else ()
@@ -56,7 +56,7 @@ def _markdown_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The lines of an answer as Markdown: lists stay lists, other lines become paragraphs."""
+    """Yield the lines of an answer as Markdown: lists stay lists, other lines become paragraphs."""
     was_listed = False
     for line in text.splitlines():
         shown = printable(line, MAX_ANSWER_CHARACTERS)
@@ -74,7 +74,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _bullet(line: str) -> str:
-    """The bullet or number at the beginning of a line of a list; empty for other lines.
+    """Return the bullet or number at the beginning of a line of a list; empty for other lines.
 
     >>> _bullet("- one"), _bullet("12. twelve"), _bullet("1965 was it")
     ('- ', '12. ', '')
@@ -84,5 +84,5 @@ def _bullet(line: str) -> str:
 
 
 def _escaped(text: str, limit: int = 500) -> str:
-    """Graph text as Markdown in which nothing becomes a link, an image or a tag."""
+    """Write graph text as Markdown in which nothing becomes a link, an image or a tag."""
     return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", printable(text, limit))

@@ -26,14 +26,14 @@ WIDTH = 100
 
 
 def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
-    """The lines of a text, no wider than ``width`` with their indent."""
+    """Return the lines of a text, no wider than ``width`` with their indent."""
     from textwrap import wrap
 
     return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """The lines of a table, its columns two spaces apart, without spaces at the end.
+    """Return the lines of a table, its columns two spaces apart, without spaces at the end.
 
     :param left: columns that are aligned to the left; all others are aligned to the right.
 
@@ -56,14 +56,14 @@ COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "
 
 
 def as_lines(answer: Answer, form: str) -> str:
-    """The answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
+    """Write the answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
     if form == "plain":
         return "\n".join(plain_answers(answer))
     return separated(table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
 
 
 def plain_answers(answer: Answer) -> list[str]:
-    """What answers, by its name, each on one line; where nobody chose, what the best reading of the question leads to.
+    """List what answers, a name a line; where nobody chose, what the best reading of the question leads to.
 
     A number, or a yes or no, is its value; of a table, each row is a line. Nothing where that does not account for the
     question.
@@ -75,19 +75,19 @@ def plain_answers(answer: Answer) -> list[str]:
 
 
 def answer_rows(answer: Answer) -> list[list[str]]:
-    """A row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
+    """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
     best = set(answer.best)
     rows = [_answer_row(answer.status, rank, one, is_best=one in best) for rank, one in enumerate(answer.answers, 1)]
     return rows or [empty_row(answer.status)]
 
 
 def empty_row(status: str) -> list[str]:
-    """The row of a question without an answer."""
+    """Return the row of a question without an answer."""
     return [status, *[""] * (len(COLUMNS) - 1)]
 
 
 def separated(rows: Iterable[Sequence[str]], form: str) -> str:
-    """Rows as ``csv`` or ``tsv``, with a line end after each."""
+    """Write rows as ``csv`` or ``tsv``, with a line end after each."""
     dialect = "excel" if form == "csv" else "excel-tab"
     lines = []
     for row in rows:
@@ -112,13 +112,13 @@ _CELL_LENGTH = 4_000
 
 
 def table_of(answer: Answer) -> Computed | None:
-    """The table that an answer rests on; ``None`` for another kind of answer."""
+    """Return the table that an answer rests on; ``None`` for another kind of answer."""
     found = answer.computed
     return found if found is not None and found.is_table and COMPUTED_MARKER in answer.cited else None
 
 
 def table_line(answer: Answer) -> str:
-    """The line of the answer's text that the table stands for: its first rows, one after the other."""
+    """Return the line of the answer's text that the table stands for: its first rows, one after the other."""
     found = table_of(answer)
     if found is None:
         return ""
@@ -126,7 +126,7 @@ def table_line(answer: Answer) -> str:
 
 
 def aligned_table(answer: Answer) -> list[str]:
-    """The first rows of a computed table as lines of one width, with its marker; none for another kind of answer."""
+    """Return the first rows of a computed table as aligned lines, with its marker; none for other answers."""
     from kgsparql.rendering.rows import aligned
 
     found = table_of(answer)
@@ -138,7 +138,7 @@ def aligned_table(answer: Answer) -> list[str]:
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
-    """The first rows of a computed table in Markdown; none for another kind of answer."""
+    """Return the first rows of a computed table in Markdown; none for another kind of answer."""
     found = table_of(answer)
     if found is None:
         return []
@@ -148,7 +148,7 @@ def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
 
 
 def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
-    """The names of the columns, and the first rows, for a person."""
+    """Return the names of the columns, and the first rows, for a person."""
     rows = [
         [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
     ]
@@ -156,13 +156,13 @@ def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
 
 
 def _more_rows_text(found: Computed) -> str:
-    """How many rows are not among the first."""
+    """Say how many rows are not among the first."""
     left = len(found.rows) - LISTED
     return f"+{left:,} more: -f csv  " if left > 0 else ""
 
 
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
-    """An item of evidence without the rows that are shown as a table."""
+    """Return an item of evidence without the rows that are shown as a table."""
     found = table_of(answer)
     if found is None or item.marker != COMPUTED_MARKER:
         return item
@@ -170,7 +170,7 @@ def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
 
 
 def table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
-    """A computed table with a line of column names, values as they are; none for another kind of answer.
+    """Return a computed table with a line of column names, values as they are; none for another kind of answer.
 
     A cell without a value is empty.
 
@@ -187,14 +187,14 @@ def table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
 
 
 def _term_cells(term: Term | None, labels: Mapping[Term, str], *, has_iri: bool) -> list[str]:
-    """The cell of a term, and that of its IRI."""
+    """Return the cell of a term, and that of its IRI."""
     name = "" if term is None else printable(labels[term], _CELL_LENGTH)
     iri = "" if isinstance(term, Literal | None) else getattr(term, "value", str(term))
     return [name, iri] if has_iri else [name]
 
 
 def cut_lines(answer: Answer) -> list[str]:
-    """What a limit cut off the rows of a computed answer."""
+    """List what a limit cut off the rows of a computed answer."""
     return [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
 
 
@@ -213,7 +213,7 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
 
 
 def answers_frame(answer: Answer) -> pd.DataFrame:
-    """A line for each answer, the best first; a computed table with its own columns.
+    """Make a line for each answer, the best first; a computed table with its own columns.
 
     ``status`` is that of the whole answer, so that a doubt stays with what it is about; ``answer`` the IRI, or the
     value of a literal as Python has it; ``label`` what a person calls it.
@@ -235,7 +235,7 @@ def answers_frame(answer: Answer) -> pd.DataFrame:
 
 
 def _table_columns(found: Computed, answer: Answer) -> dict[str, list[Any]]:
-    """The columns of a computed table; behind one of things comes one with their IRIs, as in CSV."""
+    """Return the columns of a computed table; behind one of things comes one with their IRIs, as in CSV."""
     columns: dict[str, list[Any]] = {}
     for i, name in enumerate(found.columns):
         terms = [row[i] for row in found.rows]

