@@ -47,7 +47,7 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
 
             return answer_to_html(answer)
         case "md":
-            from kgsparql.rendering.markdown import markdown_lines
+            from kgsparql.rendering.text import markdown_lines
 
             return "\n".join(markdown_lines(answer))
         case _:
