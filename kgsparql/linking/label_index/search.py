@@ -173,7 +173,7 @@ def unlikeliness(text: str, other: str, edits: int) -> tuple[int, bool, bool]:
 class SpellingSearch:
     """Texts that are found by others a few edits away: all are compared by signature, a few of them letter by letter.
 
-    A million texts take a millisecond and nine bytes each; by rapidfuzz alone they would take fifty.
+    A million texts take a millisecond, and nine bytes each. Letter by letter, rapidfuzz takes 30 ms for 126,764.
 
     :param lengths: of the texts in characters, ascending, of shape ``(n_texts,)``.
     :param found: as :func:`signatures`, in the same order.
