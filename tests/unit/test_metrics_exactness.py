@@ -3,8 +3,6 @@
 from dataclasses import fields, replace
 from pathlib import Path
 
-import pytest
-
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.evaluation.dataset import GoldAnswer, Question
