@@ -96,7 +96,7 @@ class CacheContents:
     @property
     def bytes(self) -> int:
         """The size of all kinds on the disk."""
-        folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
+        folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries_in(folder))
         return folders + bytes_of(self._exchanges) + bytes_of(self._vectors)
 
     def summary(self) -> list[KindSummary]:
@@ -119,9 +119,9 @@ class CacheContents:
         for kind in named:
             if kind not in known:
                 raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
-        return map(self._cleared, [*_FOLDERS, _VECTORS, _WHOLE_FILE] if _ALL in named else named)
+        return map(self._cleared_kind, [*_FOLDERS, _VECTORS, _WHOLE_FILE] if _ALL in named else named)
 
-    def _cleared(self, kind: str) -> Cleared:
+    def _cleared_kind(self, kind: str) -> Cleared:
         def clear_vectors() -> int:
             with closing(VectorStore(self._vectors)) as store:
                 return store.clear()
@@ -136,7 +136,7 @@ class CacheContents:
             return _cleared_database(self._vectors, kind, clear_vectors)
         return _cleared_database(self._exchanges, kind, clear_exchanges, beside="with every kind of exchange, ")
 
-    def _entries(self, folder: str) -> list[Path]:
+    def _entries_in(self, folder: str) -> list[Path]:
         """List the stores or indexes in a folder, their locks, and what interrupted writers left behind."""
         place = self.directory / folder
         try:
@@ -150,7 +150,7 @@ class CacheContents:
     def _folder_summary(self, folder: str) -> KindSummary:
         if trouble := link_trouble(self.directory / folder):
             return KindSummary(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
-        entries = [entry for entry in self._entries(folder) if entry.suffix != ".lock"]
+        entries = [entry for entry in self._entries_in(folder) if entry.suffix != ".lock"]
         whole = [entry for entry in entries if entry.name == _target_name(entry)]
         times = sorted(map(modified_at, whole)) or [""]
         size = sum(map(size_of, entries))
@@ -183,7 +183,7 @@ class CacheContents:
         if trouble := link_trouble(self.directory / folder):
             return Cleared(folder, 0, 0, note=trouble)
         entries: dict[Path, list[Path]] = {}
-        for entry in self._entries(folder):
+        for entry in self._entries_in(folder):
             entries.setdefault(entry.with_name(_target_name(entry)), []).append(entry)
         waiting = [target for target in entries if folder == RATE_LIMITS and is_to_be_left_alone(target)]
         for target in waiting:

@@ -132,17 +132,17 @@ def installation_checks() -> Iterator[Check]:
     machine = f"{sys.platform} {platform.machine()}"
     yield Check("python", "ok", f"{platform.python_version()} on {machine}, {sys.executable}")
     yield Check("kgsparql", "ok", f"{version('kgsparql')} in {Path(__file__).parents[1]}")
-    shown, missing = _versions("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
+    shown, missing = _installed_versions("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
     hint = f"pip install {' '.join(missing)}" if missing else ""
     yield Check("packages", "fail" if missing else "ok", shown, hint, KgsparqlError.exit_code if missing else 0)
     for packages, (extra, without) in _EXTRAS.items():
-        shown, missing = _versions(*packages)
+        shown, missing = _installed_versions(*packages)
         hint = f"pip install 'kgsparql[{extra}]'" if missing else ""
         found = f"{shown}: {without}" if missing else shown
         yield Check(f"{extra} extra", "absent" if missing else "ok", found, hint)
 
 
-def _versions(*packages: str) -> tuple[str, list[str]]:
+def _installed_versions(*packages: str) -> tuple[str, list[str]]:
     """Say which versions are installed, and list the packages that are not."""
     shown, missing = [], []
     for package in packages:
@@ -195,8 +195,7 @@ def _try_to_write(directory: Path) -> None:
     hint = "set KGSPARQL_CACHE_DIR to a directory you may write to; without, nothing is kept between runs"
     try:
         if directory.is_dir():
-            with tempfile.TemporaryFile(dir=directory) as file:
-                file.write(b"kgsparql")
+            tempfile.TemporaryFile(dir=directory).close()
             return
         nearest = next(parent for parent in (directory, *directory.parents) if os.path.lexists(parent))
     except OSError as error:
@@ -232,15 +231,15 @@ def graph_checks(sources: Sequence[str], timeout_s: float, note: Note) -> Iterat
         if names_endpoint(group):
             yield from _endpoint_checks(group, timeout_s, note)
         elif has_store(Path(group[0])):
-            yield (store := attempted("store", _store, group[0]))
-            yield attempted("store writer", _writer, Path(group[0]).absolute())
+            yield (store := attempted("store", _store_check, group[0]))
+            yield attempted("store writer", _writer_check, Path(group[0]).absolute())
             if store.state == "ok":
                 yield attempted("label index", _label_index, group[0])
         else:
-            yield from (attempted("file", _file, source) for source in group)
+            yield from (attempted("file", _file_check, source) for source in group)
 
 
-def _store(source: str) -> Check:
+def _store_check(source: str) -> Check:
     """Count the triples of a store: as its loads counted them; if another program made it, as a query counts them."""
     graph = open_store(source)
     _check_not_empty(graph.name, graph.select(Query.load("any"))[0])
@@ -260,7 +259,7 @@ def _count_in(solution: Any) -> int:
     return int(getattr(solution["count"], "value", 0))
 
 
-def _writer(path: Path) -> Check:
+def _writer_check(path: Path) -> Check:
     """Tell whether somebody is writing to a store; a lock file that is not there is not made."""
     try:
         if lock_path(path).exists():
@@ -281,7 +280,7 @@ def _label_index(source: str) -> Check:
     return Check("label index", "ok", f"{index.rows:,} labels, in {index.directory}")
 
 
-def _file(source: str) -> Check:
+def _file_check(source: str) -> Check:
     files = rdf_files(source, more_hint=known_aliases(source))
     if files[0].path is None:
         return Check("file", "absent", "standard input is read only by what asks it")
@@ -324,17 +323,17 @@ def _endpoint_checks(group: Sequence[str], timeout_s: float, note: Note) -> Iter
     elif profile.wants_contact:
         silent = "requests do not say how to reach you, which may get them refused"
         yield Check("contact", "absent", silent, f"export {CONTACT_VARIABLE}=you@example.org")
-    yield attempted("labels", _labels, graph, timeout_s)
+    yield attempted("labels", _labels_check, graph, timeout_s)
     yield attempted("named graphs", _named_graphs, graph)
     yield from (Check("elsewhere", "ok", f"-k {other}") for other in profile.elsewhere)
 
 
-def _labels(graph: EndpointGraph, timeout_s: float) -> Check:
+def _labels_check(graph: EndpointGraph, timeout_s: float) -> Check:
     """Say how names in a question become entities of an endpoint."""
     profile = graph.profile
     is_searched = profile.text_search != "none"
-    looked_up = "names in a question are looked up as they are written"
-    looked_up += f", and searched for with {profile.text_search}" if is_searched else ""
+    searched = f", and searched for with {profile.text_search}" if is_searched else ""
+    looked_up = f"names in a question are looked up as they are written{searched}"
     if profile.has_many_labels and is_searched:
         return Check("labels", "ok", f"not read: {looked_up}")
     index = f"kgsparql index -k {shlex.quote(graph.name)} --class IRI --limit N"
@@ -400,17 +399,17 @@ def model_checks(name: str | None, base_url: str | None, timeout_s: float, note:
             raise
         except KgsparqlError as error:
             if not name or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
-                yield failed(server, error, hint=_patience(error))
+                yield failed(server, error, hint=_patience_hint(error))
                 return
             yield Check(server, "absent", f"{client.base_url}: it does not list its models; {key}")
         else:
             took = time.perf_counter() - began
             used = key if has_key else f"{key} (not needed here)"
             yield Check(server, "ok", f"{client.base_url}: {_models_text(listed)}, {took:.2f} s; {used}")
-        yield _model(name, listed, client, note)
+        yield _model_check(name, listed, client, note)
 
 
-def _patience(error: KgsparqlError) -> str:
+def _patience_hint(error: KgsparqlError) -> str:
     """Return a hint for a server that took too long; empty for other errors, which have a hint."""
     return "a model that is being loaded needs longer: --timeout 60" if isinstance(error, ModelTimeoutError) else ""
 
@@ -424,7 +423,7 @@ def _models_text(names: Sequence[str]) -> str:
     return f"it has {_listed_text(names)}" if names else "no models"
 
 
-def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient, note: Note) -> Check:
+def _model_check(name: str | None, listed: Sequence[str] | None, client: OpenAIClient, note: Note) -> Check:
     if not name:
         if not listed or len(listed) != 1:
             return Check("model", "absent", "none is named", f"name one with -m: {_models_text(listed or ())}")
@@ -436,7 +435,7 @@ def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient,
     except CancelledError:
         raise
     except KgsparqlError as error:
-        checked = failed("model", error, hint=_patience(error))
+        checked = failed("model", error, hint=_patience_hint(error))
     found, hint = checked.found, checked.hint
     if not is_listed:
         found = f"not in the server's list; {found}"

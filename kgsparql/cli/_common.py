@@ -295,7 +295,7 @@ def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] 
 
 def write(text: str, output: Path | None) -> None:
     """Write the result to stdout or a file, in UTF-8, with a line end at its end."""
-    write_bytes(_encoded(text), output)
+    write_bytes(_as_bytes(text), output)
 
 
 def write_json(value: object, output: Path | None) -> None:
@@ -306,7 +306,7 @@ def write_json(value: object, output: Path | None) -> None:
 def write_bytes(data: bytes, output: Path | None) -> None:
     """Write bytes as they are; errors as of :func:`write`."""
     if output is not None:
-        with _errors_of_writing(str(output)), _opened(output) as file:
+        with _errors_of_writing(str(output)), _opened_output(output) as file:
             file.write(data)
         return
     with _errors_of_writing("to stdout"):
@@ -326,7 +326,7 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
             write(text, None)
         return
     lines, stopped = iter(results), None
-    with _errors_of_writing(str(output)), _opened(output) as file:
+    with _errors_of_writing(str(output)), _opened_output(output) as file:
         while stopped is None:
             try:
                 text = next(lines)
@@ -335,13 +335,13 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
             except BaseException as error:  # noqa: BLE001 - what is there stays: it may have cost money
                 stopped = error
             else:
-                file.write(_encoded(text))
+                file.write(_as_bytes(text))
                 file.flush()
     if stopped is not None:
         raise stopped
 
 
-def _encoded(text: str) -> bytes:
+def _as_bytes(text: str) -> bytes:
     return (text if text.endswith("\n") or not text else text + "\n").encode("utf-8", "replace")
 
 
@@ -351,7 +351,7 @@ def _forget_stdout() -> None:
 
 
 @contextmanager
-def _opened(output: Path) -> Iterator[BinaryIO]:
+def _opened_output(output: Path) -> Iterator[BinaryIO]:
     """Open what is written to. A file that is there stays as it was until the new one is whole; a pipe is written."""
     from kgsparql.storage.files import partial_path, put_in_place
 

@@ -186,7 +186,7 @@ def settings_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
             notes.append(f"{file} is not read: it is no regular file")
         elif file is None or not file.exists():
             continue
-        elif file == project and (reason := _foreign(file)):
+        elif file == project and (reason := _reason_not_to_trust(file)):
             notes.append(f"{file} is not read: {reason}; {CONFIG_VARIABLE}={file} reads it all the same")
         else:
             yield file, file != project
@@ -210,7 +210,7 @@ def _project_file() -> Path | None:
     return None
 
 
-def _foreign(file: Path) -> str:
+def _reason_not_to_trust(file: Path) -> str:
     """Say why a file may be somebody else's; empty if it is not."""
     if os.name != "posix":
         return ""

@@ -160,8 +160,9 @@ def ask(
     if question is None:
         raise _no_question(graph, lang=how.lang)
     form = how.checked_format(question, graph.sources)
-    with _opened(question, graph, model, limits, snapshots, how) as (knowledge, asking):
-        rendered = partial(_rendered, form=form, how=how, knowledge=knowledge, told_graphs=len(graph.sources) > 1)
+    with _opened_with(question, graph, model, limits, snapshots, how) as (knowledge, asking):
+        told_graphs = len(graph.sources) > 1
+        rendered = partial(_rendered_answer, form=form, how=how, knowledge=knowledge, told_graphs=told_graphs)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
@@ -186,7 +187,7 @@ def ask(
 
 
 @contextmanager
-def _opened(
+def _opened_with(
     question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshots: SnapshotOptions,
     how: AnswerOptions,
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
@@ -212,7 +213,7 @@ def _opened(
             yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
 
 
-def _rendered(
+def _rendered_answer(
     answer: Answer, *, form: str, how: AnswerOptions, knowledge: KnowledgeBase, told_graphs: bool, verbose: int = 0
 ) -> str:
     """Write an answer as text in a format."""
@@ -309,14 +310,14 @@ def _meant_entities(question: str, knowledge: KnowledgeBase, asking: AskOptions)
     descriptions = descriptions_of(groups, session.labels)
     if isinstance(knowledge.indexes.progress, c.Progress):
         knowledge.indexes.progress.clear()
-    return tuple((_chosen(link, descriptions) if link.likely_alternatives else link).term for link in links)
+    return tuple((_chosen_meaning(link, descriptions) if link.likely_alternatives else link).term for link in links)
 
 
 def _meanings_of(link: LinkedEntity) -> Sequence[LinkedEntity]:
     return (link, *link.likely_alternatives)[:_MAX_MEANINGS]
 
 
-def _chosen(link: LinkedEntity, descriptions: Mapping[Term, str]) -> LinkedEntity:
+def _chosen_meaning(link: LinkedEntity, descriptions: Mapping[Term, str]) -> LinkedEntity:
     meanings, name = _meanings_of(link), printable(link.mention.text, 80)
     c.say(f"{name!r} may be:")
     for number, one in enumerate(meanings, 1):
@@ -436,19 +437,19 @@ class Batch:
 
     def _result_of(self, line: AskedLine) -> str:
         if not line.question and line.error is None:
-            return self._unanswered(line, None)
+            return self._error_result(line, None)
         error = line.error
         if error is None:
             try:
                 answer = self.ask(line.question)
                 self.codes.add(self.code_of(answer))
-                return self._answered(line, answer)
+                return self._answer_result(line, answer)
             except CancelledError:
                 raise
             except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
                 error = c.as_ours(raised, debug=self.debug)
         self.codes.add(error.exit_code)
-        return self._unanswered(line, error)
+        return self._error_result(line, error)
 
     def exit_code(self, *, all_answered: bool) -> int:
         """Return the worst of 1, 5 and 6; else 3 if none, or where all must be, not every one was answered; else 0."""
@@ -456,7 +457,7 @@ class Batch:
         is_lacking = bool(self.codes - {0}) if all_answered and self.codes else 0 not in self.codes
         return worst or (NotFoundError.exit_code if is_lacking else 0)
 
-    def _answered(self, line: AskedLine, answer: Answer) -> str:
+    def _answer_result(self, line: AskedLine, answer: Answer) -> str:
         from kgsparql.rendering.answer_json import answer_to_json
         from kgsparql.rendering.rows import answer_rows, plain_answers
 
@@ -465,11 +466,11 @@ class Batch:
         if self.form == "plain":
             return "\t".join(plain_answers(answer)) + "\n"
         if self.form in {"csv", "tsv"}:
-            return self._rows(line, answer_rows(answer))
+            return self._row_lines(line, answer_rows(answer))
         shown = self.rendered(answer)
-        return _block(line, shown) if self.form == "text" else shown
+        return _text_block(line, shown) if self.form == "text" else shown
 
-    def _unanswered(self, line: AskedLine, error: KgsparqlError | None) -> str:
+    def _error_result(self, line: AskedLine, error: KgsparqlError | None) -> str:
         """Write what stands for the answer to a line with an error, or to an empty line."""
         from kgsparql.rendering.answer_json import unanswered_json
         from kgsparql.rendering.rows import empty_row
@@ -479,17 +480,17 @@ class Batch:
         if error is not None:
             c.show_error(error, about=line.question)
         if self.form in {"csv", "tsv"}:
-            return self._rows(line, [empty_row("empty" if error is None else "error")])
+            return self._row_lines(line, [empty_row("empty" if error is None else "error")])
         if self.form == "text":
-            return _block(line, "No question." if error is None else f"Error: {printable(error.message, 600)}")
+            return _text_block(line, "No question." if error is None else f"Error: {printable(error.message, 600)}")
         return "\n" if self.form == "plain" else ""
 
-    def _rows(self, line: AskedLine, rows: Sequence[Sequence[str]]) -> str:
+    def _row_lines(self, line: AskedLine, rows: Sequence[Sequence[str]]) -> str:
         from kgsparql.rendering.rows import separated
 
         return separated([(str(line.id), printable(line.question, 4_000), *row) for row in rows], self.form)
 
 
-def _block(line: AskedLine, shown: str) -> str:
+def _text_block(line: AskedLine, shown: str) -> str:
     """Write what a line of stdin got, as text under its id."""
     return f"{line.id}. {printable(line.question, 4_000)}".rstrip() + f"\n{shown}\n\n"

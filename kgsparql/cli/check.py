@@ -52,7 +52,7 @@ def check(
         checked = [rechecker.recheck(answer) for answer in kept.answers]
         prefixes = knowledge.prefixes
     if form == "json":
-        c.write_json(_outcomes(kept, checked), output)
+        c.write_json(_outcomes_json(kept, checked), output)
     else:
         blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
         c.write("\n\n".join([*blocks, *(["\n".join(_unchecked_lines(kept))] if _is_short(kept) else [])]), output)
@@ -134,7 +134,7 @@ def _is_short(kept: AnswerFile) -> bool:
     return bool(kept.damaged or kept.unanswered)
 
 
-def _outcomes(kept: AnswerFile, checked: list[Recheck]) -> Any:
+def _outcomes_json(kept: AnswerFile, checked: list[Recheck]) -> Any:
     """Return the outcome of a file with one answer, else of all, with what could not be checked."""
     if len(checked) == 1 and not _is_short(kept):
         return checked[0].to_json()

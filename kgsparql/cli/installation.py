@@ -259,7 +259,7 @@ def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[Shown
 
     :param kg: the graphs that are named, which leave out the others; else what holds for the default graph is shown.
     """
-    usual = _defaults()
+    usual = _default_values()
     of_graphs = found.of_graphs(kg)
     graphs = [] if kg else [key for key in found.values if key.startswith("graphs.")]
     for key in ("graph", *graphs, "prefixes", *OPTIONS, "model.api_key"):
@@ -274,7 +274,7 @@ def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[Shown
             yield ShownSetting(key, usual.get(key), "default")
 
 
-def _defaults() -> dict[str, Any]:
+def _default_values() -> dict[str, Any]:
     """Return what holds where nothing is set: the defaults of the options of ``ask``."""
     from kgsparql.cli.ask import AnswerOptions
 

@@ -91,7 +91,7 @@ def query(
         prefixes = PrefixMap.default().merged({**declared, **graph.prefixes})
         checked = check(text, prefixes=prefixes)
         form = how.chosen_format(checked)
-        with _runner(graph, remote, piped, shown) as run:
+        with _query_runner(graph, remote, piped, shown) as run:
             if how.verbose:
                 c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
             result = run(checked, timeout_s=how.timeout, max_rows=how.max_rows)
@@ -156,7 +156,7 @@ def _piped_graph(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress
 
 
 @contextmanager
-def _runner(
+def _query_runner(
     graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: Progress
 ) -> Iterator[Callable[..., QueryResult]]:
     """Make a function that runs a query: on the endpoint, or in a worker process that has loaded the graph."""

@@ -72,7 +72,7 @@ def retrievers(
 ) -> None:
     """List the methods with what each spends at most on a question, or one of them with its options."""
     form = c.chosen_format(form, output, _FORMATS)
-    found = _descriptions(name)
+    found = _method_descriptions(name)
     if form == "json":
         values = [one.to_json() for one in found]
         c.write_json(values if name is None else values[0], output)
@@ -82,7 +82,7 @@ def retrievers(
         c.write("\n".join(_method_table(found[0]) if form == "md" else _method_lines(found[0])), output)
 
 
-def _descriptions(name: str | None) -> list[MethodDescription]:
+def _method_descriptions(name: str | None) -> list[MethodDescription]:
     """Describe all methods or one; a method of another package that cannot be used is only reported."""
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
@@ -122,21 +122,21 @@ def _method_lines(one: MethodDescription) -> Iterator[str]:
 def methods_table(found: list[MethodDescription]) -> str:
     """Write the methods as a Markdown table."""
     rows = [
-        f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_bound_text(bound) for bound in one.cost.values())} "
-        f"| {_cell(one.source)} |"
+        f"| `{one.name}` | {_table_cell(one.summary)} | {' | '.join(map(_bound_text, one.cost.values()))} "
+        f"| {_table_cell(one.source)} |"
         for one in found
     ]
     return "\n".join(["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|", *rows])
 
 
 def _method_table(one: MethodDescription) -> Iterator[str]:
-    yield f"## {one.name}\n\n{_cell(one.about)} Source: {_cell(one.source)}\n\n| at most | |\n|---|---|"
+    yield f"## {one.name}\n\n{_table_cell(one.about)} Source: {_table_cell(one.source)}\n\n| at most | |\n|---|---|"
     for what, bound in one.cost.items():
         yield f"| {_COST[what]} | {_bound_text(bound)} |"
     yield "\n| option | type | default | |\n|---|---|---|---|"
     for option in one.options:
         default = "" if option.default is None else f"`{option.default}`" if option.default else "nothing"
-        yield f"| `{option.name}` | {_cell(option.type)} | {default} | {_cell(option.about)} |"
+        yield f"| `{option.name}` | {_table_cell(option.type)} | {default} | {_table_cell(option.about)} |"
 
 
 def _bound_text(bound: CostBound) -> str:
@@ -145,5 +145,5 @@ def _bound_text(bound: CostBound) -> str:
     return f"{bound.value:,}" + (f" ({given})" if given else "")
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return printable(text, 500).replace("|", "\\|")

@@ -106,11 +106,11 @@ def serve(graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, how
     with ExitStack() as stack:
         run_log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
         knowledge, asking = stack.enter_context(
-            _opened(graph, model, limits, how.retriever, how.option, how.embedder, how.lang, has_graph=has_graph)
+            _opened_with(graph, model, limits, how.retriever, how.option, how.embedder, how.lang, has_graph=has_graph)
         )
         listening = stack.enter_context(listening_at(how.host, how.port))
         page = ServedPage(
-            knowledge=knowledge, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), renderers=_renderers(),
+            knowledge=knowledge, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), renderers=_file_renderers(),
             log=run_log, port=listening.getsockname()[1], workers=how.workers,
             routes=_sparql_routes(knowledge, how, stack), **guard,
         )  # fmt: skip
@@ -157,7 +157,7 @@ def mcp(
     token = token_for(host) if http else ""
     with ExitStack() as stack:
         listening = stack.enter_context(listening_at(host, port)) if http else None
-        knowledge, asking = stack.enter_context(_opened(graph, model, limits, retriever, option, embedder, lang))
+        knowledge, asking = stack.enter_context(_opened_with(graph, model, limits, retriever, option, embedder, lang))
         assert knowledge is not None  # noqa: S101 - a graph is named
         if listening is None:
             serve_stdio(Toolbox(knowledge, asking))
@@ -169,7 +169,7 @@ def mcp(
 
 
 @contextmanager
-def _opened(
+def _opened_with(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, retriever: str, option: list[str] | None,
     embedder: str, lang: str, *, has_graph: bool = True,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
@@ -224,7 +224,7 @@ def _check_installed(*packages: str, extra: str) -> None:
             raise OptionError(f"the package {error.name} is not installed", hint=hint) from error
 
 
-def _renderers() -> Mapping[str, Callable[[Answer], str]]:
+def _file_renderers() -> Mapping[str, Callable[[Answer], str]]:
     from kgsparql.rendering import render
 
     return {form: partial(render, form=form) for form in ("md", "trig", "svg")}

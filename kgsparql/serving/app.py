@@ -115,7 +115,7 @@ class _Handlers:
 
     def __init__(self, page: ServedPage) -> None:
         self.page = page
-        self.runs = Runs(self._answered, page.freeze, workers=page.workers)
+        self.runs = Runs(self._answer_to, page.freeze, workers=page.workers)
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(page.workers)
@@ -181,14 +181,14 @@ class _Handlers:
         question, settings, corrects = read_question(await read_json(request))
         meanings = None
         if corrects is not None:
-            meanings = corrected(await self._found(corrects["run"]), corrects)
+            meanings = corrected(await self._run_json(corrects["run"]), corrects)
             settings["entities"] = [link["term"]["value"] for link in meanings]
-        asking = await run_in_threadpool(self._asking, settings)
+        asking = await run_in_threadpool(self._asking_with, settings)
         return JSONResponse(self.runs.start(question, asking, settings, meanings).summary(), status_code=202)
 
     async def run(self, request: Request) -> Response:
         """Send a run, finished or not, with what people said of its answer, if that is in the log."""
-        found, log = await self._found(request.path_params["name"]), self.page.log
+        found, log = await self._run_json(request.path_params["name"]), self.page.log
         rating = await run_in_threadpool(log.rating, found) if log else None
         return JSONResponse({**found, "rating": rating, **run_words(found)})
 
@@ -197,7 +197,7 @@ class _Handlers:
         log = self.page.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        rating, found = read_rating(await read_json(request)), await self._found(request.path_params["name"])
+        rating, found = read_rating(await read_json(request)), await self._run_json(request.path_params["name"])
         await run_in_threadpool(partial(log.rate, found, **rating))
         return JSONResponse(await run_in_threadpool(log.rating, found))
 
@@ -212,7 +212,7 @@ class _Handlers:
         """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
-            await self._found(request.path_params["name"])  # an error, unless it is kept
+            await self._run_json(request.path_params["name"])  # an error, unless it is kept
             return EventSourceResponse(_only_over("finished"))
         last = request.headers.get("last-event-id", "")
         return EventSourceResponse(self._steps(run, int(last) if last.isdecimal() else 0), ping=15)
@@ -222,7 +222,7 @@ class _Handlers:
         from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck
 
-        graph, found = self._knowledge.graph, await self._found(request.path_params["name"])
+        graph, found = self._knowledge.graph, await self._run_json(request.path_params["name"])
         if "answer" not in found:
             raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
         async with self._rechecking:
@@ -231,7 +231,7 @@ class _Handlers:
 
     async def queries(self, request: Request) -> Response:
         """Tell how the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
-        found, page = await self._found(request.path_params["name"]), self.page
+        found, page = await self._run_json(request.path_params["name"]), self.page
         if page.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
         served_at = f"{request.base_url}sparql" if page.routes else None
@@ -247,7 +247,7 @@ class _Handlers:
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._found(request.path_params["name"]), WiderDrawing.read(await read_json(request))
+        found, wider = await self._run_json(request.path_params["name"]), WiderDrawing.read(await read_json(request))
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:
@@ -256,7 +256,7 @@ class _Handlers:
     async def file(self, request: Request) -> Response:
         """Send a finished run as a file."""
         name, suffix = request.path_params["name"], request.path_params["suffix"]
-        found = await self._found(name)
+        found = await self._run_json(name)
         if suffix == "json" and "answer" in found:
             text = json.dumps(found["answer"], ensure_ascii=False, indent=2)
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
@@ -285,7 +285,7 @@ class _Handlers:
             run.watchers -= 1
             run.seen_at = time.monotonic()
 
-    async def _found(self, name: str) -> dict[str, Any]:
+    async def _run_json(self, name: str) -> dict[str, Any]:
         """Return the JSON of a run that is in memory or kept.
 
         :raises NotFoundError: if it is neither.
@@ -299,7 +299,7 @@ class _Handlers:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
-    def _asking(self, settings: Mapping[str, Any]) -> AskOptions:
+    def _asking_with(self, settings: Mapping[str, Any]) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set.
 
         :raises OptionError: for a method that does not exist.
@@ -315,7 +315,7 @@ class _Handlers:
         load(asking.retriever, asking.options)
         return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
 
-    def _answered(self, question: str, asking: AskOptions) -> Answer:
+    def _answer_to(self, question: str, asking: AskOptions) -> Answer:
         try:
             return self._knowledge.answer(question, asking)
         except KgsparqlError as error:

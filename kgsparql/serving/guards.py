@@ -85,7 +85,7 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         cross = self._cross_origin_headers(scope["path"], headers)
         send = _with_headers(send, {**_HEADERS, **cross})
-        refusal = self._refusal(scope, headers, is_other_site=bool(cross))
+        refusal = self._refusal_of(scope, headers, is_other_site=bool(cross))
         if refusal is not None:
             await _send_error(send, *refusal)
             return
@@ -115,7 +115,7 @@ class Guard:
             return {}
         return {**_CROSS_ORIGIN, "access-control-allow-origin": "*" if "*" in self._origins else origin}
 
-    def _refusal(self, scope: Scope, headers: dict[str, str], *, is_other_site: bool) -> tuple[int, str, str] | None:
+    def _refusal_of(self, scope: Scope, headers: dict[str, str], *, is_other_site: bool) -> tuple[int, str, str] | None:
         host = headers.get("host", "").lower()
         if self._hosts is not None and host not in self._hosts:
             return 421, "this is not a server for that name", "open the address that kgsparql serve printed"

@@ -50,46 +50,47 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
         finally:
             cancel.set()
 
-    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
-
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
+        arguments = params.arguments or {}
         if all(tool.name != params.name for tool in TOOLS):
             raise MCPError(types.INVALID_PARAMS, f"no tool {printable(params.name, 40)!r}")
-        arguments = params.arguments or {}
+
+        def call(cancel: threading.Event) -> Any:
+            return to_json(toolbox.call(params.name, arguments, cancel=cancel, emit=_progress_of(context, cancel)))
+
         try:
-            result = await in_thread(
-                lambda cancel: toolbox.call(params.name, arguments, cancel=cancel, emit=_progress(context, cancel))
-            )
+            found = await in_thread(call)
         except KgsparqlError as error:
             return types.CallToolResult(content=[_text_content(error_text(error))], is_error=True)
-        found = to_json(result)
         return types.CallToolResult(content=[_text_content(_json_text(found))], structured_content=found)
-
-    async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[
-            types.Resource(
-                uri=INFO_URI, name="info", title="What the graph holds", mime_type="application/json",
-                description="Its size, commonest classes and predicates, and prefixes; the tool `info` can list more.",
-            )
-        ])  # fmt: skip
 
     async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         if str(params.uri) != INFO_URI:
             raise MCPError(types.INVALID_PARAMS, f"no resource {printable(str(params.uri), 100)!r}", {"uri": INFO_URI})
         try:
-            result = await in_thread(lambda cancel: toolbox.call("info", {}, cancel=cancel))
+            text = _json_text(to_json(await in_thread(lambda cancel: toolbox.call("info", {}, cancel=cancel))))
         except KgsparqlError as error:
             raise MCPError(types.INTERNAL_ERROR, error_text(error)) from error
-        text = _json_text(to_json(result))
         contents = types.TextResourceContents(uri=INFO_URI, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
     return Server(
         "kgsparql", version=version("kgsparql"), title=f"kgsparql: {printable(toolbox.name, 100)}",
-        instructions=f"{INSTRUCTIONS}\nThe graph: {printable(toolbox.name, 200)}", on_list_tools=list_tools,
-        on_call_tool=call_tool, on_list_resources=list_resources, on_read_resource=read_resource,
+        instructions=f"{INSTRUCTIONS}\nThe graph: {printable(toolbox.name, 200)}", on_list_tools=_list_tools,
+        on_call_tool=call_tool, on_list_resources=_list_resources, on_read_resource=read_resource,
     )  # fmt: skip
+
+
+async def _list_tools(_: Any, __: Any) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS])
+
+
+async def _list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+    about = types.Resource(
+        uri=INFO_URI, name="info", title="What the graph holds", mime_type="application/json",
+        description="Its size, commonest classes and predicates, and prefixes; the tool `info` can list more.",
+    )  # fmt: skip
+    return types.ListResourcesResult(resources=[about])
 
 
 def serve_stdio(toolbox: Toolbox) -> None:
@@ -115,7 +116,7 @@ def http_app(toolbox: Toolbox, *, host: str, port: int, token: str = "") -> ASGI
     return Guard(app, host=host, port=port, token=token)
 
 
-def _described(tool: Tool) -> types.Tool:
+def _tool_definition(tool: Tool) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
@@ -125,7 +126,7 @@ def _described(tool: Tool) -> types.Tool:
     )  # fmt: skip
 
 
-def _progress(context: ServerRequestContext[Any], cancel: threading.Event) -> Emit:
+def _progress_of(context: ServerRequestContext[Any], cancel: threading.Event) -> Emit:
     """Make what tells the client of each step, if it asked for that, from the thread that the call runs in."""
     report = context.session.report_progress
 

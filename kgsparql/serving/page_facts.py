@@ -217,12 +217,12 @@ class WiderDrawing(BaseModel):
                     "id": len(edges), "source": key[0], "target": key[2], "label": triple.predicate.label,
                     "predicate": key[1], "markers": [], "is_inverse": triple.direction == "inverse",
                 })  # fmt: skip
-        _place(list(nodes.values()), list(edges.values()))
+        _place_nodes(list(nodes.values()), list(edges.values()))
         left = drawing["left_out"] + len(left_out)
         return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
 
 
-def _place(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
+def _place_nodes(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
     ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges]
     places = layout_in_layers([node["label"] for node in nodes], ends, [node["layer"] for node in nodes])
     for node, place in zip(nodes, places, strict=True):
@@ -255,9 +255,9 @@ class Reproduction:
             raise NotFoundError("this run has no such evidence", hint="open the run again")
         if item["queries"]:
             return [self._ways_of(own["query"], own["source"]) for own in item["queries"]]
-        return [self._ways_of(item["query"], self._holder(item, answer["graphs"]))] if item["query"] else []
+        return [self._ways_of(item["query"], self._holding_graph(item, answer["graphs"]))] if item["query"] else []
 
-    def _holder(self, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
+    def _holding_graph(self, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
         """Find the graph that all triples of a piece of evidence are in; of one answered from a single graph, that."""
         if len(graphs) == 1:
             return graphs[0]
