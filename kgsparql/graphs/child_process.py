@@ -16,11 +16,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 _REPORT_EVERY_S = 0.1
 END_S = 2.0
@@ -52,34 +51,20 @@ def read_frame(pipe: BinaryIO) -> Frame | None:
     return header, body
 
 
-def start_child(
-    module: str,
-    complaints: IO[bytes],
-    *,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> subprocess.Popen[bytes]:
-    """Run a module of this package in a process of its own, with pipes for its input and output.
-
-    :param complaints: gets what it writes to standard error.
-    :param environment: variables beside those of this process.
-    """
-    paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=complaints,
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-        start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
-    )
-
-
 class Child:
     """A module of this package that runs in a process of its own, and the frames that it sends until it is stopped."""
 
     def __init__(self, module: str) -> None:
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is stopped
-        self._process = start_child(module, self._complaints)
+        paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+            start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
+        )
         self._frames: queue.Queue[Frame | None] = queue.Queue()
         self._reader = threading.Thread(target=self._put_frames, daemon=True)
         self._reader.start()
@@ -101,8 +86,8 @@ class Child:
         """
         write_frame(cast("BinaryIO", self._process.stdin), header, body)
 
-    def next_frame(self, timeout_s: float) -> Frame | None:
-        """Return its next frame; ``None`` once it has ended.
+    def next_frame(self, timeout_s: float | None = None) -> Frame | None:
+        """Return its next frame, if need be after any time; ``None`` once it has ended.
 
         :raises queue.Empty: if none comes in time.
         """
@@ -119,32 +104,21 @@ class Child:
 
         :param end_s: how long it may take to end by itself.
         """
-        stop_child(self._process, self._reader, end_s=end_s)
-        self._complaints.close()
+        if end_s:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(end_s)
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for pipe in filter(None, (self._process.stdin, self._process.stdout, self._complaints)):
+            with suppress(BrokenPipeError):  # the child never read what is still in the buffer
+                pipe.close()
 
     def _put_frames(self) -> None:
         while (frame := read_frame(cast("BinaryIO", self._process.stdout))) is not None:
             self._frames.put(frame)
         self._frames.put(None)
-
-
-def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None = None, *, end_s: float = 0.0) -> None:
-    """Kill a child, wait for its end, and that of the thread that reads its output, and close the pipes.
-
-    :param end_s: how long it may take to end by itself.
-    """
-    if end_s:
-        child.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(end_s)
-    child.kill()
-    child.wait()
-    if reader is not None:
-        reader.join()
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            with suppress(BrokenPipeError):  # the child never read what is still in the buffer
-                pipe.close()
 
 
 def pipe_to_parent() -> BinaryIO:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from kgsparql.errors import InputError, OptionError, StoreError, error_from
-from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
+from kgsparql.graphs.child_process import Child
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest, stored_source
 from kgsparql.rdf.terms import IRI, iri
@@ -223,35 +221,23 @@ def fill(
 
 
 def _run_child(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
-    with tempfile.TemporaryFile() as complaints:
-        child = start_child(_CHILD, complaints)
-        try:
-            loaded = _loaded_sources(child, request, progress)
-        finally:
-            stop_child(child)
-        if loaded is None:
-            complaints.seek(0)
-            cause = complaints.read().decode(errors="replace").strip().rpartition("\n")[2]
-            raise StoreError(
-                f"the loading process ended early ({cause or f'status {child.returncode}'})",
-                hint="is there enough memory? the store is as it was", status=child.returncode,
-            )  # fmt: skip
-        return loaded
-
-
-def _loaded_sources(
-    child: subprocess.Popen[bytes], request: dict[str, Any], progress: Progress | None
-) -> tuple[StoredSource, ...] | None:
-    """Return what the child loaded; ``None`` if it ended without a reply."""
-    requests, replies = cast("BinaryIO", child.stdin), cast("BinaryIO", child.stdout)
-    with suppress(BrokenPipeError):
-        write_frame(requests, request)
-    while (frame := read_frame(replies)) is not None:
-        header, _ = frame
-        if "error" in header:
-            raise error_from(header["error"])
-        if "done" in header:
-            return tuple(stored_source(entry) for entry in header["done"])
-        if progress is not None:
-            progress(*header["progress"])
-    return None
+    child = Child(_CHILD)
+    try:
+        with suppress(BrokenPipeError):
+            child.send(request)
+        while (frame := child.next_frame()) is not None:
+            header, _ = frame
+            if "error" in header:
+                raise error_from(header["error"])
+            if "done" in header:
+                return tuple(stored_source(entry) for entry in header["done"])
+            if progress is not None:
+                progress(*header["progress"])
+        status, said = child.last_words()
+    finally:
+        child.stop()
+    cause = said.strip().rpartition("\n")[2] or f"status {status}"
+    raise StoreError(
+        f"the loading process ended early ({cause})", hint="is there enough memory? the store is as it was",
+        status=status,
+    )  # fmt: skip
