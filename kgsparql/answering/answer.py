@@ -14,15 +14,12 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
 from kgsparql.graphs.notes import Note
-from kgsparql.plans import algebra as a
-from kgsparql.plans.measure_words import Label
-from kgsparql.plans.running import Computed
-from kgsparql.plans.type_check import kind_of
 from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.plans.measure_words import Label
     from kgsparql.plans.running import Computed
 
 
@@ -62,6 +59,9 @@ def type_of_terms(terms: Collection[Term]) -> AnswerType:
 
 def computed_type(found: Computed) -> AnswerType | None:
     """Tell the kind of what a plan came to; ``None`` for a set of items, whose terms tell, and without a value."""
+    from kgsparql.plans import algebra as a  # with all of the plans, which most answers do not need
+    from kgsparql.plans.type_check import kind_of
+
     if found.is_table:
         return "table"
     if isinstance(found.plan, a.SummaryOf) and kind_of(found.plan)[0] in {"date", "year"}:
@@ -75,6 +75,8 @@ def unit_of(found: Computed) -> str:
     A sum, an average, the least and the most keep the unit of their measure. Nothing is said of what was calculated by
     other means, and of a unit that stands in a label (``depth mm``) or at the value: neither is sure.
     """
+    from kgsparql.plans import algebra as a
+
     match found.plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
             return "%"
