@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def install(python: Path, extras: str, log: Path) -> int:
-    """The exit status of ``pip install``, whose output goes into ``log``."""
+    """Return the exit status of ``pip install``, whose output goes into ``log``."""
     command = [
         str(python), "-m", "pip", "--disable-pip-version-check", "install", "--progress-bar", "off",
         "--no-warn-script-location", "-c", "constraints.txt", "-e", f".[{extras}]",
@@ -99,7 +99,7 @@ class Progress:
 
 
 def big_files(log: str) -> Iterator[tuple[str, float]]:
-    """The packages of at least :data:`BIG_MB`, with how much each is, from the network or from a folder."""
+    """Return the packages of at least :data:`BIG_MB`, with the size of each, from the network or from a folder."""
     for name, size, unit in re.findall(r"Downloading \S*?([\w.]+)-\d\S* \(([\d.]+) ([MG])B\)", log):
         megabytes = float(size) * (1000 if unit == "G" else 1)
         if megabytes >= BIG_MB:

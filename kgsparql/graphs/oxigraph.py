@@ -118,7 +118,7 @@ class OxigraphGraph(KnowledgeGraph):
         return next(self.quads(None, predicate), None) is not None
 
     def quads(self, *pattern: Any) -> Iterator[ox.Quad]:
-        """The quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
+        """Yield the quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
 
         :raises QueryError: if they cannot be read; a StoreError if the store is damaged (``E_STORE_CORRUPT``).
         """
@@ -147,7 +147,7 @@ class OxigraphGraph(KnowledgeGraph):
         return named + in_default > 1
 
     def named_graphs(self) -> list[IRI] | None:
-        """The named graphs that hold anything, in the order of their names; ``None`` if blank nodes name some.
+        """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some.
 
         A query for them reads every triple, even where there are none.
         """
@@ -184,7 +184,7 @@ class OxigraphGraph(KnowledgeGraph):
         return self._sources.get(named_graph, Source(self.name, named_graph))
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
-        """The graphs that hold a triple, whose blank nodes have their names in this store; empty if none does."""
+        """Return the graphs that hold a triple, whose blank nodes are named as in this store; empty if none does."""
         found = self.quads(triple.subject, triple.predicate, triple.object)
         graphs = sorted(_graph_name(quad.graph_name) or "" for quad in found)
         return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
@@ -197,7 +197,7 @@ class OxigraphGraph(KnowledgeGraph):
 
     @contextmanager
     def _results_of(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
-        """The results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
+        """Return the results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
             results = self.store.query(query.without_comments, use_default_graph_as_union=True)
             if not isinstance(results, form):
@@ -214,7 +214,7 @@ class OxigraphGraph(KnowledgeGraph):
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:
-    """The error for one of the engine, which checks each block of a store that it reads."""
+    """Make the error for one of the engine, which checks each block of a store that it reads."""
     text = printable(str(error))
     return corrupt_store(graph, text) if "Corruption" in text else QueryError(f"{what}: {text}", **detail)
 
