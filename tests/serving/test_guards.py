@@ -41,7 +41,7 @@ def error(body: bytes) -> dict[str, Any]:
     return found
 
 
-def test_a_request_for_another_host_or_of_another_site_is_refused(address: str) -> None:
+def test_U06_U07_a_request_for_another_host_or_of_another_site_is_refused(address: str) -> None:
     for host in ("evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost"):
         status, _, body = send(address, "GET", "/api/graph", host=host)
         assert (status, error(body)["message"]) == (421, "this is not a server for that name"), host
@@ -102,7 +102,7 @@ def test_an_entity_that_the_graph_does_not_mention_is_an_error_of_the_run(addres
     assert "http://e.org/nothing" in error(found)["message"]
 
 
-def test_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
+def test_U09_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
     assert send(address, "POST", "/api/ask", "x" * 262_145, **JSON)[0] == 413
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
     chunks: Iterator[bytes] = (b"x" * 65_536 for _ in range(10))
@@ -128,15 +128,15 @@ def test_every_reply_has_the_policy(address: str, path: str) -> None:
     assert not any(name.startswith("access-control-") for name in headers)
 
 
-def test_no_path_leads_out_of_the_runs_and_the_files_of_the_page(address: str) -> None:
+def test_U08_no_path_leads_out_of_the_runs_and_the_files_of_the_page(address: str) -> None:
     for path in (
         "/runs/..%2f..%2fetc%2fpasswd.json", "/api/runs/..%2f..%2fx", "/static/..%2fapp.py", "/static/../app.py",
-        "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe",
+        "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe", f"/api/runs/{'a' * 300}", "/static/CON", "/api/runs/%00",
     ):  # fmt: skip
         assert send(address, "GET", path)[0] == 404, path
 
 
-def test_another_address_needs_the_token(tmp_path: Path) -> None:
+def test_U14_another_address_needs_the_token(tmp_path: Path) -> None:
     options = ("-k", NOBEL, "--no-model", "-q", "--host", EVERYWHERE)
     with served(tmp_path, *options, KGSPARQL_TOKEN=TOKEN) as printed:
         assert printed.endswith("/?token=$KGSPARQL_TOKEN")  # the user's own is in no log

@@ -72,7 +72,7 @@ def test_what_is_kept_and_let_go_is_shown_while_the_question_is_answered(page: P
 @pytest.mark.parametrize(
     "leave", [Page.close, deep(lambda page: page.click(".name")), deep(lambda page: page.go_back())]
 )
-def test_a_browser_that_goes_away_ends_its_question(
+def test_U11_a_browser_that_goes_away_ends_its_question(
     page: Page, tmp_path: Path, leave: Callable[[Page], object]
 ) -> None:
     with ModelServer(SLOW) as server, served(tmp_path, *model(server)) as address:
@@ -171,7 +171,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def test_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> None:
+def test_U05_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> None:
     labels = [f"{HOSTILE[at % len(HOSTILE)]} {at}" for at in range(200)]
     lines = ["@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
              ':start rdfs:label "Alpha Centre" . :linked rdfs:label "linked to <i>it</i>" .']  # fmt: skip

@@ -201,7 +201,7 @@ def test_what_is_not_run_is_said_with_its_place(server: SparqlServer, query: str
     assert number(server.ask(COUNT).body) == 124
 
 
-def test_a_body_of_ten_megabytes_is_refused(server: SparqlServer) -> None:
+def test_U09_a_body_of_ten_megabytes_is_refused(server: SparqlServer) -> None:
     for kind in (FORM, QUERY):
         assert server.send("POST", "/sparql", b"query=" + b"#" * 10_000_000, Content_Type=kind).status == 413
     assert server.send("POST", "/sparql", b"#" * 2_000_000, Content_Type=QUERY).status == 413  # read, and too long
@@ -235,7 +235,7 @@ def test_an_endless_query_is_killed_at_its_limit_and_the_next_is_answered(hurrie
     assert number(hurried.ask(COUNT).body) == 124
 
 
-def test_too_many_at_once_are_told_to_come_back(hurried: SparqlServer) -> None:
+def test_U10_too_many_at_once_are_told_to_come_back(hurried: SparqlServer) -> None:
     with ThreadPoolExecutor(6) as clients:
         replies = list(clients.map(lambda _: hurried.ask(ENDLESS), range(6)))
     statuses = [reply.status for reply in replies]
@@ -245,7 +245,7 @@ def test_too_many_at_once_are_told_to_come_back(hurried: SparqlServer) -> None:
     assert number(hurried.ask(COUNT).body) == 124
 
 
-def test_a_client_that_goes_away_kills_its_query() -> None:
+def test_U11_a_client_that_goes_away_kills_its_query() -> None:
     with sparql_server(kgsparql.open(NOBEL, embedder="none"), at_once=1, timeout_s=60) as served:
         assert served.ask("ASK {}").status == 200
         (worker,) = served.queries._workers
