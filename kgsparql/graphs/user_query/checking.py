@@ -17,6 +17,7 @@ from kgsparql.graphs.user_query.tokens import (
     place,
     syntax_error,
     tokenise,
+    too_much,
     without_codepoint_escapes,
 )
 from kgsparql.rdf.query import prologue
@@ -78,11 +79,7 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
     """
     limits = limits or QueryLimits()
     if len(text) > limits.length:
-        raise LimitError(
-            f"the query has {len(text):,} characters, at most {limits.length:,} are read",
-            hint="ask for less at once",
-            limit="length",
-        )
+        raise too_much(f"the query has {len(text):,} characters, at most {limits.length:,} are read", "length")
     decoded = without_codepoint_escapes(text.removeprefix("\ufeff"))
     tokens = tokenise(decoded, limits)
     _refuse_forbidden(tokens, decoded)
@@ -155,11 +152,7 @@ def _refuse_too_much(tokens: Sequence[SparqlToken], text: str, limits: QueryLimi
             most = getattr(limits, name)
             if counts[name] > most:
                 what = "names after one another" if name == "unbracketed" else token.word or token.text
-                raise LimitError(
-                    f"more than {most} of {what}, at {place(text, token.start)}",
-                    hint="ask for less at once",
-                    limit=name,
-                )
+                raise too_much(f"more than {most} of {what}, at {place(text, token.start)}", name)
 
 
 def _form_of(tokens: Sequence[SparqlToken], text: str) -> Form:

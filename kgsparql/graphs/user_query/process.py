@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryError, QuerySyntaxError
 from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.manifest import corrupt_store
-from kgsparql.graphs.user_query.results import BoundedLines, write_lines
+from kgsparql.graphs.user_query.results import BoundedLines
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 
@@ -131,10 +131,9 @@ def _reply_to(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bo
         if isinstance(results, ox.QueryBoolean):
             rows, complete, content = 1, True, b"true" if results else b"false"
         else:
-            header = 1 if isinstance(results, ox.QuerySolutions) else 0
-            lines = BoundedLines(query["max_rows"] + header, query["max_bytes"])
-            complete = write_lines(results, lines)
-            rows, content = lines.lines - header, bytes(lines.content)
+            lines = BoundedLines(query["max_rows"], query["max_bytes"])
+            complete = lines.take(results)
+            rows, content = lines.rows, bytes(lines.content)
     except SyntaxError as error:
         return _error_header(QuerySyntaxError(str(error))), b""
     except MemoryError as error:

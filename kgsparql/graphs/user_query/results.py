@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pyoxigraph as ox
@@ -31,19 +31,6 @@ FORMATS: dict[Form, tuple[str, ...]] = {
 }
 """The formats of each form of query; the first is the one for people."""
 
-_SOLUTIONS = {
-    "json": ox.QueryResultsFormat.JSON,
-    "csv": ox.QueryResultsFormat.CSV,
-    "tsv": ox.QueryResultsFormat.TSV,
-    "xml": ox.QueryResultsFormat.XML,
-}
-_GRAPHS = {
-    "ttl": ox.RdfFormat.TURTLE,
-    "trig": ox.RdfFormat.TURTLE,  # which is TriG, too
-    "nt": ox.RdfFormat.N_TRIPLES,
-    "jsonld": ox.RdfFormat.JSON_LD,
-    "rdf": ox.RdfFormat.RDF_XML,
-}
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
 _ENDS_IN_NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
 _ENDS_IN_DOT = re.compile(r"<([^<>\s]*\.)>")
@@ -191,43 +178,31 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
     known = prefixes or PrefixMap.default()
     if format == "table":
         return _text_table(result, known).encode()
-    if format in _GRAPHS:
-        used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
-        if format == "jsonld" and any(isinstance(triple.object, Triple) for triple in result.triples):
-            raise OptionError("JSON-LD cannot write a quoted triple", hint="another format: ttl, nt")
-        written = ox.serialize(result.triples, format=_GRAPHS[format], prefixes=used) or b""
-        if format == "rdf":
-            _refuse_no_xml(written)
-            _refuse_nameless(result.triples)
-        return written
     if format == "tsv":
         return result.content
-    written = _written_solutions(result, format)
-    if format == "xml":
-        _refuse_no_xml(written)
-    return written
-
-
-def _written_solutions(result: QueryResult, format: str) -> bytes:  # noqa: A002
-    with _term_errors():
-        results = ox.parse_query_results(io.BytesIO(result.content), format=ox.QueryResultsFormat.TSV)
-        return results.serialize(format=_SOLUTIONS[format]) or b""
-
-
-def _refuse_no_xml(written: bytes) -> None:
-    """Refuse characters that no XML can hold, not even escaped; Oxigraph 0.5 writes them as they are."""
-    found = _NOT_IN_XML.search(written)
-    if found is not None:
+    if result.form in {"CONSTRUCT", "DESCRIBE"}:
+        used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
+        _refuse_unwritable(result.triples, format)
+        written = ox.serialize(result.triples, format=ox.RdfFormat.from_extension(format), prefixes=used)
+    else:
+        with _term_errors():
+            results = ox.parse_query_results(result.content, format=ox.QueryResultsFormat.TSV)
+            written = results.serialize(format=ox.QueryResultsFormat.from_extension(format))
+    found = _NOT_IN_XML.search(written or b"") if format in {"xml", "rdf"} else None
+    if found is not None:  # no XML can hold it, not even escaped; Oxigraph 0.5 writes it as it is
         shown = f"U+{ord(found[0].decode()):04X}"
         raise OptionError(
             f"a literal has the character {shown}, which XML cannot hold", hint="another format: json, nt"
         )
+    return written or b""
 
 
-def _refuse_nameless(triples: Iterable[Triple]) -> None:
-    """Refuse predicates that RDF/XML has no element for; Oxigraph 0.5 writes one that is no XML."""
+def _refuse_unwritable(triples: Iterable[Triple], format: str) -> None:  # noqa: A002
+    """Refuse what a format has no syntax for; Oxigraph 0.5 writes an element for any predicate, which may be no XML."""
     for triple in triples:
-        if not _ENDS_IN_NAME.search(triple.predicate.value):
+        if format == "jsonld" and isinstance(triple.object, Triple):
+            raise OptionError("JSON-LD cannot write a quoted triple", hint="another format: ttl, nt")
+        if format == "rdf" and not _ENDS_IN_NAME.search(triple.predicate.value):
             shown = printable(triple.predicate.value, 120)
             raise OptionError(f"RDF/XML cannot write the predicate <{shown}>", hint="another format: ttl, nt")
 
@@ -303,55 +278,54 @@ class _Enough(Exception):  # noqa: N818 - it stops a serialiser, it is no error
 
 
 class BoundedLines:
-    """A file that keeps whole lines up to a limit of lines and bytes."""
+    """A file that an engine writes a result to, and that keeps whole lines up to a limit of rows and bytes."""
 
-    def __init__(self, most: int, most_bytes: int) -> None:
+    def __init__(self, most_rows: int, most_bytes: int) -> None:
         self.content = bytearray()
-        self.lines = 0
-        self._most = most
+        self._most_rows = most_rows
         self._most_bytes = most_bytes
-        self._full = False
+        self._heads = self._lines = 0
+        self._is_full = False
 
-    def write(self, data: bytes) -> int:
-        """Keep data up to the limits; the serialiser writes once more after it was stopped, which is dropped."""
-        if self._full:
-            return len(data)
-        self.content += data
-        self.lines += data.count(b"\n")
-        self._full = self.lines > self._most or len(self.content) > self._most_bytes
-        if self._full:
-            self._drop_surplus()
-            raise _Enough
-        return len(data)
+    @property
+    def rows(self) -> int:
+        """The number of solutions or triples that are kept."""
+        return self._lines - self._heads
 
-    def extend(self, lines: Iterable[bytes]) -> bool:
-        """Write lines until no more may be kept; whether they are all there."""
+    def take(self, results: ox.QuerySolutions | ox.QueryTriples | Iterable[Triple]) -> bool:
+        """Take solutions as TSV, or triples as N-Triples; returns whether all are kept."""
+        is_solutions = isinstance(results, ox.QuerySolutions)
+        self._heads = int(is_solutions)
+        write: Callable[..., object] = (
+            results.serialize
+            if isinstance(results, ox.QuerySolutions | ox.QueryTriples)
+            else partial(ox.serialize, results)
+        )
         try:
-            for line in lines:
-                self.write(line)
+            write(self, ox.QueryResultsFormat.TSV if is_solutions else ox.RdfFormat.N_TRIPLES)
         except _Enough:
             return False
         return True
 
-    def _drop_surplus(self) -> None:
-        """Drop the lines over either limit, but never the first one, which has the names of the variables."""
-        end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
-        lines = self.content.count(b"\n", 0, end)
-        for _ in range(lines - self._most):
-            end = self.content.rfind(b"\n", 0, end - 1) + 1
-        del self.content[end:]
-        self.lines = min(lines, self._most)
+    def write(self, data: bytes) -> int:
+        """Keep data up to the limits; the serialiser writes once more after it was stopped, which is dropped."""
+        if not self._is_full:
+            self.content += data
+            self._lines += data.count(b"\n")
+            self._is_full = self.rows > self._most_rows or len(self.content) > self._most_bytes
+            if self._is_full:
+                self._drop_surplus()
+                raise _Enough
+        return len(data)
 
     def flush(self) -> None:
         """Do nothing."""
 
-
-def write_lines(results: ox.QuerySolutions | ox.QueryTriples, lines: BoundedLines) -> bool:
-    """Write each result as a line of TSV or N-Triples; returns whether all were kept."""
-    write: Callable[..., object] = results.serialize
-    is_solutions = isinstance(results, ox.QuerySolutions)
-    try:
-        write(lines, ox.QueryResultsFormat.TSV if is_solutions else ox.RdfFormat.N_TRIPLES)
-    except _Enough:
-        return False
-    return True
+    def _drop_surplus(self) -> None:
+        """Drop the lines over either limit, but never the first one, which has the names of the variables."""
+        end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
+        lines, most = self.content.count(b"\n", 0, end), self._most_rows + self._heads
+        for _ in range(lines - most):
+            end = self.content.rfind(b"\n", 0, end - 1) + 1
+        del self.content[end:]
+        self._lines = min(lines, most)

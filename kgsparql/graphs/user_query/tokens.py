@@ -111,6 +111,11 @@ def syntax_error(message: str, text: str, offset: int, *, hint: str = "") -> Que
     return QuerySyntaxError(f"line {line}:{column}: {message}", hint=hint, line=int(line), column=int(column))
 
 
+def too_much(message: str, limit: str) -> LimitError:
+    """Make the error for a query over one of its limits."""
+    return LimitError(message, hint="ask for less at once", limit=limit)
+
+
 def without_codepoint_escapes(text: str) -> str:
     r"""Decode ``\uXXXX`` and ``\UXXXXXXXX``: in SPARQL 1.1 they stand for characters anywhere.
 
@@ -205,7 +210,7 @@ class _Scanner:
         if number > most:
             what = {"tokens": "the query has more than {} tokens", "data": "VALUES and IN hold more than {} terms",
                     "depth": "nesting is deeper than {}"}[name].format(f"{most:,}")  # fmt: skip
-            raise LimitError(f"{what}, at {place(self._text, offset)}", hint="ask for less at once", limit=name)
+            raise too_much(f"{what}, at {place(self._text, offset)}", name)
 
     def _open_bracket(self, found: str, start: int) -> None:
         index, outer = len(self._found) - 1, self._open[-1] if self._open else -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import re
 import signal
@@ -33,7 +34,7 @@ from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.manifest import check_tables, read_manifest
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
-from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
+from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
 from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.storage.files import is_store
 
@@ -189,39 +190,37 @@ class QueryWorker:
 
     def _next_reply(self, child: Child, cancel: threading.Event | None, timeout_s: float | None = None) -> Frame:
         """Return the next frame with a reply; pass frames of progress on. Kill the worker if none comes in time."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         try:
             while True:
-                frame = self._next_frame(child, cancel, deadline, timeout_s)
-                header, _ = frame
-                if "progress" in header and self._progress is not None:
-                    self._progress(*header["progress"])
-                elif "note" in header and self._notes is not None:
-                    self._notes(header["note"])
-                if "progress" not in header and "note" not in header:
+                try:
+                    frame = child.next_frame(max(0.0, min(deadline - time.monotonic(), _POLL_S)))
+                except queue.Empty:
+                    if cancel is not None and cancel.is_set():
+                        raise CancelledError("the query was stopped") from None
+                    if time.monotonic() >= deadline:
+                        raise QueryTimeoutError(
+                            f"the query was stopped after {timeout_s:g} s",
+                            hint="start from an IRI, or give it longer (--max-seconds; timeout_s)",
+                            timeout_s=timeout_s,
+                        ) from None
+                    continue
+                if frame is None:
+                    break
+                if not self._is_passed_on(frame[0]):
                     return frame
         except BaseException:  # Ctrl-C too: nobody wants the result any more
             self.close()
             raise
+        raise self._crash_error(child)
 
-    def _next_frame(
-        self, child: Child, cancel: threading.Event | None, deadline: float | None, timeout_s: float | None
-    ) -> Frame:
-        while True:
-            left = _POLL_S if deadline is None else deadline - time.monotonic()
-            try:
-                frame = child.next_frame(max(0.0, min(left, _POLL_S)))
-            except queue.Empty:
-                pass
-            else:
-                if frame is None:
-                    raise self._crash_error(child)
-                return frame
-            if cancel is not None and cancel.is_set():
-                raise CancelledError("the query was stopped")
-            if deadline is not None and time.monotonic() >= deadline:
-                hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
-                raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
+    def _is_passed_on(self, header: dict[str, Any]) -> bool:
+        """Tell whether a frame is progress or a note, which whoever wants it is told."""
+        if "progress" in header and self._progress is not None:
+            self._progress(*header["progress"])
+        elif "note" in header and self._notes is not None:
+            self._notes(header["note"])
+        return "progress" in header or "note" in header
 
     def _crash_error(self, child: Child) -> KgsparqlError:
         """Return the error for a process that ended by itself."""
@@ -282,28 +281,26 @@ def run_on_endpoint(
 
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
-    header = 1 if query.form == "SELECT" else 0
-    lines, complete, invalid, has_head = BoundedLines(max_rows + header, max_bytes), True, 0, True
+    lines, complete, invalid, has_head = BoundedLines(max_rows, max_bytes), True, 0, True
     try:
         if query.form == "ASK":
             lines.content += b"true" if boolean(reply, request) else b"false"
-            lines.lines = 1
         elif query.form == "SELECT":
             try:
-                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
+                complete = read(reply, request, "SELECT", lines.take)
             except EndpointReplyError as error:
                 (reply, invalid), has_head = repaired_reply(reply, error, request), False
-                lines = BoundedLines(max_rows + header, max_bytes)
-                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
+                lines = BoundedLines(max_rows, max_bytes)
+                complete = read(reply, request, "SELECT", lines.take)
         else:
-            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, request))
+            complete = lines.take(triples(reply, request))
     except QuerySyntaxError as error:
         raise _syntax_error(str(error.detail.get("said", error.message)), query) from error
-    number, seconds = lines.lines - header, time.monotonic() - began
-    if header and number:
+    number, seconds = 1 if query.form == "ASK" else lines.rows, time.monotonic() - began
+    if query.form == "SELECT" and number:
         names = bytes(lines.content).partition(b"\n")[0].decode().replace("?", "").split("\t")
         refuse_other_variables(frozenset(names), query.listed, request, has_head=has_head)
-    why = why_cut(reply, request, number + invalid, "solutions" if header else "triples")
+    why = why_cut(reply, request, number + invalid, "solutions" if query.form == "SELECT" else "triples")
     is_whole = complete and not why and not invalid
     return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)
 
