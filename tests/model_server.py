@@ -27,6 +27,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from kgsparql.http.transport import HttpReply, HttpRequest
+from kgsparql.models.openai_client import OpenAIClient
 
 __all__ = [
     "Altered", "Big", "Cut", "Drip", "Echo", "EmptyBody", "Endless", "HangUp", "Html", "Length", "ModelServer",
@@ -246,24 +247,11 @@ class Endless(Reply):
 
 @dataclass(frozen=True)
 class Cut(Reply):
-    """The first bytes of another reply's body, then the connection ends."""
+    """The first bytes of another reply's body, or nothing at all; then the connection ends, or is reset."""
 
-    after: int
+    after: int | None
     then: Reply = field(default_factory=lambda: Text("a reply that is not all there"))
-
-    def send(self, handler: _Handler, request: Request) -> None:
-        payload = self.then.payload(request)
-        self.then.begin(handler, len(payload))
-        handler.wfile.write(payload[: self.after])
-        handler.close_connection = True
-
-
-@dataclass(frozen=True)
-class Reset(Reply):
-    """The connection is reset: before anything is sent, or after so many bytes of another reply's body."""
-
-    after: int | None = None
-    then: Reply = field(default_factory=lambda: Text("a reply that is not all there"))
+    reset: bool = False
 
     def send(self, handler: _Handler, request: Request) -> None:
         if self.after is not None:
@@ -271,18 +259,20 @@ class Reset(Reply):
             self.then.begin(handler, len(payload))
             handler.wfile.write(payload[: self.after])
             handler.wfile.flush()
+        handler.close_connection = True
+        if self.reset:
             time.sleep(0.05)  # what was sent would be dropped with the connection
-        handler.close_connection = True
-        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        os.close(handler.connection.detach())
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            os.close(handler.connection.detach())
 
 
-@dataclass(frozen=True)
-class HangUp(Reply):
+def Reset(after: int | None = None) -> Cut:
+    return Cut(after, reset=True)
+
+
+def HangUp() -> Cut:
     """The whole request is read, and the connection ends without a reply."""
-
-    def send(self, handler: _Handler, request: Request) -> None:
-        handler.close_connection = True
+    return Cut(None)
 
 
 @dataclass(frozen=True)
@@ -347,6 +337,12 @@ class ModelServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    def client(self, **options: Any) -> OpenAIClient:
+        """A client: over HTTP inside the ``with``; without it there is no socket, and replies are only bytes."""
+        if hasattr(self, "_http"):
+            return OpenAIClient(self.url, **options)
+        return OpenAIClient("http://127.0.0.1:9/v1", transport=self.transport, **options)
 
     @property
     def answered(self) -> list[Request]:
