@@ -15,6 +15,8 @@ import time
 import traceback
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -42,6 +44,7 @@ from tests.model_server import (  # isort: skip
 )  # fmt: skip
 
 URL = "http://127.0.0.1:9/v1"
+CHAT = "/v1/chat/completions"
 CANARY = "sk-canary-0123456789abcdef"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "temperature": 0}
 
@@ -68,53 +71,73 @@ def no_thread_stays() -> Iterator[None]:
 
 
 def chat(script: Script, *, timeout_s: float = 5.0, tries: int = 3, **options: Any) -> tuple[Any, ModelServer]:
-    """What a call comes to, the reply or the error, and the server."""
-    with ModelServer(script) as server, OpenAIClient(server.url, timeout_s=timeout_s, tries=tries) as asking:
-        try:
-            return asking.chat(BODY, **options), server
-        except KgsparqlError as error:
-            return error, server
+    """What a call over HTTP comes to, the reply or the error, and the server."""
+    with ModelServer(script) as server:
+        return _outcome(server, {"timeout_s": timeout_s, "tries": tries}, options), server
 
 
-def told(*script: Reply | str, key: str | None = None, **options: Any) -> Any:
+def told(*script: Reply | str, key: str | None = None, **options: Any) -> tuple[Any, ModelServer]:
     """What a call with no socket comes to, and the server."""
     server = ModelServer(list(script))
-    with OpenAIClient(URL, api_key=key, transport=server.transport, **options) as asking:
+    return _outcome(server, {"api_key": key, **options}, {}), server
+
+
+def _outcome(server: ModelServer, of_client: dict[str, Any], of_call: dict[str, Any]) -> Any:
+    with server.client(**of_client) as asking:
         try:
-            return asking.chat(BODY), server
+            return asking.chat(BODY, **of_call)
         except KgsparqlError as error:
-            return error, server
+            return error
 
 
 def content(reply: Any) -> Any:
     return reply["choices"][0]["message"]["content"]
 
 
+@contextmanager
+def within(seconds: float = 10.0) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < seconds
+
+
+@contextmanager
+def unpacked_in(most_bytes: int) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most_bytes
+    finally:
+        tracemalloc.stop()
+
+
+@contextmanager
+def a_port_of_nobody() -> Iterator[str]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
 # What is passed on
 
 
 def test_a_request_is_sent_as_it_is() -> None:
-    body = BODY | {
-        "seed": 0,
-        "max_completion_tokens": 5,
-        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}},
-        "an_option_of_some_server": [1],
-    }
-    with ModelServer() as server, OpenAIClient(server.url, api_key=CANARY) as asking:
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
+    body = BODY | {"seed": 0, "max_completion_tokens": 5, "response_format": form, "an_option_of_some_server": [1]}
+    with ModelServer(models=["one", "two/3"]) as server, OpenAIClient(server.url, api_key=CANARY) as asking:
         assert content(asking.chat(body)) == "scripted"
-    (request,) = server.requests
-    assert request.body == body
-    assert request.path == "/v1/chat/completions"
-    assert request.headers["authorization"] == f"Bearer {CANARY}"
+        assert asking.models() == ["one", "two/3"]
+        reply = asking.embeddings({"model": "m", "input": ["a", "b"]})
+    assert [item["index"] for item in reply["data"]] == [0, 1]
+    asked, _, embedded = server.requests
+    assert (asked.body, asked.path, asked.headers["authorization"]) == (body, CHAT, f"Bearer {CANARY}")
+    assert embedded.body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
 
 
-def test_a_server_that_wants_no_key_is_sent_none_of_anybody() -> None:
-    with ModelServer() as server, OpenAIClient(server.url) as asking:
-        asking.chat(BODY)
-    assert server.requests[0].headers["authorization"] == "Bearer none"
-
-
-def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_and_key_come_from_the_environment_and_no_key_of_anybody_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert told("a")[1].requests[0].headers["authorization"] == "Bearer none"
     with ModelServer(key=CANARY) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")
         monkeypatch.setenv("OPENAI_API_KEY", CANARY + "\n")
@@ -123,7 +146,7 @@ def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
             assert content(asking.chat(BODY)) == "scripted"
 
 
-def test_M01_M02_M03_what_a_model_says_is_passed_on() -> None:
+def test_M01_M02_M03_M19_what_a_model_says_is_passed_on() -> None:
     for reply, expected in (
         (Text("a"), "a"),
         (Text(""), ""),
@@ -135,42 +158,20 @@ def test_M01_M02_M03_what_a_model_says_is_passed_on() -> None:
         (Text("à la carte ☃ 日本"), "à la carte ☃ 日本"),
     ):
         assert content(told(reply)[0]) == expected
-
-
-def test_M01_a_reply_without_choices_is_passed_on() -> None:
     assert told(NoChoices())[0]["choices"] == []
-
-
-def test_M19_usage_is_passed_on_whatever_it_says() -> None:
     for usage in ((-5, -7), (None, "many"), (0, 0)):
         found = told(Text("a", usage=usage))[0]["usage"]
         assert (found["prompt_tokens"], found["completion_tokens"]) == usage
     assert "usage" not in told(Text("a", usage=None))[0]
-
-
-def test_text_that_is_not_unicode_is_made_so() -> None:
     reply, _ = told(Raw(b'{"choices": [], "x\\ud800": ["\\udfff", "\\ud83d\\ude00"]}'))
-    assert reply == {"choices": [], "x?": ["?", "😀"]}
-
-
-def test_models_are_listed_by_name() -> None:
-    with ModelServer(models=["one", "two/3"]) as server, OpenAIClient(server.url) as asking:
-        assert asking.models() == ["one", "two/3"]
+    assert reply == {"choices": [], "x?": ["?", "😀"]}, "what is not Unicode is made so"
 
 
 def test_a_list_of_models_that_is_none_is_an_error() -> None:
     for body in (b'{"models": 3}', b'{"data": {}}', b'{"data": null}'):
-        server = ModelServer(models=Raw(body))
-        with OpenAIClient(URL, transport=server.transport) as asking, pytest.raises(ModelReplyError) as caught:
+        with ModelServer(models=Raw(body)).client() as asking, pytest.raises(ModelReplyError) as caught:
             asking.models()
         assert "kgsparql doctor" in caught.value.hint
-
-
-def test_embeddings_are_asked_for_as_numbers() -> None:
-    with ModelServer() as server, OpenAIClient(server.url) as asking:
-        reply = asking.embeddings({"model": "m", "input": ["a", "b"]})
-    assert [item["index"] for item in reply["data"]] == [0, 1]
-    assert server.requests[0].body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
 
 
 # Connections
@@ -191,37 +192,26 @@ def test_one_connection_serves_one_call_after_the_other() -> None:
 
 def test_threads_have_connections_of_their_own() -> None:
     all_here = threading.Barrier(4)  # no thread gets its reply before all four have asked
-    with (
-        ModelServer([Text("first"), *[Together(all_here)] * 4]) as server,
-        OpenAIClient(server.url, timeout_s=30) as asking,
-    ):
+    script = [Text("first"), *[Together(all_here)] * 4]
+    with ModelServer(script) as server, OpenAIClient(server.url, timeout_s=30) as asking:
         asking.chat(BODY)
-        replies: list[Any] = []
-        threads = [threading.Thread(target=lambda: replies.append(asking.chat(BODY))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as threads:
+            replies = list(threads.map(asking.chat, [BODY] * 4))
         assert [content(reply) for reply in replies] == ["together"] * 4
         assert len(server.requests) == 5
         assert server.connections <= 5
 
 
-def test_a_connection_that_the_server_closed_meanwhile_is_no_error() -> None:
+def test_a_closed_connection_is_opened_again_whoever_closed_it() -> None:
     with ModelServer() as server, OpenAIClient(server.url) as asking:
         asking.chat(BODY)
         server.drop_connections()
         time.sleep(0.05)
         assert content(asking.chat(BODY)) == "scripted"
-        assert len(server.requests) == 2
-
-
-def test_a_closed_client_opens_again() -> None:
-    with ModelServer() as server, OpenAIClient(server.url) as asking:
-        asking.chat(BODY)
+        assert len(server.requests) == server.connections == 2
         asking.close()
         asking.chat(BODY)
-        assert server.connections == 2
+        assert server.connections == 3
 
 
 def test_a_client_that_nobody_closed_closes_itself() -> None:
@@ -243,23 +233,24 @@ def test_a_body_longer_than_was_said_does_not_become_the_next_reply() -> None:
 # Trying again
 
 
-def test_M09_what_may_pass_is_tried_again() -> None:
+def test_M09_what_may_pass_is_tried_again_twice() -> None:
     for fault in (Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503)):
         reply, server = told(fault, Text("fine"))
         assert content(reply) == "fine"
-        assert len(server.requests) == 2
-        assert server.requests[0].body == server.requests[1].body
-
-
-def test_M09_after_three_tries_it_is_an_error() -> None:
+        first, second = server.requests
+        assert first.body == second.body
     for fault in (Status(500), Status(503), Html(502)):
         error, server = told(fault)
-        assert type(error) is ModelError
-        assert (error.code, error.exit_code) == ("E_MODEL", 5)
-        assert "after 3 tries" in error.message
+        assert (type(error), error.code, error.exit_code) == (ModelError, "E_MODEL", 5)
         assert URL in error.message
+        assert "after 3 tries" in error.message
         assert len(server.requests) == 3
     assert len(told(Status(503), Text("fine"), tries=1)[1].requests) == 1
+    for asked in (None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"):
+        error, server = told(Status(429, {} if asked is None else {"Retry-After": asked}))
+        assert (type(error), error.code) == (RateLimitError, "E_RATE")
+        assert "after 3 tries" in error.message
+        assert len(server.requests) == 3
 
 
 def test_M09_what_will_not_pass_is_not_tried_again() -> None:
@@ -275,18 +266,9 @@ def test_M09_what_will_not_pass_is_not_tried_again() -> None:
         (Html(), ModelReplyError, "E_LLM_FORMAT"),
     ):
         error, server = told(fault, Text("fine"))
-        assert type(error) is kind
-        assert (error.code, error.exit_code) == (code, 5)
+        assert (type(error), error.code, error.exit_code) == (kind, code, 5)
         assert error.hint
         assert len(server.requests) == 1
-
-
-def test_M08_only_a_connection_that_fails_is_tried_again() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and does not listen
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with OpenAIClient(url, timeout_s=5) as asking, pytest.raises(ModelError, match="after 3 tries"):
-            asking.chat(BODY)
 
 
 def test_M09_a_wait_that_is_asked_for_is_kept() -> None:
@@ -297,28 +279,15 @@ def test_M09_a_wait_that_is_asked_for_is_kept() -> None:
     assert len(server.requests) == 2
 
 
-def test_M09_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
-    waits_s, began = 2 * 86_400, time.monotonic()
-    for asked in (str(waits_s), format_datetime(datetime.now(UTC) + timedelta(seconds=waits_s), usegmt=True)):
-        error, server = told(Status(429, {"Retry-After": asked}), timeout_s=60)
-        assert isinstance(error, RateLimitError)
-        assert error.code == "E_RATE"
-        assert error.detail["wait_s"] == pytest.approx(waits_s, abs=60)
-        assert f"wait {error.detail['wait_s']:,.0f} s" in error.hint
-        assert len(server.requests) == 1
-    assert time.monotonic() - began < 10
-
-
-def test_M09_429_for_ever_ends_after_three_tries() -> None:
-    for asked in (None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"):
-        error, server = told(Status(429, {} if asked is None else {"Retry-After": asked}))
-        assert isinstance(error, RateLimitError)
-        assert error.code == "E_RATE"
-        assert "after 3 tries" in error.message
-        assert len(server.requests) == 3
-
-
-def test_M09_a_quota_that_is_used_up_is_not_tried_again() -> None:
+def test_M09_a_wait_beyond_the_deadline_or_a_quota_that_is_used_up_is_an_error_at_once() -> None:
+    waits_s = 2 * 86_400
+    with within():
+        for asked in (str(waits_s), format_datetime(datetime.now(UTC) + timedelta(seconds=waits_s), usegmt=True)):
+            error, server = told(Status(429, {"Retry-After": asked}), timeout_s=60)
+            assert (type(error), error.code) == (RateLimitError, "E_RATE")
+            assert error.detail["wait_s"] == pytest.approx(waits_s, abs=60)
+            assert f"wait {error.detail['wait_s']:,.0f} s" in error.hint
+            assert len(server.requests) == 1
     body = json.dumps({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}})
     error, server = told(Status(429, body=body), Text("fine"))
     assert isinstance(error, RateLimitError)
@@ -330,28 +299,25 @@ def test_M09_a_quota_that_is_used_up_is_not_tried_again() -> None:
 # Errors
 
 
-def test_M09_a_server_that_is_not_there_is_one_clear_error() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and does not listen
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        began = time.monotonic()
-        with OpenAIClient(url, timeout_s=60) as asking, pytest.raises(ModelError) as caught:
-            asking.chat(BODY)
+def test_M08_M09_a_server_that_is_not_there_is_one_clear_error_after_three_tries() -> None:
+    with (
+        a_port_of_nobody() as url,
+        within(),
+        OpenAIClient(url, timeout_s=60) as asking,
+        pytest.raises(ModelError, match="after 3 tries") as caught,
+    ):
+        asking.chat(BODY)
     error = caught.value
-    assert type(error) is ModelError
-    assert (error.code, error.exit_code) == ("E_MODEL", 5)
+    assert (type(error), error.code, error.exit_code) == (ModelError, "E_MODEL", 5)
     assert url in error.message
     assert "refused" in error.message
-    assert "kgsparql doctor" in error.hint
     assert "\n" not in error.message
-    assert time.monotonic() - began < 10
+    assert "kgsparql doctor" in error.hint
 
 
 def test_a_host_that_has_no_address_is_an_error_within_the_deadline() -> None:
-    began = time.monotonic()
-    with OpenAIClient("http://no-such-host.invalid/v1", timeout_s=2) as asking, pytest.raises(ModelError):
+    with within(), OpenAIClient("http://no-such-host.invalid/v1", timeout_s=2) as asking, pytest.raises(ModelError):
         asking.chat(BODY)
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(("connect_s", "code"), [(0.2, "E_MODEL"), (10.0, "E_TIMEOUT")])
@@ -364,25 +330,18 @@ def test_a_host_that_does_not_take_connections(connect_s: float, code: str, monk
             waiting.setblocking(False)
             waiting.connect_ex(silent.getsockname())
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        began = time.monotonic()
-        with OpenAIClient(url, timeout_s=0.8) as asking, pytest.raises(ModelError) as caught:
+        with within(), OpenAIClient(url, timeout_s=0.8) as asking, pytest.raises(ModelError) as caught:
             asking.chat(BODY)
     assert caught.value.code == code
-    assert time.monotonic() - began < 10
 
 
-def test_M18_a_refused_request_has_the_servers_own_words() -> None:
-    words = "Unsupported parameter: 'temperature'" + " and so on" * 500
-    error, _ = told(Status(400, message=words))
-    assert error.detail["status"] == 400
+def test_M09_M18_a_refused_request_has_the_servers_own_words() -> None:
+    error, _ = told(Status(400, message="Unsupported parameter: 'temperature'" + " and so on" * 500))
+    assert (error.detail["status"], len(error.detail["body"])) == (400, 2_000)
     assert "'temperature'" in error.detail["body"]
-    assert len(error.detail["body"]) == 2_000
     assert "'temperature'" in error.message
     assert len(error.message) < 300
     assert not error.retryable
-
-
-def test_M09_a_model_that_is_not_there_says_what_to_do() -> None:
     error, _ = told(Status(404, message="The model `m` does not exist"))
     assert "The model `m` does not exist" in error.message
     assert "/v1" in error.hint
@@ -417,8 +376,7 @@ BROKEN_OFF = [
 def test_M02_M08_a_body_that_is_not_a_whole_reply(on_sockets: bool) -> None:
     for reply, code, says in BROKEN_OFF if on_sockets else BROKEN:
         error, server = chat([reply, Text("fine")]) if on_sockets else told(reply, Text("fine"))
-        assert type(error) is ModelReplyError
-        assert error.code == code
+        assert (type(error), error.code) == (ModelReplyError, code)
         assert says in error.message
         assert (server.url if on_sockets else URL) in error.message
         assert len(error.message) < 300
@@ -426,11 +384,17 @@ def test_M02_M08_a_body_that_is_not_a_whole_reply(on_sockets: bool) -> None:
         assert len(server.requests) == 1  # it may have been paid for: never again silently
 
 
-def test_an_error_that_comes_as_success_is_an_error() -> None:
-    for body in ({"error": {"message": "no such model", "code": 404}}, {"error": "no such model"}):
-        error, _ = told(Raw(json.dumps(body).encode()))
+def test_an_error_that_comes_as_success_and_a_redirect_are_errors() -> None:
+    elsewhere = "http://127.0.0.1:10/v1/chat/completions"
+    for reply, says in (
+        (Raw(b'{"error": {"message": "no such model", "code": 404}}'), "no such model"),
+        (Raw(b'{"error": "no such model"}'), "no such model"),
+        *((Status(status, {"Location": elsewhere}), elsewhere[:22]) for status in (301, 302, 303, 307, 308)),
+    ):
+        error, server = told(reply)
         assert type(error) is ModelError
-        assert "no such model" in error.message
+        assert says in error.message
+        assert len(server.requests) == 1
 
 
 def test_loading_the_package_takes_nothing_of_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,66 +419,37 @@ def test_a_proxy_that_cannot_be_used_is_said(proxy: str, monkeypatch: pytest.Mon
     assert not server.requests
 
 
-def test_redirects_are_not_followed() -> None:
-    for status in (301, 302, 303, 307, 308):
-        error, server = told(Status(status, {"Location": "http://127.0.0.1:10/v1/chat/completions"}))
-        assert type(error) is ModelError
-        assert "http://127.0.0.1:10/v1" in error.message
-        assert len(server.requests) == 1
-
-
 # Limits
 
 
-def test_M07_a_reply_of_1_MB_is_an_error() -> None:
+def test_M07_a_reply_of_1_MB_or_one_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     error, server = told(Big(1_000_000))
-    assert type(error) is ModelReplyError
-    assert error.code == "E_LIMIT"
+    assert (type(error), error.code) == (ModelReplyError, "E_LIMIT")
     assert "512 KiB" in error.message
     assert len(server.requests) == 1
-
-
-def test_M07_a_reply_that_never_ends_is_cut() -> None:
     with ModelServer([Endless()]) as server, OpenAIClient(server.url, timeout_s=30) as asking:
         with pytest.raises(ModelError) as caught:
             asking.chat(BODY)
         assert caught.value.code == "E_LIMIT"
         assert _hung_up(server)
-
-
-def test_M07_a_small_body_that_unpacks_to_much_is_cut() -> None:
-    bomb = gzip.compress(b'{"choices": "' + b" " * 200_000_000)
-    assert len(bomb) < 250_000
-    tracemalloc.start()
-    try:
-        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"})])
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert error.code == "E_LIMIT"
-    assert peak < 30_000_000
-
-
-def test_M07_of_an_error_no_more_is_read_than_is_said() -> None:
-    bomb = gzip.compress(b'{"error": "' + b"word " * 20_000_000)
-    tracemalloc.start()
-    try:
-        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"}, status=400)], tries=1)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert "word word" in error.message
-    assert len(error.message) < 300
-    assert peak < 30_000_000
-
-
-def test_the_limit_of_embeddings_is_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ModelServer(vector=lambda text: [0.125] * 400_000)
-    with OpenAIClient(URL, transport=server.transport) as asking:
+    with ModelServer(vector=lambda text: [0.125] * 400_000).client() as asking:  # embeddings may be longer
         assert len(asking.embeddings({"model": "m", "input": ["a"]})["data"][0]["embedding"]) == 400_000
         monkeypatch.setattr(openai_client, "EMBEDDINGS_BYTES", 1_000_000)
         with pytest.raises(ModelReplyError, match="longer than 976 KiB"):
             asking.embeddings({"model": "m", "input": ["a"]})
+
+
+def test_M07_of_a_small_body_that_unpacks_to_much_no_more_is_read_than_is_said() -> None:
+    headers = {"Content-Encoding": "gzip"}
+    bomb = gzip.compress(b'{"choices": "' + b" " * 200_000_000)
+    assert len(bomb) < 250_000
+    with unpacked_in(30_000_000):
+        assert chat([Raw(bomb, headers=headers)])[0].code == "E_LIMIT"
+    bomb = gzip.compress(b'{"error": "' + b"word " * 20_000_000)
+    with unpacked_in(30_000_000):
+        error, _ = chat([Raw(bomb, headers=headers, status=400)], tries=1)
+    assert "word word" in error.message
+    assert len(error.message) < 300
 
 
 def test_packed_replies_are_unpacked() -> None:
@@ -529,23 +464,18 @@ def test_packed_replies_are_unpacked() -> None:
 # Deadlines and stopping
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        [Slow(30)],
-        [Drip()],
-        [Drip(Status(500))],
-        [Drip(Status(400))],
-        [Status(503), Slow(30)],
-        [Status(429, {"Retry-After": "0"}), Drip()],
-    ],
-)
+SLOW_SCRIPTS: list[list[Reply]] = [
+    [Slow(30)], [Drip()], [Drip(Status(500))], [Drip(Status(400))], [Status(503), Slow(30)],
+    [Status(429, {"Retry-After": "0"}), Drip()],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("script", SLOW_SCRIPTS)
 def test_M09_one_deadline_for_all_of_a_call(script: list[Reply]) -> None:
     began = time.monotonic()
     error, server = chat(script, timeout_s=1.5)
     took = time.monotonic() - began
-    assert type(error) is ModelTimeoutError
-    assert (error.code, error.exit_code) == ("E_TIMEOUT", 5)
+    assert (type(error), error.code, error.exit_code) == (ModelTimeoutError, "E_TIMEOUT", 5)
     assert isinstance(error, TimeoutError)
     assert server.url in error.message
     assert "1.5 s" in error.message
@@ -553,24 +483,14 @@ def test_M09_one_deadline_for_all_of_a_call(script: list[Reply]) -> None:
     assert len(server.requests) == len(script)  # never again after the deadline
 
 
-def test_a_call_has_a_deadline_of_its_own() -> None:
-    with ModelServer([Slow(30)]) as server, OpenAIClient(server.url, timeout_s=60) as asking:
-        began = time.monotonic()
-        with pytest.raises(ModelTimeoutError):
-            asking.chat(BODY, timeout_s=1.0)
-        with pytest.raises(ModelTimeoutError):
-            asking.chat(BODY, timeout_s=0)
-        with pytest.raises(ModelTimeoutError, match="within 60 s"):
-            asking.chat(BODY, began=time.monotonic() - 61)
-        assert time.monotonic() - began < 10
-        assert len(server.requests) == 1
-
-
-def test_after_the_deadline_the_server_may_stop_and_the_client_goes_on() -> None:
-    with ModelServer([Slow(30), Text("next")]) as server, OpenAIClient(server.url, timeout_s=0.3) as asking:
-        with pytest.raises(ModelTimeoutError):
-            asking.chat(BODY)
+def test_a_call_has_a_deadline_of_its_own_and_the_client_goes_on() -> None:
+    script = [Slow(30), Text("next")]
+    with within(), ModelServer(script) as server, OpenAIClient(server.url, timeout_s=60) as asking:
+        for given in ({"timeout_s": 0.3}, {"timeout_s": 0}, {"began": time.monotonic() - 61}):
+            with pytest.raises(ModelTimeoutError, match="within 60 s" if "began" in given else None):
+                asking.chat(BODY, **given)
         assert _hung_up(server)
+        assert len(server.requests) == 1
         assert content(asking.chat(BODY, timeout_s=5)) == "next"
 
 
@@ -578,7 +498,11 @@ def test_after_the_deadline_the_server_may_stop_and_the_client_goes_on() -> None
 def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
     with ModelServer(script) as server, OpenAIClient(server.url) as asking:
         asking.models()  # so that the call goes through a connection that was opened before
-        cancel = threading.Event()
+        set_already, cancel = threading.Event(), threading.Event()
+        set_already.set()
+        with pytest.raises(CancelledError):
+            asking.chat(BODY, cancel=set_already)
+        assert [request.path for request in server.requests] == ["/v1/models"], "nothing is sent"
         timer = threading.Timer(0.3, cancel.set)
         timer.start()
         began = time.monotonic()
@@ -589,14 +513,6 @@ def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
         timer.join()
         if not isinstance(script[0], Status):
             assert _hung_up(server)
-
-
-def test_a_call_that_was_stopped_before_it_began_sends_nothing() -> None:
-    cancel = threading.Event()
-    cancel.set()
-    error, server = chat(["a"], cancel=cancel)
-    assert type(error) is CancelledError
-    assert server.requests == []
 
 
 def test_ctrl_c_ends_a_call_and_what_it_costs_at_once() -> None:
@@ -610,9 +526,8 @@ def test_ctrl_c_ends_a_call_and_what_it_costs_at_once() -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
             assert _soon(lambda: bool(server.requests), within_s=30)
             asking.send_signal(signal.SIGINT)
-            began = time.monotonic()
-            output, errors = asking.communicate(timeout=30)
-        assert time.monotonic() - began < 10
+            with within():
+                output, errors = asking.communicate(timeout=30)
         assert (output, errors, asking.returncode) == ("interrupted\n", "", 0)
         assert _hung_up(server)
 
@@ -650,10 +565,8 @@ def test_U12_the_key_is_in_no_error(
         everything += [repr(vars(error)), repr(error.args), repr(error.__cause__), repr(error.__context__)]
         assert error.__cause__ is None
         assert error.__context__ is None
-        for text in everything:
-            assert CANARY not in text
-            assert CANARY[-12:] not in text
-            assert CANARY[:12] not in text
+        for part in (CANARY, CANARY[-12:], CANARY[:12]):
+            assert not any(part in text for text in everything)
 
 
 def test_U12_the_key_is_in_no_reply() -> None:

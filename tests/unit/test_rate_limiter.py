@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -63,11 +66,25 @@ class Server:
         return reply
 
 
-Asking = Callable[..., HttpReply]
+class Asking:
+    """A profile's endpoint as one process asks it; what a user is told lies in ``said``."""
+
+    def __init__(self, server: Server, profile: EndpointProfile, limiter: RateLimiter | None = None) -> None:
+        self.server, self.profile, self.said = server, profile, list[str]()
+        limiter = limiter or RateLimiter("seed", server.clock, server.clock.wait)
+        self.client = RateLimitedSender(server, self.said.append, limiter)
+
+    def __call__(self, left_s: float = 500.0) -> HttpReply:
+        return self.client.send(within(left_s, about(self.profile), self.server.clock))
+
+    def refused(self, kind: type[Exception] = RateLimitError, match: str | None = None, left_s: float = 500.0) -> Any:
+        with pytest.raises(kind, match=match) as caught:
+            self(left_s)
+        return caught.value
 
 
-def about(profile: EndpointProfile, timeout_s: float = 30.0) -> SparqlRequest:
-    return SparqlRequest("http://e.org/sparql", "walk", "SELECT * { ?s ?p ?o }", timeout_s, (), profile)
+def about(profile: EndpointProfile, name: str = "walk") -> SparqlRequest:
+    return SparqlRequest("http://e.org/sparql", name, "SELECT * { ?s ?p ?o }", 30.0, (), profile)
 
 
 def within(
@@ -79,65 +96,62 @@ def within(
     return replace(sent, deadline=clock() + left_s, cancel=cancel)
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-def asking(server: Server, profile: EndpointProfile, said: list[str] | None = None) -> Asking:
-    limiter = RateLimiter("seed", server.clock, server.clock.wait)
-    client = RateLimitedSender(server, None if said is None else said.append, limiter)
-
-    def ask(left_s: float = 500.0, timeout_s: float = 30.0, cancel: threading.Event | None = None) -> HttpReply:
-        return client.send(within(left_s, about(profile, timeout_s), server.clock, cancel))
-
-    return ask
+def asked_of(profile: EndpointProfile, *replies: HttpReply | Exception, takes_s: float = 0.0) -> Asking:
+    """Whoever asks an endpoint that replies so, by a clock of its own."""
+    return Asking(Server(Clock(), replies, takes_s), profile)
 
 
 def status(number: int, body: bytes = b"", **headers: str) -> HttpReply:
     return HttpReply(number, {name.replace("_", "-"): value for name, value in headers.items()}, body)
 
 
-def test_a_pause_is_kept_between_queries(clock: Clock) -> None:
-    server = Server(clock, [GOOD], takes_s=2.0)
-    ask = asking(server, EndpointProfile(pause_s=5.0))
+def at(*seconds: float, tolerance: float = 1e-6) -> Any:
+    return pytest.approx(list(seconds), abs=tolerance)
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CONTACT_VARIABLE, raising=False)
+
+
+def test_a_pause_is_kept_between_queries_and_they_take_no_more_of_a_minute_than_they_may() -> None:
+    ask = asked_of(EndpointProfile(pause_s=5.0), GOOD, takes_s=2.0)
     for _ in range(3):
         ask()
-    assert server.asked == pytest.approx([0.0, 7.0, 14.0])
-
-
-def test_queries_take_no_more_of_a_minute_than_they_may(clock: Clock) -> None:
-    server = Server(clock, [GOOD], takes_s=20.0)
-    ask = asking(server, EndpointProfile(query_seconds=30.0, burst_seconds=60.0))
+    assert ask.server.asked == at(0.0, 7.0, 14.0)
+    ask = asked_of(EndpointProfile(query_seconds=30.0, burst_seconds=60.0), GOOD, takes_s=20.0)
     for _ in range(12):
         ask()
-    ends = [began + 20 for began in server.asked]
+    ends = [began + 20 for began in ask.server.asked]
     assert ends[2] == pytest.approx(60.0), "what was saved up is used at once"
-    for began in server.asked:
-        used = sum(max(0.0, min(end, began) - start) for start, end in zip(server.asked, ends, strict=True))
+    for began in ask.server.asked:
+        used = sum(max(0.0, min(end, began) - start) for start, end in zip(ask.server.asked, ends, strict=True))
         assert used <= 60.0 + began * 30.0 / 60.0
 
 
-def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once(clock: Clock) -> None:
-    server = Server(clock, [GOOD], takes_s=60.0)
-    ask = asking(server, EndpointProfile(query_seconds=10.0, burst_seconds=10.0))
+def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once() -> None:
+    ask = asked_of(EndpointProfile(query_seconds=10.0, burst_seconds=10.0), GOOD, takes_s=60.0)
     ask()
-    with pytest.raises(RateLimitError, match="used up") as caught:
-        ask(left_s=10.0)
-    assert clock.now == 1060.0
-    assert caught.value.detail["retry_after_s"] > 10
-    assert len(server.asked) == 1
+    assert ask.refused(match="used up", left_s=10.0).detail["retry_after_s"] > 10
+    assert (ask.server.clock.now, len(ask.server.asked)) == (1060.0, 1)
+    ask = asked_of(PUBLIC, status(429, retry_after="30"))
+    assert ask.refused(left_s=20.0).detail["retry_after_s"] == 30
+    assert ask.server.clock.now == 1000.0
 
 
-def test_E10_all_urls_of_a_server_have_its_limits(clock: Clock) -> None:
-    public = EndpointProfile(is_public=True, concurrency=1, pause_s=0.05)
-    server = Server(clock, [GOOD])
-    urls = ("http://limits.example.org/a", "https://Limits.Example.org.:443/b", "https://limits.example.org?x=1")
-    for url in urls:
+def test_E10_all_urls_of_a_server_have_its_limits_whoever_asks() -> None:
+    public, server = EndpointProfile(is_public=True, concurrency=1, pause_s=0.05), Server(Clock(), [GOOD])
+    for url in (
+        "http://limits.example.org/a", "https://Limits.Example.org.:443/b", "https://limits.example.org?x=1",
+    ):  # fmt: skip
         client = RateLimitedSender(server)
         client.send(within(30.0, SparqlRequest(url, "walk", "", 30.0, (), public)))
-        limiter = rate_limiter_of("limits.example.org")
-        assert client._limiter is limiter
+        assert client._limiter is rate_limiter_of("limits.example.org")
+    first = rate_limiter_of("http://e.org/a")
+    assert rate_limiter_of("http://e.org/a") is first
+    assert rate_limiter_of("http://e.org/b") is not first
+    kept = id(rate_limiter_of("http://e.org/public", keep=True))
+    assert id(rate_limiter_of("http://e.org/public")) == kept
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
@@ -159,13 +173,8 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
             return GOOD
 
     client, sent = RateLimitedSender(Counting(), limiter=RateLimiter()), about(EndpointProfile(concurrency=at_once))
-    replies: list[HttpReply] = []
-    threads = [threading.Thread(target=lambda: replies.append(client.send(within(30, sent)))) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert len(replies) == 12
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(lambda _: client.send(within(30, sent)), range(12))) == [GOOD] * 12
     assert most == at_once
 
 
@@ -182,19 +191,13 @@ def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
             return status(429, retry_after="0")
 
     limiter = RateLimiter()
-    client, sent = RateLimitedSender(Busy(), limiter=limiter), about(EndpointProfile(concurrency=1))
-    threads = [
-        threading.Thread(target=client.send, args=(within(30, replace(sent, name=name)),)) for name in ("early", "late")
-    ]
-    threads[0].start()
-    while not asked:
-        time.sleep(0.01)
-    threads[1].start()
-    while not limiter._line:
-        time.sleep(0.01)
-    others_wait.set()
-    for thread in threads:
-        thread.join(30)
+    client, one_at_a_time = RateLimitedSender(Busy(), limiter=limiter), EndpointProfile(concurrency=1)
+    with ThreadPoolExecutor(2) as threads:
+        for name, has_begun in (("early", lambda: asked), ("late", lambda: limiter._line)):
+            threads.submit(client.send, within(30, about(one_at_a_time, name)))
+            while not has_begun():
+                time.sleep(0.01)
+        others_wait.set()
     assert asked == ["early", "early", "late"]
 
 
@@ -223,42 +226,38 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     assert client.send(within(60, sent)) is GOOD, "those who went left no gap in the line"
 
 
-def test_E10_one_wait_as_long_as_the_server_wants_then_success(clock: Clock) -> None:
-    server = Server(clock, [status(429, retry_after="7"), GOOD])
-    said: list[str] = []
-    assert asking(server, PUBLIC, said)() is GOOD
-    assert server.asked == pytest.approx([0.0, 7.0])
-    assert said == ["http://e.org/sparql wants to be left alone: waiting 7 s"]
-
-
-def test_E10_a_date_is_compared_with_the_clock_of_the_server(clock: Clock) -> None:
+def test_E10_one_wait_as_long_as_the_server_wants_by_its_own_clock_then_success() -> None:
+    ask = asked_of(PUBLIC, status(429, retry_after="7"), GOOD)
+    assert ask() is GOOD
+    assert ask.server.asked == at(0.0, 7.0)
+    assert ask.said == ["http://e.org/sparql wants to be left alone: waiting 7 s"]
     day = "Wed, 21 Oct 2015 07:28:"
-    server = Server(clock, [status(429, retry_after=f"{day}40 GMT", date=f"{day}10 GMT"), GOOD])
-    asking(server, PUBLIC)()
-    assert server.asked == pytest.approx([0.0, 30.0])
+    ask = asked_of(PUBLIC, status(429, retry_after=f"{day}40 GMT", date=f"{day}10 GMT"), GOOD)
+    ask()
+    assert ask.server.asked == at(0.0, 30.0)
 
 
 def test_E11_a_wait_that_is_none_is_a_minute_on_public_endpoints_and_short_on_others() -> None:
     for value in ("-1", "abc", "", "1.5.2", "٣"):
-        clock = Clock()
-        server = Server(clock, [status(429, retry_after=value), GOOD])
-        asking(server, PUBLIC)()
-        assert server.asked == pytest.approx([0.0, PUBLIC_PAUSE_S])
-        again = Server(clock, [status(429, retry_after=value)])
-        with pytest.raises(RateLimitError, match="after 3 tries"):
-            asking(again, PRIVATE)()
-        first, second, third = again.asked
+        public = asked_of(PUBLIC, status(429, retry_after=value), GOOD)
+        public()
+        assert public.server.asked == at(0.0, PUBLIC_PAUSE_S)
+        private = asked_of(PRIVATE, status(429, retry_after=value))
+        private.refused(match="after 3 tries")
+        first, second, third = private.server.asked
         assert 0.1 < second - first < 0.5 < 2 * (third - second) < 2
 
 
-def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times(clock: Clock) -> None:
-    server = Server(clock, [status(429, b"slow down", retry_after="10")])
-    with pytest.raises(RateLimitError, match="slow down, after 3 tries") as caught:
-        asking(server, PUBLIC)()
-    assert server.asked == pytest.approx([0.0, 10.0, 20.0])
-    assert len(server.asked) == MAX_TRIES
-    assert caught.value.code == "E_RATE"
-    assert caught.value.hint == "wait 10 s"
+def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times_within_two_minutes() -> None:
+    ask = asked_of(PUBLIC, status(429, b"slow down", retry_after="10"))
+    error = ask.refused(match="slow down, after 3 tries")
+    assert (error.code, error.hint) == ("E_RATE", "wait 10 s")
+    assert ask.server.asked == at(0.0, 10.0, 20.0)
+    assert len(ask.server.asked) == MAX_TRIES
+    ask = asked_of(PUBLIC, status(429, retry_after="70"))
+    ask.refused()
+    assert ask.server.asked == at(0.0, 70.0)
+    assert ask.server.clock.now - 1000 <= MAX_WAIT_S
 
 
 def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
@@ -278,105 +277,65 @@ def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
         assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
 
 
-@pytest.mark.parametrize(("value", "said"), [("86400", "24 h"), ("9" * 300, "24 h"), ("3600", "60 min")])
-def test_E11_a_wait_that_is_too_long_is_not_waited_for_but_said(clock: Clock, value: str, said: str) -> None:
-    server = Server(clock, [status(429, retry_after=value)])
-    ask = asking(server, PUBLIC)
-    with pytest.raises(RateLimitError) as caught:
-        ask()
-    assert caught.value.hint == f"wait {said}"
-    with pytest.raises(RateLimitError, match=said):
-        ask()
-    assert server.asked == [0.0], "nobody asks inside the time it wants to be left alone"
+def test_E11_a_wait_that_is_too_long_is_not_waited_for_but_said() -> None:
+    for value, said in (("86400", "24 h"), ("9" * 300, "24 h"), ("3600", "60 min")):
+        ask = asked_of(PUBLIC, status(429, retry_after=value))
+        assert ask.refused().hint == f"wait {said}"
+        ask.refused(match=said)
+        assert ask.server.asked == [0.0], "nobody asks inside the time it wants to be left alone"
 
 
-def test_E11_all_waits_of_a_query_together_are_two_minutes(clock: Clock) -> None:
-    server = Server(clock, [status(429, retry_after="70")])
-    with pytest.raises(RateLimitError):
-        asking(server, PUBLIC)()
-    assert server.asked == pytest.approx([0.0, 70.0])
-    assert clock.now - 1000 <= MAX_WAIT_S
-
-
-def test_a_wait_longer_than_the_time_left_is_said_at_once(clock: Clock) -> None:
-    server = Server(clock, [status(429, retry_after="30")])
-    with pytest.raises(RateLimitError) as caught:
-        asking(server, PUBLIC)(left_s=20.0)
-    assert caught.value.detail["retry_after_s"] == 30
-    assert clock.now == 1000.0
-
-
-def test_other_threads_wait_out_what_one_was_told(clock: Clock) -> None:
+def test_other_threads_wait_out_what_one_was_told() -> None:
+    clock = Clock()
     limiter = RateLimiter("seed", clock, clock.wait)
-    one, other = Server(clock, [status(429, retry_after="300")]), Server(clock, [GOOD])
-    with pytest.raises(RateLimitError):
-        RateLimitedSender(one, limiter=limiter).send(within(500, about(PUBLIC), clock))
-    with pytest.raises(RateLimitError):
-        RateLimitedSender(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
-    assert other.asked == []
+    Asking(Server(clock, [status(429, retry_after="300")]), PUBLIC, limiter).refused()
+    other = Asking(Server(clock, [GOOD]), PUBLIC, limiter)
+    other.refused()
+    assert other.server.asked == []
     clock.now += 200
-    RateLimitedSender(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
-    assert other.asked == pytest.approx([300.0])
-
-
-def test_whoever_asks_the_same_endpoint_has_the_same_limits() -> None:
-    first = rate_limiter_of("http://e.org/a")
-    assert rate_limiter_of("http://e.org/a") is first
-    assert rate_limiter_of("http://e.org/b") is not first
-    kept = id(rate_limiter_of("http://e.org/public", keep=True))
-    assert id(rate_limiter_of("http://e.org/public")) == kept
+    other()
+    assert other.server.asked == at(300.0)
 
 
 def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> None:
-    for number in (200, 301, 400, 403, 404, 413, 500, 504):
-        for profile in (PUBLIC, PRIVATE):
-            clock = Clock()
-            first = status(number, b"<html>no</html>", retry_after="60")
-            server = Server(clock, [first, GOOD])
-            said: list[str] = []
-            ask = asking(server, profile, said)
-            assert ask() is first
-            assert said == []
-            with pytest.raises(RateLimitError, match="left alone"):
-                ask(left_s=30.0)
-            assert ask() is GOOD
-            assert server.asked == pytest.approx([0.0, 60.0])
-            assert said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
+    for number, profile in itertools.product((200, 301, 400, 403, 404, 413, 500, 504), (PUBLIC, PRIVATE)):
+        first = status(number, b"<html>no</html>", retry_after="60")
+        ask = asked_of(profile, first, GOOD)
+        assert ask() is first
+        assert ask.said == []
+        ask.refused(match="left alone", left_s=30.0)
+        assert ask() is GOOD
+        assert ask.server.asked == at(0.0, 60.0)
+        assert ask.said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
 
 
-def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be(clock: Clock) -> None:
+def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be() -> None:
     profile = EndpointProfile(statuses=(StatusMeaning(status=404, means="may pass"),))
-    server = Server(clock, [status(404, retry_after="60"), GOOD])
-    assert asking(server, profile)() is GOOD
-    assert server.asked == pytest.approx([0.0, 60.0])
-    late = Server(clock, [status(404, retry_after="60")])
-    with pytest.raises(EndpointError, match="404"):
-        asking(late, profile)(left_s=30.0)
-    assert len(late.asked) == 1
-
-
-def too_large() -> EndpointReplyError:
-    return EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
+    ask = asked_of(profile, status(404, retry_after="60"), GOOD)
+    assert ask() is GOOD
+    assert ask.server.asked == at(0.0, 60.0)
+    late = asked_of(profile, status(404, retry_after="60"))
+    late.refused(EndpointError, "404", left_s=30.0)
+    assert len(late.server.asked) == 1
 
 
 def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:
+    too_large = EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
+    broke_off = EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail())
     for ends, takes_s, profile, waits_s in (
         (about(PUBLIC).timed_out(), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
         (about(PUBLIC).timed_out(), 70.0, PUBLIC, 70.0),
         (about(PUBLIC).timed_out(), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
-        (too_large(), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
+        (too_large, 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
         (CancelledError("stopped"), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
-        (EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail()), 5.0, PUBLIC, 5.0),
+        (broke_off, 5.0, PUBLIC, 5.0),
         (about(PUBLIC).timed_out(status=504), 5.0, PUBLIC, 5.0),
         (about(PRIVATE).timed_out(), 5.0, replace(PRIVATE, concurrency=1), 5.0),
     ):
-        clock = Clock()
-        server = Server(clock, [ends, GOOD], takes_s=takes_s)
-        ask = asking(server, profile)
-        with pytest.raises(type(ends)):
-            ask()
+        ask = asked_of(profile, ends, GOOD, takes_s=takes_s)
+        ask.refused(type(ends))
         assert ask() is GOOD
-        assert server.asked == pytest.approx([0.0, waits_s], abs=0.06)
+        assert ask.server.asked == at(0.0, waits_s, tolerance=0.06)
 
 
 def known(alias: str) -> EndpointProfile:
@@ -390,7 +349,7 @@ def down() -> EndpointError:
     return EndpointError("no connection", **about(PRIVATE).detail(unsent=True))
 
 
-def test_E12_E16_only_what_may_be_is_tried_again() -> None:
+def test_E01_E12_E16_only_what_may_be_is_tried_again() -> None:
     for reply, profile, tries in (
         (status(503), PRIVATE, 3),
         (status(502), PRIVATE, 3),
@@ -416,132 +375,79 @@ def test_E12_E16_only_what_may_be_is_tried_again() -> None:
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time"),)), 1),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time", says="X"),)), 3),
     ):
-        clock = Clock()
-        server = Server(clock, [reply])
-        ask = asking(server, profile)
+        ask = asked_of(profile, reply)
         if isinstance(reply, HttpReply) and tries < MAX_TRIES:
             assert ask() is reply
             assert of_status(reply, about(profile)) is not None
         else:
             with pytest.raises((EndpointError, RateLimitError)):
                 ask()
-        assert len(server.asked) == tries
+        assert len(ask.server.asked) == tries
+    assert asked_of(PRIVATE, status(503), status(503), GOOD)() is GOOD
+    slowly = asked_of(PRIVATE, down(), takes_s=3.5)  # E01
+    slowly.refused(EndpointError)
+    assert len(slowly.server.asked) == 1
 
 
-def test_E16_an_endpoint_that_comes_back_is_asked_till_it_does(clock: Clock) -> None:
-    server = Server(clock, [status(503), status(503), GOOD])
-    assert asking(server, PRIVATE)() is GOOD
-
-
-def test_E01_a_connection_that_fails_slowly_is_not_tried_again(clock: Clock) -> None:
-    server = Server(clock, [down()], takes_s=3.5)
-    with pytest.raises(EndpointError):
-        asking(server, PRIVATE)()
-    assert len(server.asked) == 1
-
-
-def test_E24_five_failures_in_a_row_end_the_asking_for_a_minute(clock: Clock) -> None:
-    server = Server(clock, [*[status(500, b"disk full")] * MOST_FAILURES, GOOD])
-    ask = asking(server, PRIVATE)
+def test_E24_five_failures_in_a_row_end_the_asking_for_a_minute() -> None:
+    ask = asked_of(PRIVATE, *[status(500, b"disk full")] * MOST_FAILURES, GOOD)
+    server = ask.server
     for _ in range(MOST_FAILURES):
         ask()
-    with pytest.raises(EndpointError, match=r"not asked again for 60 s: 5 queries in a row failed, .*disk full"):
-        ask()
-    clock.now += REST_S / 2
-    with pytest.raises(EndpointError, match="for 30 s"):
-        ask()
+    ask.refused(EndpointError, r"not asked again for 60 s: 5 queries in a row failed, .*disk full")
+    server.clock.now += REST_S / 2
+    ask.refused(EndpointError, "for 30 s")
     assert len(server.asked) == MOST_FAILURES
-    clock.now += REST_S / 2
+    server.clock.now += REST_S / 2
     assert ask() is GOOD
     server.replies = [status(500)]
-    ask()
-    ask()
-    assert len(server.asked) == MOST_FAILURES + 3, "a success makes it as good as new"
-
-
-def test_E24_after_the_rest_one_failure_is_enough(clock: Clock) -> None:
-    server = Server(clock, [status(500)])
-    ask = asking(server, PRIVATE)
     for _ in range(MOST_FAILURES):
         ask()
-    clock.now += REST_S
+    assert len(server.asked) == 2 * MOST_FAILURES + 1, "a success makes it as good as new"
+    ask.refused(EndpointError, "not asked again")
+    server.clock.now += REST_S
     ask()
-    with pytest.raises(EndpointError, match="not asked again"):
-        ask()
+    ask.refused(EndpointError, "not asked again")  # after the rest, one failure is enough
 
 
-def test_E24_the_stop_comes_before_the_ban(clock: Clock) -> None:
-    profile = EndpointProfile(is_public=True, errors_per_minute=30)
-    server = Server(clock, [status(400, b"no")], takes_s=0.5)
-    ask = asking(server, profile)
-    stopped = 0
+def test_E24_the_stop_comes_before_the_ban() -> None:
+    ask, stopped = asked_of(EndpointProfile(is_public=True, errors_per_minute=30), status(400), takes_s=0.5), 0
     for _ in range(300):
         try:
             ask()
         except EndpointError as error:
             assert "within a minute" in error.message  # noqa: PT017 - one of many
             stopped += 1
-            clock.now += 1
+            ask.server.clock.now += 1
     assert stopped
-    for began in server.asked:
-        assert sum(began - 60 < other <= began for other in server.asked) <= 15
+    for began in ask.server.asked:
+        assert sum(began - 60 < other <= began for other in ask.server.asked) <= 15
 
 
-def test_E24_queries_that_a_private_endpoint_cannot_run_are_no_failures_of_it(clock: Clock) -> None:
-    server = Server(clock, [status(400, b"no")])
-    ask = asking(server, PRIVATE)
+def test_E24_what_a_private_endpoint_cannot_run_or_was_given_little_time_for_is_no_failure_of_it() -> None:
+    ask = asked_of(PRIVATE, status(400, b"no"))
     for _ in range(50):
         ask()
-    assert len(server.asked) == 50
+    assert len(ask.server.asked) == 50
+    ask = asked_of(PRIVATE, about(PRIVATE).timed_out())
+    for left_s in (*[1.0] * 20, *[500.0] * MOST_FAILURES):
+        ask.refused(EndpointTimeoutError, left_s=left_s)
+    ask.refused(EndpointError, "in a row")
 
 
-def test_queries_that_were_given_little_time_say_nothing_about_the_endpoint(clock: Clock) -> None:
-    server = Server(clock, [about(PRIVATE).timed_out()])
-    ask = asking(server, PRIVATE)
-    for _ in range(20):
-        with pytest.raises(EndpointTimeoutError):
-            ask(left_s=1.0)
-    for _ in range(MOST_FAILURES):
-        with pytest.raises(EndpointTimeoutError):
-            ask()
-    with pytest.raises(EndpointError, match="in a row"):
-        ask()
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(CONTACT_VARIABLE, raising=False)
-
-
-def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = Server(clock, [GOOD])
-    ask = asking(server, EndpointProfile(needs_contact=True))
-    with pytest.raises(OptionError) as caught:
-        ask()
-    assert f"export {CONTACT_VARIABLE}=" in caught.value.hint
-    assert server.asked == []
+def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = asked_of(EndpointProfile(needs_contact=True), GOOD)
+    assert f"export {CONTACT_VARIABLE}=" in ask.refused(OptionError).hint
+    assert ask.server.asked == []
     monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
     assert ask() is GOOD
-
-
-@pytest.mark.parametrize("contact", ["me@example.org", "mailto:me@example.org", "https://example.org/me?a=1"])
-def test_a_contact_is_an_address_or_a_page(contact: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CONTACT_VARIABLE, f" {contact} ")
-    assert checked_contact("http://e.org/", needed=True) == contact
-
-
-@pytest.mark.parametrize("contact", ["me", "me@", "a b@example.org", "me@example.org\r\nX: y", "x@é.org", "a(b@e.org"])
-def test_a_contact_that_is_none_is_said_to_be(contact: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CONTACT_VARIABLE, contact)
-    with pytest.raises(OptionError, match=CONTACT_VARIABLE):
-        checked_contact("http://e.org/", needed=False)
-
-
-def test_E12_the_429_of_a_query_out_of_time_is_that() -> None:
-    error = of_status(status(429, b'{"exception":"Operation timed out."}'), about(PRIVATE))
-    assert isinstance(error, EndpointTimeoutError)
+    for contact in ("me@example.org", "mailto:me@example.org", "https://example.org/me?a=1"):
+        monkeypatch.setenv(CONTACT_VARIABLE, f" {contact} ")
+        assert checked_contact("http://e.org/", needed=True) == contact
+    for contact in ("me", "me@", "a b@example.org", "me@example.org\r\nX: y", "x@é.org", "a(b@e.org"):
+        monkeypatch.setenv(CONTACT_VARIABLE, contact)
+        with pytest.raises(OptionError, match=CONTACT_VARIABLE):
+            checked_contact("http://e.org/", needed=False)
 
 
 def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says() -> None:
@@ -562,41 +468,33 @@ def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says() -> No
         )
 
 
-def test_E15_the_500_of_neptune_out_of_time_is_that() -> None:
+def test_E12_E13_E14_E15_a_status_of_an_endpoint_of_no_profile_means_what_it_says() -> None:
+    out_of_time, body = b'{"exception":"Operation timed out."}', b'{"code":"TimeLimitExceededException"}'
     neptune = known_endpoints().by_name("Amazon Neptune")
     assert neptune is not None
-    body = b'{"code":"TimeLimitExceededException"}'
+    assert isinstance(of_status(status(429, out_of_time), about(PRIVATE)), EndpointTimeoutError)
     assert isinstance(of_status(status(500, body), about(neptune)), EndpointTimeoutError)
     assert not isinstance(of_status(status(500, body), about(PRIVATE)), EndpointTimeoutError)
-
-
-def test_E13_the_405_of_an_endpoint_asked_too_often_is_that() -> None:
-    error = of_status(status(405, retry_after="12"), about(PRIVATE))
-    assert isinstance(error, RateLimitError)
-    assert error.hint == "wait 12 s"
-
-
-def test_E14_who_is_not_let_in_for_want_of_a_name_is_told_how_to_give_one() -> None:
-    error = of_status(status(403, b"Requests must have a User-Agent with contact details"), about(PRIVATE))
-    assert isinstance(error, AuthenticationError)
-    assert CONTACT_VARIABLE in error.hint
+    often = of_status(status(405, retry_after="12"), about(PRIVATE))
+    assert isinstance(often, RateLimitError)
+    assert often.hint == "wait 12 s"
+    nameless = of_status(status(403, b"Requests must have a User-Agent with contact details"), about(PRIVATE))
+    assert isinstance(nameless, AuthenticationError)
+    assert CONTACT_VARIABLE in nameless.hint
 
 
 def test_E15_a_500_is_what_its_words_say() -> None:
+    trace = b"SPARQL-QUERY: queryStr=%b\njava.util.concurrent.TimeoutException\n%b" % (
+        b"x" * 5000,
+        b"\tat a.b.C\n" * 99,
+    )
     for body, kind, says in (
         (b"Virtuoso 37000 Error TN...: transitive start not given", "QueryError", "p/p instead of p+"),
         (b"Virtuoso 37000 Error SP031: generated SQL exceeded 10000 lines", "QueryError", "less at once"),
         (b"Virtuoso 37000 Error SP030: SPARQL compiler, line 1: syntax error at '}'", "QuerySyntaxError", ""),
         (b"Virtuoso S1T00 Error SR171: Transaction timed out", "EndpointTimeoutError", ""),
         (b"Virtuoso 42000 Error The estimated execution time 2041 (sec) exceeds the limit", "EndpointTimeoutError", ""),
-        (
-            b"SPARQL-QUERY: queryStr="
-            + b"x" * 5000
-            + b"\njava.util.concurrent.TimeoutException\n"
-            + b"\tat a.b.C\n" * 99,
-            "EndpointTimeoutError",
-            "",
-        ),
+        (trace, "EndpointTimeoutError", ""),
         (b"out of memory", "EndpointError", "try again later"),
     ):
         error = of_status(status(500, body), about(PRIVATE))
