@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -58,11 +59,32 @@ def beside(store: Path) -> list[str]:
     return sorted(entry.name for entry in store.parent.iterdir() if entry.name.startswith(store.name))
 
 
+def refused(kind: type[Exception], match: str, *given: Any, **options: Any) -> Any:
+    """The error of a load that must fail."""
+    with pytest.raises(kind, match=match or None) as caught:
+        load_store(*given, **options)
+    return caught.value
+
+
+def code_of(match: str, use: Callable[[Path], object], directory: Path) -> str:
+    with pytest.raises(StoreError, match=match) as caught:
+        use(directory)
+    return caught.value.code
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Where a store may be made, with a name that shells and globs would trip over."""
     (tmp_path / "a store [ü] *").mkdir()
     return tmp_path / "a store [ü] *" / "my store.db"
+
+
+@pytest.fixture
+def five(tmp_path: Path, store: Path) -> Path:
+    """A file of five triples, in the store."""
+    path = nt(tmp_path, "five [a].nt", 5)
+    load_store(path, store)
+    return path
 
 
 def test_load_open_describe(tmp_path: Path, store: Path) -> None:
@@ -95,18 +117,6 @@ def test_the_same_file_again_is_nothing_to_do_and_another_is_added(tmp_path: Pat
         assert beside(store) == ["my store.db"]
 
 
-def test_a_changed_source_is_refused_with_the_command_that_rebuilds(tmp_path: Path, store: Path) -> None:
-    path = nt(tmp_path, "a b.nt", 5)
-    load_store(path, store)
-    before = contents(store)
-    nt(tmp_path, "a b.nt", 6)
-    with pytest.raises(StoreError, match="changed since") as caught:
-        load_store(path, store)
-    assert f"kgsparql load '{path}' --store" in caught.value.hint
-    assert f"rm -r '{store}'" in caught.value.hint
-    assert contents(store) == before
-
-
 def test_a_source_with_its_own_graph_is_replaced(tmp_path: Path, store: Path) -> None:
     changing = nt(tmp_path, "changing.nt", 5)
     load_store([nt(tmp_path, "kept.nt", 3, "kept")], store)
@@ -129,11 +139,10 @@ def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
     load_store(trig, store, graph="http://e.org/mine")
     assert [line.rpartition(" ")[2] for line in contents(store)] == ["<http://e.org/mine>", "<http://e.org/g>"]
     assert describe_store(store).sources[0].graphs == ("http://e.org/g",)
-    with pytest.raises(OptionError, match="one named graph for 2 files"):
-        load_store([trig, nt(tmp_path, "b.nt", 1)], store, graph="http://e.org/mine")
-    trig.write_bytes(triples(2))
-    with pytest.raises(StoreError, match="changed"):  # its graph inside may hold what others brought
-        load_store(trig, store, graph="http://e.org/mine")
+    both = [trig, nt(tmp_path, "b.nt", 1)]
+    refused(OptionError, "one named graph for 2 files", both, store, graph="http://e.org/mine")
+    trig.write_bytes(triples(2))  # its graph inside may hold what others brought
+    refused(StoreError, "changed", trig, store, graph="http://e.org/mine")
 
 
 def test_a_directory_and_standard_input_into_a_store(
@@ -150,13 +159,12 @@ def test_a_directory_and_standard_input_into_a_store(
 
 
 def test_bad_statements_are_skipped_and_counted(tmp_path: Path, store: Path) -> None:
-    path = tmp_path / "bad.nt"
+    path, other = tmp_path / "bad.nt", tmp_path / "other.nt"
     path.write_bytes(triples(3) + b"<bad>\n" + b"_:a <http://e.org/p> _:a .\n")
+    other.write_bytes(b"_:a <http://e.org/p> _:b .\n")
     report = load_store(path, store, skip_bad=True)
     assert [(s.triples, s.skipped) for s in report.loaded] == [(4, 1)]
     assert "bad.nt:4:" in report.loaded[0].first_skipped
-    other = tmp_path / "other.nt"
-    other.write_bytes(b"_:a <http://e.org/p> _:b .\n")
     load_store(other, store, skip_bad=True)
     assert len({line.split()[0] for line in contents(store) if line.startswith("_:")}) == 2  # L30
 
@@ -164,16 +172,12 @@ def test_bad_statements_are_skipped_and_counted(tmp_path: Path, store: Path) -> 
 def test_a_bad_second_file_leaves_the_store_as_it_was(tmp_path: Path, store: Path) -> None:
     good, bad = nt(tmp_path, "good.nt", 5), tmp_path / "bad.nt"
     bad.write_bytes(triples(3) + b"<http://e.org/a> <http://e.org/p>")
-    with pytest.raises(GraphLoadError, match=r"bad\.nt:4:") as caught:
-        load_store([good, bad], store)
-    assert (caught.value.code, caught.value.detail["line"]) == ("E_PARSE", 4)
-    assert beside(store) == []
+    error = refused(GraphLoadError, r"bad\.nt:4:", [good, bad], store)
+    assert (error.code, error.detail["line"], beside(store)) == ("E_PARSE", 4, [])
     load_store(good, store)
     before = contents(store)
-    with pytest.raises(GraphLoadError):
-        load_store([nt(tmp_path, "more.nt", 9, "more"), bad], store)
-    assert contents(store) == before
-    assert beside(store) == ["my store.db"]
+    refused(GraphLoadError, "", [nt(tmp_path, "more.nt", 9, "more"), bad], store)
+    assert (contents(store), beside(store)) == (before, ["my store.db"])
 
 
 def test_errors_of_the_child_keep_their_class_and_code(tmp_path: Path, store: Path) -> None:
@@ -184,44 +188,41 @@ def test_errors_of_the_child_keep_their_class_and_code(tmp_path: Path, store: Pa
         ("dtd.rdf", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "E_DTD"),
     ):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(ValueError, match=name) as caught:
-            load_store(tmp_path / name, store)
-        assert getattr(caught.value, "code", "") == code
-    with pytest.raises(InputError, match="no such file"):
-        load_store(tmp_path / "missing.nt", store)
+        assert refused(ValueError, name, tmp_path / name, store).code == code
+    refused(InputError, "no such file", tmp_path / "missing.nt", store)
 
 
-@pytest.mark.parametrize("other", ["composed", "by a link"])
-def test_a_changed_file_of_two_names_is_not_loaded_beside_itself(other: str, tmp_path: Path, store: Path) -> None:
+def test_a_changed_source_is_refused_by_any_of_its_names_with_the_command_that_rebuilds(
+    tmp_path: Path, store: Path
+) -> None:
     """macOS finds a name however its accents are written, in any case, and ``/tmp`` is a link."""
     (tmp_path / "real").mkdir()
-    path = nt(tmp_path / "real", unicodedata.normalize("NFC", "café.nt"), 5)
+    path = nt(tmp_path / "real", unicodedata.normalize("NFC", "a café.nt"), 5)
     load_store(path, store)
-    if other == "composed":
-        second = path.with_name(unicodedata.normalize("NFD", "café.nt"))
-        second.hardlink_to(path)
-    else:
-        (tmp_path / "link").symlink_to(tmp_path / "real")
-        second = tmp_path / "link" / path.name
-    assert load_store(second, store).unchanged == (str(second),)
+    before = contents(store)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    composed, linked = path.with_name(unicodedata.normalize("NFD", path.name)), tmp_path / "link" / path.name
+    composed.hardlink_to(path)
+    for other in (composed, linked):
+        assert load_store(other, store).unchanged == (str(other),)
     with path.open("ab") as file:
         file.write(triples(1, "more"))
-    with pytest.raises(StoreError, match="changed since it was loaded") as caught:
-        load_store(second, store)
-    assert caught.value.code == "E_STORE_CHANGED"
+    for other in (composed, linked, path):
+        error = refused(StoreError, "changed since it was loaded", other, store)
+        assert error.code == "E_STORE_CHANGED"
+        assert f"rm -r '{store}'" in error.hint
+    assert f"kgsparql load '{path}' --store" in error.hint
+    assert contents(store) == before
 
 
 def test_other_directories_are_not_replaced(tmp_path: Path) -> None:
     path = nt(tmp_path, "a.nt", 1)
-    with pytest.raises(StoreError, match="not empty"):
-        load_store(path, tmp_path)
-    with pytest.raises(StoreError, match="not a directory"):
-        load_store(path, path)
+    refused(StoreError, "not empty", path, tmp_path)
+    refused(StoreError, "not a directory", path, path)
     (tmp_path / "empty").mkdir()
     load_store(path, tmp_path / "empty")
     assert len(contents(tmp_path / "empty")) == 1
-    with pytest.raises(StoreError, match="not a store"):
-        open_store(tmp_path)
+    assert code_of("not a store", open_store, tmp_path)
 
 
 def run_load(path: Path, store: Path) -> subprocess.Popen[str]:
@@ -230,8 +231,8 @@ def run_load(path: Path, store: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("phase", ["reading", "writing"])
+@pytest.mark.usefixtures("five")
 def test_ctrl_c_during_a_load(tmp_path: Path, store: Path, phase: str) -> None:
-    load_store(nt(tmp_path, "small.nt", 5), store)
     before = contents(store)
     process = run_load(nt(tmp_path, "big.nt", 300_000, "big"), store)
     assert process.stdout is not None
@@ -276,9 +277,8 @@ def test_S01_S02_kill_at_any_moment(tmp_path: Path, store: Path) -> None:
     assert beside(store) == ["my store.db"]
 
 
+@pytest.mark.usefixtures("five")
 def test_S02_killed_between_two_renames(tmp_path: Path, store: Path) -> None:
-    path = nt(tmp_path, "a.nt", 5)
-    load_store(path, store)
     store.rename(store.with_name(f"{store.name}.previous-0123"))
     partial_path(store).mkdir()
     assert len(open_graph(store).store) == 5
@@ -287,29 +287,20 @@ def test_S02_killed_between_two_renames(tmp_path: Path, store: Path) -> None:
     assert beside(store) == ["my store.db"]
 
 
-def test_S07_second_writer(tmp_path: Path, store: Path) -> None:
-    path = nt(tmp_path, "a.nt", 5)
-    load_store(path, store)
+def test_S07_S08_second_writer(five: Path, store: Path) -> None:
     with lock_held(store) as holder:
         start = time.monotonic()
-        with pytest.raises(StoreLockedError, match=f"process {holder.pid}") as caught:
-            load_store(path, store)
+        error = refused(StoreLockedError, f"process {holder.pid}", five, store)
         assert time.monotonic() - start < 10
-        assert (caught.value.code, caught.value.retryable) == ("E_STORE_LOCKED", True)
-        assert caught.value.detail["pid"] == holder.pid
+        assert (error.code, error.retryable, error.detail["pid"]) == ("E_STORE_LOCKED", True, holder.pid)
         assert len(open_store(store).store) == 5  # readers go on
-        holder.kill()  # S08: what it leaves behind is not in the way
+        holder.kill()  # what it leaves behind is not in the way
         holder.wait(10)
     assert lock_path(store).exists()
-    assert load_store(path, store).unchanged
+    assert load_store(five, store).unchanged
     assert not lock_path(store).exists()
-
-
-def test_S07_a_writer_that_knows_nothing_of_our_lock(tmp_path: Path, store: Path) -> None:
-    load_store(nt(tmp_path, "a.nt", 5), store)
-    held = ox.Store(str(store))
-    with pytest.raises(StoreLockedError, match="another program"):
-        load_store(nt(tmp_path, "b.nt", 5, "b"), store)
+    held = ox.Store(str(store))  # as a writer that knows nothing of our lock
+    refused(StoreLockedError, "another program", nt(five.parent, "b.nt", 5, "b"), store)
     assert len(held) == 5
 
 
@@ -342,19 +333,15 @@ def test_S05_disk_full_is_known_by_number_and_by_text() -> None:
     assert not is_disk_full(OSError("IO error: While opening a file"))
 
 
-def test_a_store_of_a_newer_version_or_without_some_of_its_files(tmp_path: Path, store: Path) -> None:
-    load_store(nt(tmp_path, "a.nt", 5), store)
+@pytest.mark.usefixtures("five")
+def test_a_store_of_a_newer_version_or_without_some_of_its_files(store: Path) -> None:
     manifest = store / "kgsparql.json"
     newer = json.dumps({**json.loads(manifest.read_text()), "version": 99})
     for text, code, said in ((newer, "E_VERSION", "newer"), ("{", "E_STORE_CORRUPT", "manifest|damaged")):
         manifest.write_text(text)
-        with pytest.raises(StoreError, match=said) as caught:
-            open_store(store)
-        assert caught.value.code == code
+        assert code_of(said, open_store, store) == code
     (store / "CURRENT").unlink()
-    with pytest.raises(StoreError, match="damaged") as caught:
-        open_graph(store)
-    assert caught.value.code == "E_STORE_CORRUPT"
+    assert code_of("damaged", open_graph, store) == "E_STORE_CORRUPT"
 
 
 def test_a_store_that_another_program_made(tmp_path: Path) -> None:
@@ -448,35 +435,28 @@ def test_what_was_skipped_is_kept_with_the_graph_wherever_it_is(tmp_path: Path, 
     assert open_graph(nt(tmp_path, "good.nt", 5), skip_bad=True).notes == ()
 
 
-def test_each_file_in_memory_has_the_triples_it_brought(tmp_path: Path) -> None:
+def test_each_file_in_memory_has_the_triples_it_brought_which_may_repeat(tmp_path: Path, store: Path) -> None:
     quad = b'<http://e.org/a> <http://e.org/p> "%s" <http://e.org/g> .\n'
-    (tmp_path / "a.nq").write_bytes(
-        quad % b"one" + quad % b"two" + b"_:a <http://e.org/p> 1 _:g .\n".replace(b"1", b'"x"')
-    )
+    (tmp_path / "a.nq").write_bytes(quad % b"one" + quad % b"two" + b'_:a <http://e.org/p> "x" _:g .\n')
     (tmp_path / "b.nq").write_bytes(quad % b"two" + quad % b"three" + triples(2) + triples(2))
     graph = open_graph([tmp_path / "a.nq", tmp_path / "b.nq", nt(tmp_path, "c.nt", 2)])
     assert [s.triples for s in graph.stored] == [3, 3, 2]
-    assert sum(s.triples for s in graph.stored) == len(graph.store)
-
-
-def test_triples_may_repeat_where_there_is_more_than_one_graph(tmp_path: Path, store: Path) -> None:
-    files = [nt(tmp_path, "a.nt", 2), nt(tmp_path, "b.nt", 2)]
+    assert len(graph.store) == 8
+    files = [tmp_path / "c.nt", nt(tmp_path, "d.nt", 2)]
     assert not open_graph(files[0]).may_repeat_triples
-    assert open_graph(files).may_repeat_triples
+    assert open_graph(files).may_repeat_triples  # there is more than one graph
     load_store(files[0], store, graph=True)
     assert not open_graph(store).may_repeat_triples
     load_store(files[1], store)
     assert open_graph(store).may_repeat_triples
 
 
+@pytest.mark.usefixtures("cached_from_1000_bytes")
 def test_a_cache_that_cannot_be_written_is_said_and_done_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "a.nt"
-    file.write_text("<http://e/a> <http://e/p> <http://e/b> .\n" * 2)
+    file = nt(tmp_path, "a.nt", 50)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(file / "below a file"))
-    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 10)
-    notes: list[str] = []
-    graph = open_graph(file, notes=notes.append)
-    assert len(graph.store) == 1
+    notes, quads = opened(file)
+    assert len(quads) == 50
     assert any("KGSPARQL_CACHE_DIR" in note for note in notes)
