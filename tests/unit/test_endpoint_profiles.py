@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -56,6 +57,7 @@ SERVICES = {
 def _no_files_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(PROFILES_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -66,18 +68,37 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+CHANGES = itertools.count(1)
+
+
+def change(file: Path, text: str) -> None:
+    """Write the file, as at another time than before."""
+    file.write_text(text)
+    os.utime(file, ns=(time := next(CHANGES), time))
+
+
 def named(alias: str) -> EndpointProfile:
     profile = known_endpoints().named(alias)
     assert profile is not None
     return profile
 
 
+def engine_named(name: str) -> EndpointProfile:
+    profile = known_endpoints().by_name(name)
+    assert profile is not None
+    return profile
+
+
+def opened(source: str) -> EndpointGraph:
+    graph = open_graph(source)
+    assert isinstance(graph, EndpointGraph)
+    return graph
+
+
 def test_an_alias_opens_its_service() -> None:
     assert set(known_endpoints().aliases) == set(SERVICES)
     for alias, (url, engine) in SERVICES.items():
-        graph, by_url = open_graph(alias), open_graph(url)
-        assert isinstance(graph, EndpointGraph)
-        assert isinstance(by_url, EndpointGraph)
+        graph, by_url = opened(alias), opened(url)
         assert (graph.name, graph.url, graph.profile.engine) == (alias, url, engine)
         assert (graph.profile.is_public, graph.profile.concurrency) == (True, 1)
         assert (by_url.name, by_url.profile) == (url, known_endpoints().at(url))
@@ -97,17 +118,14 @@ def test_wikidata_is_as_its_operators_say() -> None:
 
 
 def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
-    virtuoso, dbpedia, scholarly = known_endpoints().by_name("Virtuoso"), named("dbpedia"), named("wikidata-scholarly")
-    assert virtuoso is not None
+    virtuoso, dbpedia, scholarly = engine_named("Virtuoso"), named("dbpedia"), named("wikidata-scholarly")
     assert (dbpedia.max_solutions, dbpedia.text_search) == (10_000, "bif:contains")
     throttled = StatusMeaning(status=405, means="throttled")
     assert set(dbpedia.statuses) - set(virtuoso.statuses) == {throttled}
     assert set(virtuoso.statuses) < set(dbpedia.statuses)
     assert (scholarly.needs_contact, scholarly.query_seconds, scholarly.aliases) == (True, 60, ("wikidata-scholarly",))
     assert scholarly.urls == ("https://query-scholarly.wikidata.org/sparql",)
-    qlever = known_endpoints().by_name("QLever")
-    assert qlever is not None
-    assert qlever.statuses == (StatusMeaning(status=429, means="out of time", says="timed out"),)
+    assert engine_named("QLever").statuses == (StatusMeaning(status=429, means="out of time", says="timed out"),)
 
 
 def test_the_same_data_elsewhere_has_the_same_labels_and_the_same_noise() -> None:
@@ -166,44 +184,34 @@ def test_who_is_not_known_is_asked_as_if_many_did_if_anybody_may() -> None:
 
 
 def test_a_query_has_the_time_that_the_profile_gives_it() -> None:
-    wikidata, unknown = open_graph("wikidata"), open_graph("http://localhost:3030/ds")
-    assert isinstance(wikidata, EndpointGraph)
-    assert isinstance(unknown, EndpointGraph)
-    assert (wikidata.timeout_s, unknown.timeout_s) == (62, 30)
+    wikidata = opened("wikidata")
+    assert (wikidata.timeout_s, opened("http://localhost:3030/ds").timeout_s) == (62, 30)
     assert EndpointGraph("http://e.org/", profile=wikidata.profile, timeout_s=5).timeout_s == 5
 
 
 # Names
 
 
-def test_a_path_is_never_an_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_path_is_never_an_alias_and_what_is_both_is_not_guessed_at(tmp_path: Path) -> None:
     assert names_endpoint("Wikidata")
     for source in ("./wikidata", "wikidata.ttl", "wikidata/", Path("wikidata"), "data", "-"):
         assert not names_endpoint([source])
     assert open_graph(" Wikidata ").name == "wikidata"
     with pytest.raises(InputError, match="options of files"):
         open_graph("dbpedia", base="http://example.org/")
-
-
-def test_an_alias_that_is_a_directory_too_is_not_guessed_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "dbpedia").mkdir()
     (tmp_path / "dbpedia" / "a.ttl").write_text("<a:a> <a:b> <a:c> .")
-    with pytest.raises(InputError, match="a directory here, and a known endpoint") as caught:
-        open_graph("dbpedia")
-    assert caught.value.hint == "-k ./dbpedia is the one here, -k https://dbpedia.org/sparql the other"
+    for name, says, hint in (
+        ("dbpedia", "a directory here, and a known endpoint",
+         "-k ./dbpedia is the one here, -k https://dbpedia.org/sparql the other"),
+        ("dpedia", "dpedia: no such file or directory", "check the path; known endpoints: dblp, dbpedia, "),
+        ("dpedia.ttl", "", "check the path"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=says or None) as caught:
+            open_graph(name)
+        assert caught.value.hint.startswith(hint)
+        assert caught.value.hint == hint or hint.endswith(", ")
     assert not open_graph("./dbpedia").is_remote
-
-
-def test_a_name_that_is_nothing_says_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="dpedia: no such file or directory") as caught:
-        open_graph("dpedia")
-    assert caught.value.hint.startswith("check the path; known endpoints: dblp, dbpedia, ")
-    with pytest.raises(InputError) as caught:
-        open_graph("dpedia.ttl")
-    assert caught.value.hint == "check the path"
 
 
 def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
@@ -222,45 +230,33 @@ def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
 
 
 def test_a_profile_of_a_user_opens_by_its_alias_and_is_read_again_when_it_changes(file: Path) -> None:
-    file.write_text(OURS)
-    graph = open_graph("ours")
-    assert isinstance(graph, EndpointGraph)
+    change(file, OURS)
+    graph = opened("ours")
     assert (graph.name, graph.url, graph.profile.name) == ("ours", "https://sparql.example.org/query", "Ours")
     assert (graph.chunk_size, graph.profile.engine, graph.profile.max_solutions) == (50, "Virtuoso", 10_000)
     assert "ours" in known_endpoints().aliases
-    file.write_text(OURS.replace("[ours]", '[theirs]\naliases = ["them"]'))
-    os.utime(file, ns=(1, 1))
-    assert endpoint_named("ours") is None
-    assert endpoint_named("theirs") is not None
-    assert endpoint_named("them") is not None
+    change(file, OURS.replace("[ours]", '[theirs]\naliases = ["them"]'))
+    assert [endpoint_named(alias) is None for alias in ("ours", "theirs", "them")] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("more", "is_public", "concurrency", "keep_s", "pause_s"),
-    [
+def test_a_profile_of_a_user_says_how_public_a_service_is(file: Path) -> None:
+    for more, *expected in (
         ("", True, 1, 300, 0.1),
         ("concurrency = 4\nkeep_s = 0\npause_s = 0", True, 4, 0, 0),
         ("is_public = false", False, UNKNOWN.concurrency, 0, 0),
-    ],
-)
-def test_a_profile_of_a_user_says_how_public_a_service_is(
-    file: Path, more: str, is_public: bool, concurrency: int, keep_s: float, pause_s: float
-) -> None:
-    file.write_text(OURS + more)
-    ours = known_endpoints().at("https://sparql.example.org/query")
-    assert (ours.is_public, ours.concurrency, ours.keep_s, ours.pause_s) == (is_public, concurrency, keep_s, pause_s)
+    ):
+        change(file, OURS + more)
+        ours = known_endpoints().at("https://sparql.example.org/query")
+        assert [ours.is_public, ours.concurrency, ours.keep_s, ours.pause_s] == expected
 
 
-def test_a_user_changes_one_value_of_ours(file: Path) -> None:
-    file.write_text("[wikidata]\npause_s = 2\nconcurrency = 3\n")
+def test_a_profile_of_a_user_goes_before_ours_or_changes_one_value_of_it(file: Path) -> None:
+    change(file, "[wikidata]\npause_s = 2\nconcurrency = 3\n")
     changed = named("wikidata")
     assert (changed.pause_s, changed.concurrency, changed.timeout_s, changed.engine) == (2, 3, 60, "Blazegraph")
     assert named("wikidata-scholarly").pause_s == 2, "it takes over the values of the other"
-
-
-def test_a_profile_of_a_user_goes_before_ours(file: Path) -> None:
     mine = '[mine]\naliases = ["dbpedia"]\nengine = "dbpedia"\nmax_solutions = 500\n'
-    file.write_text(f'{mine}urls = ["https://dbpedia.org/sparql"]\n')
+    change(file, f'{mine}urls = ["https://dbpedia.org/sparql"]\n')
     for found in (named("dbpedia"), known_endpoints().at("https://dbpedia.org/sparql")):
         assert (found.max_solutions, found.text_search, found.engine) == (500, "bif:contains", "Virtuoso")
 
@@ -320,9 +316,8 @@ WRONG = {
 
 
 def test_what_no_profile_can_say_is_an_error_with_its_line(file: Path) -> None:
-    for number, (name, (said, message, hint)) in enumerate(WRONG.items()):
-        file.write_text(f"{HEAD}{said}\n")
-        os.utime(file, ns=(number, number))
+    for name, (said, message, hint) in WRONG.items():
+        change(file, f"{HEAD}{said}\n")
         with pytest.raises(GraphLoadError) as caught:
             known_endpoints()
         line = 3 if said.startswith("[[") else 5
@@ -331,34 +326,33 @@ def test_what_no_profile_can_say_is_an_error_with_its_line(file: Path) -> None:
         assert hint in caught.value.hint, name
         assert (caught.value.code, caught.value.exit_code) == ("E_PROFILE", 4)
 
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "https://me:secret@e.org/", "http://"])
-def test_a_url_of_a_profile_is_that_of_an_endpoint_and_holds_no_secret(file: Path, url: str) -> None:
-    file.write_text(f'[a]\nurls = ["{url}"]\n')
-    with pytest.raises(GraphLoadError, match=r":2: a\.urls: ") as caught:
-        known_endpoints()
-    assert "secret" not in str(caught.value)
+    for url in ("file:///etc/passwd", "https://me:secret@e.org/", "http://"):
+        change(file, f'[a]\nurls = ["{url}"]\n')
+        with pytest.raises(GraphLoadError, match=r":2: a\.urls: ") as caught:
+            known_endpoints()
+        assert "secret" not in str(caught.value)
 
 
 def test_the_wiki_that_is_searched_may_be_named_by_the_engine(file: Path) -> None:
-    file.write_text(f'{HEAD}engine = "wiki"\nsearch_host = "W.e.org"\n[wiki]\ntext_search = "wikibase:mwapi"\n')
-    assert known_endpoints().at("http://e.org/sparql").search_host == "w.e.org"
-    file.write_text(f'{HEAD}engine = "wikidata"\n')
-    os.utime(file, ns=(1, 1))
-    assert known_endpoints().at("http://e.org/sparql").search_host == "www.wikidata.org"
+    for text, host in (
+        ('engine = "wiki"\nsearch_host = "W.e.org"\n[wiki]\ntext_search = "wikibase:mwapi"\n', "w.e.org"),
+        ('engine = "wikidata"\n', "www.wikidata.org"),
+    ):
+        change(file, HEAD + text)
+        assert known_endpoints().at("http://e.org/sparql").search_host == host
 
 
-@pytest.mark.parametrize("text", ["[a]\nchunk_size =\n", "name = 5\n", "[A-b]\n", b"\xff[a]"])
-def test_what_is_no_file_of_profiles_is_an_error(file: Path, text: str | bytes) -> None:
-    with pytest.raises(InputError, match=f"{PROFILES_VARIABLE}: no file"):
-        known_endpoints()
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(GraphLoadError, match=r"mine\.toml") as caught:
-        open_graph("ours")
-    assert caught.value.code == "E_PROFILE"
+def test_what_is_no_file_of_profiles_is_an_error(file: Path) -> None:
     data = file.with_name("data.ttl")
     data.write_text("<a:a> <a:b> <a:c> .")
-    assert not open_graph(str(data)).is_remote, "a file needs no profile"
+    with pytest.raises(InputError, match=f"{PROFILES_VARIABLE}: no file"):
+        known_endpoints()
+    for text in (b"[a]\nchunk_size =\n", b"name = 5\n", b"[A-b]\n", b"\xff[a]"):
+        file.write_bytes(text)
+        with pytest.raises(GraphLoadError, match=r"mine\.toml") as caught:
+            open_graph("ours")
+        assert caught.value.code == "E_PROFILE"
+        assert not open_graph(str(data)).is_remote, "a file needs no profile"
 
 
 def test_the_page_shows_a_profile_and_names_every_alias(file: Path) -> None:

@@ -46,19 +46,19 @@ PLACES = """
 """
 
 
-def many(count: int, *, name: str = "many") -> OxigraphGraph:
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+def many(count: int) -> OxigraphGraph:
     """A graph of labels that all differ."""
+    lines = (f'<http://example.org/{i}> <{LABEL}> "thing {i} of {i * 7919 % 1000}" .' for i in range(count))
     store = pyoxigraph.Store()
-    label = pyoxigraph.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
-    store.bulk_extend(
-        pyoxigraph.Quad(
-            pyoxigraph.NamedNode(f"http://example.org/{i}"),
-            label,
-            pyoxigraph.Literal(f"thing {i} of {i * 7919 % 1000}"),
-        )
-        for i in range(count)
-    )
-    return OxigraphGraph(store, name=name, fingerprint=f"{name}-{count}")
+    store.bulk_load("\n".join(lines).encode(), pyoxigraph.RdfFormat.N_TRIPLES)
+    return OxigraphGraph(store, name="many", fingerprint=f"many-{count}")
+
+
+def built(graph: Any, directory: Path, embedder: Any = None, **options: Any) -> LabelIndex:
+    return build_label_index(graph, directory, embedder=embedder, **options)
 
 
 def texts_of(rows: list[LabelRow], iri: str) -> list[tuple[str, str]]:
@@ -77,7 +77,7 @@ class SayingHowItNames:
 
 @pytest.fixture
 def kept(graph_of: MakeGraph, tmp_path: Path) -> LabelIndex:
-    return build_label_index(graph_of(PLACES), tmp_path / "index", embedder=HashedEmbedder())
+    return built(graph_of(PLACES), tmp_path / "index", HashedEmbedder())
 
 
 # Rows
@@ -105,16 +105,13 @@ def test_L36_L37_L42_keys_are_normalised_and_texts_that_say_nothing_are_left_out
 
 def test_L38_names_come_from_iris_where_there_are_no_others_and_say_so(graph_of: MakeGraph) -> None:
     rows = read_labels(graph_of(":Marie_Curie :bornIn :Q36 ."))
-    assert texts_of(rows, "Marie_Curie") == [("Marie Curie", "derived")]
-    assert texts_of(rows, "bornIn") == [("born in", "derived")]
-    assert texts_of(rows, "Q36") == [("Q36", "derived")]
-    rows = read_labels(
-        graph_of(':a rdfs:label "A thing" ; :in :United_States , :Q30 , :m.0k3p1 , <http://x.org/a.jpg> .')
-    )
-    assert {row.text for row in rows if row.role == "derived"} == {"United States", "label"}
+    for iri, text in (("Marie_Curie", "Marie Curie"), ("bornIn", "born in"), ("Q36", "Q36")):
+        assert texts_of(rows, iri) == [(text, "derived")]
+    data = ':a rdfs:label "A thing" ; :in :United_States , :Q30 , :m.0k3p1 , <http://x.org/a.jpg> .'
+    assert {row.text for row in read_labels(graph_of(data)) if row.role == "derived"} == {"United States", "label"}
 
 
-def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGraph) -> None:
+def test_a_graph_names_things_by_what_tells_them_apart_and_by_predicates_of_its_own(graph_of: MakeGraph) -> None:
     rows = read_labels(
         graph_of(
             ':a :name "Ann" ; :jobTitle "x" ; :title "Dr." . :b :name "Bob" ; :title "Dr." . '
@@ -124,15 +121,51 @@ def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGr
     assert texts_of(rows, "a") == [("Ann", "label")]
     assert texts_of(rows, "c") == [("Cy", "label"), ("Cyril", "alternative")]
     assert not any(row.text == "Dr." for row in rows)
-
-
-def test_a_graph_may_name_label_predicates_of_its_own(graph_of: MakeGraph) -> None:
     graph = graph_of(':P1 :heisst "Geburtsort" ; :used :p . :a :heisst "Anna" ; rdfs:label "Ann" ; :p 1 .')
     naming = Naming((IRI("http://example.org/heisst"),), (IRI("http://example.org/used"),))
     rows = read_labels(SayingHowItNames(graph, naming))
     assert texts_of(rows, "a") == [("Ann", "alternative"), ("Anna", "label")]
     assert texts_of(rows, "p") == [("Geburtsort", "label")]
     assert texts_of(read_labels(graph), "a") == [("Ann", "label")]
+
+
+def test_what_describes_predicates_shares_its_labels_with_them_and_is_no_entity(graph_of: MakeGraph) -> None:
+    rows = read_labels(
+        graph_of(
+            '@prefix wikibase: <http://wikiba.se/ontology#> . :P19 rdfs:label "place of birth"@en ; '
+            'wikibase:directClaim :direct-P19 , :unused-P19 . :Q1 rdfs:label "Q one" ; :direct-P19 :Q2 . '
+            ':unused-P19 rdfs:label "born in" , "place of birth"@en . :p rdfs:label "has part" . :a :p :a ; a :a .'
+        )
+    )
+    named = {(row.iri[19:], row.text, row.kind, row.role) for row in rows}
+    assert {(iri, kind, role) for iri, text, kind, role in named if text == "place of birth"} == {
+        (iri, "predicate", "label") for iri in ("P19", "direct-P19", "unused-P19")
+    }
+    assert [(iri, kind) for iri, text, kind, _ in named if text == "has part"] == [("p", "predicate")]
+
+
+def test_a_triple_in_several_named_graphs_counts_once() -> None:
+    store = pyoxigraph.Store()
+    data = f'@prefix : <http://e.org/> . :a :p :b ; <{LABEL}> "A" .'
+    for name in ("http://e.org/g", "http://e.org/h"):
+        store.load(data.encode(), pyoxigraph.RdfFormat.TURTLE, to_graph=pyoxigraph.NamedNode(name))
+    rows = read_labels(OxigraphGraph(store, name="two", fingerprint="two"))
+    assert [row.degree for row in rows if row.text == "A"] == [2]
+
+
+def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", 5)
+    stop, seen = threading.Event(), list[int]()
+
+    def show(_: str, done: int, __: int | None) -> None:
+        seen.append(done)
+        if done:
+            stop.set()
+
+    for _ in range(2):  # the second time it is set before the engine works
+        with pytest.raises(CancelledError):
+            read_labels(many(100), cancel=stop, progress=show)
+        assert 0 < seen[-1] < 10
 
 
 # Searching: memory and LanceDB keep one promise
@@ -154,9 +187,14 @@ def test_T13_keys_are_found_exactly_and_are_data(search: LabelSearch) -> None:
 
 def test_words_and_parts_of_words(search: LabelSearch) -> None:
     assert search.with_words(["city", "york"], limit=2)[0].text == "New York City"
-    assert [row.text for row in search.like("euegne oneil", limit=1)] == ["Eugene O'Neill"]
-    assert [row.text for row in search.like("o'neill", limit=1)] == ["Eugene O'Neill"]
+    for typed in ("euegne oneil", "o'neill"):
+        assert [row.text for row in search.like(typed, limit=1)] == ["Eugene O'Neill"]
     assert search.with_words(["zzz"], limit=5) == search.like("?", limit=5) == []
+    words = ("york", "city", "bonn", "nothing")
+    vocabulary = search.vocabulary(words)
+    assert [vocabulary.counts.get(word, 0) for word in words] == [2, 2, 1, 0]
+    assert vocabulary.idf("nothing") > vocabulary.idf("bonn") > vocabulary.idf("york") > 0
+    assert {"city", "born"} <= vocabulary.type_stems
 
 
 def test_keys_looked_up_often_are_found_without_a_query(kept: LabelIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,15 +219,8 @@ def test_rows_are_the_same_however_many_are_python_objects_or_written_at_once(
         found = read_labels(graph_of(PLACES))
         assert len(found) == len(rows)
         assert list(found) == list(found) == rows == sorted(rows)
-        build_label_index(graph_of(PLACES), tmp_path / str(at_once), embedder=HashedEmbedder())
+        built(graph_of(PLACES), tmp_path / str(at_once), HashedEmbedder())
         assert content_of(tmp_path / str(at_once)) == content_of(tmp_path / "index")
-
-
-def test_the_vocabulary_counts_labels_and_knows_type_words(search: LabelSearch) -> None:
-    vocabulary = search.vocabulary(["york", "city", "bonn", "nothing"])
-    assert [vocabulary.counts.get(w, 0) for w in ("york", "city", "bonn", "nothing")] == [2, 2, 1, 0]
-    assert vocabulary.idf("nothing") > vocabulary.idf("bonn") > vocabulary.idf("york") > 0
-    assert {"city", "born"} <= vocabulary.type_stems
 
 
 def test_nearest_texts(kept: LabelIndex) -> None:
@@ -197,8 +228,8 @@ def test_nearest_texts(kept: LabelIndex) -> None:
     assert kept.search.has_vectors
     (hits,) = kept.search.nearest(embedder.embed(["new york cities"]), limit=2)
     assert [row.text for row, _ in hits] == ["New York City", "New York"]
-    expected = float(embedder.embed(["new york cities"])[0] @ embedder.embed(["New York City"])[0])
-    assert hits[0][1] == pytest.approx(expected, abs=1e-5)
+    asked, found = embedder.embed(["new york cities", "New York City"])
+    assert hits[0][1] == pytest.approx(float(asked @ found), abs=1e-5)
 
 
 def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
@@ -206,14 +237,11 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
 ) -> None:
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
-    exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
+    exact = built(graph, tmp_path / "numpy", embedder).search.nearest(asked, limit=1)
     monkeypatch.setattr("kgsparql.linking.label_index.lance.EXACT_VECTORS", 1_000)
-    index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
-    manifest = Tables(tmp_path / "hnsw").manifest()
-    assert manifest is not None
-    table = Tables(tmp_path / "hnsw").open(manifest["vectors"]["hashed"]["table"])
-    assert [i.index_type for i in table.list_indices()] == ["IvfHnswSq"]  # type: ignore[union-attr]
-    found = index.search.nearest(asked, limit=1)
+    found = built(graph, tmp_path / "hnsw", embedder).search.nearest(asked, limit=1)
+    _, vectors = tables_of(tmp_path / "hnsw")
+    assert [i.index_type for i in vectors.list_indices()] == ["IvfHnswSq"]
     cosines = np.array([[hits[0][1] for hits in some] for some in (exact, found)])
     assert np.abs(cosines[0] - cosines[1]).max() < 0.01
 
@@ -248,9 +276,9 @@ def test_many_labels_are_searched_by_text_until_all_have_vectors(
     assert isinstance(index.search, LanceLabels)
     assert (index.rows, index.embedder, index.search.has_vectors) == (2_501, None, False)
     with pytest.raises(KeyboardInterrupt):
-        build_label_index(graph, directory, embedder=HashedEmbedder(), progress=stop_after(1_000))
+        built(graph, directory, HashedEmbedder(), progress=stop_after(1_000))
     assert not label_index(graph, directory, embedder=HashedEmbedder()).search.has_vectors
-    assert build_label_index(graph, directory, embedder=HashedEmbedder()).search.has_vectors
+    assert built(graph, directory, HashedEmbedder()).search.has_vectors
     (tmp_path / "file").write_text("not a directory")
     for labels, note in ((graph, "KGSPARQL_CACHE_DIR"), (many(10), "")):  # few are held in memory anyway
         unkept = label_index(labels, tmp_path / "file" / "index")
@@ -272,10 +300,10 @@ def stop_after(texts: int) -> Callable[[str, int, int | None], None]:
 def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: Path) -> None:
     graph, log = many(3_000), tmp_path / "log"
     with pytest.raises(KeyboardInterrupt):
-        build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log), progress=stop_after(2_500))
+        built(graph, tmp_path / "i", HashedEmbedder(log=log), progress=stop_after(2_500))
     before = len(log.read_text().splitlines())
     assert 2_500 < before < 3_000
-    index = build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log))
+    index = built(graph, tmp_path / "i", HashedEmbedder(log=log))
     texts = log.read_text().splitlines()
     assert len(texts) == len(set(texts)) == index.texts == 3_001
 
@@ -283,14 +311,10 @@ def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: 
 KILLED = """
 import sys
 from pathlib import Path
-from typing import Any
-from kgsparql.linking.label_index import lance
 from kgsparql.linking.label_index.open import build_label_index
-from kgsparql.rdf.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
-log = Path(sys.argv[2])
-build_label_index(many(6_000), Path(sys.argv[1]), embedder=HashedEmbedder(log=log, delay_s=0.05))
+build_label_index(many(6_000), Path(sys.argv[1]), embedder=HashedEmbedder(log=Path(sys.argv[2]), delay_s=0.05))
 """
 
 
@@ -306,8 +330,8 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
         process.wait()
         assert process.returncode == -signal.SIGKILL
     graph = many(6_000)
-    killed = build_label_index(graph, tmp_path / "killed", embedder=HashedEmbedder(log=log))
-    clean = build_label_index(graph, tmp_path / "clean", embedder=HashedEmbedder())
+    killed = built(graph, tmp_path / "killed", HashedEmbedder(log=log))
+    clean = built(graph, tmp_path / "clean", HashedEmbedder())
     assert content_of(tmp_path / "killed") == content_of(tmp_path / "clean")
     assert killed.search.exact(["thing 5 of 595"]) == clean.search.exact(["thing 5 of 595"]) != []
     embedded = len(log.read_text().splitlines())
@@ -321,8 +345,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
 @pytest.mark.parametrize(("sign", "count"), [deep("reading labels", 150_000), ("indexing labels", 20_000)])
 def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path, sign: str, count: int) -> None:
     file, cache = tmp_path / "many.nt", tmp_path / "cache"
-    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    file.write_text("".join(f'<http://e.org/{i}> {label} "thing {i} of {i * 7919 % 1000}" .\n' for i in range(count)))
+    file.write_text("".join(f'<http://e.org/{i}> <{LABEL}> "thing {i} of {i * 7919 % 1000}" .\n' for i in range(count)))
     environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "kgsparql", "index", "-k", str(file), "--embedder", "none"]
     terminal, other_end = os.openpty()  # progress is for terminals only
@@ -348,7 +371,6 @@ def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path
 RACE = """
 import importlib.abc, sys, threading, time
 from pathlib import Path
-from typing import Any
 
 class Slow(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -369,77 +391,44 @@ assert not failed, failed
 
 
 def test_an_import_in_the_background_is_waited_for(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", RACE, str(tmp_path / "i")], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", RACE, str(tmp_path / "i")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", 5)
-    stop, seen = threading.Event(), list[int]()
-
-    def show(_: str, done: int, __: int | None) -> None:
-        seen.append(done)
-        if done:
-            stop.set()
-
-    for _ in range(2):  # the second time it is set before the engine works
-        with pytest.raises(CancelledError):
-            read_labels(many(100), cancel=stop, progress=show)
-        assert 0 < seen[-1] < 10
-
-
-def test_what_describes_predicates_shares_its_labels_with_them_and_is_no_entity(graph_of: MakeGraph) -> None:
-    rows = read_labels(
-        graph_of(
-            '@prefix wikibase: <http://wikiba.se/ontology#> . :P19 rdfs:label "place of birth"@en ; '
-            'wikibase:directClaim :direct-P19 , :unused-P19 . :Q1 rdfs:label "Q one" ; :direct-P19 :Q2 . '
-            ':unused-P19 rdfs:label "born in" , "place of birth"@en . :p rdfs:label "has part" . :a :p :a ; a :a .'
-        )
-    )
-    assert {(r.iri[19:], r.kind, r.role) for r in rows if r.text == "place of birth"} == {
-        ("P19", "predicate", "label"), ("direct-P19", "predicate", "label"), ("unused-P19", "predicate", "label"),
-    }  # fmt: skip
-    assert [(row.iri[19:], row.kind) for row in rows if row.text == "has part"] == [("p", "predicate")]
-
-
-def test_a_triple_in_several_named_graphs_counts_once() -> None:
-    store = pyoxigraph.Store()
-    data = '@prefix : <http://e.org/> . :a :p :b ; <http://www.w3.org/2000/01/rdf-schema#label> "A" .'
-    for name in ("http://e.org/g", "http://e.org/h"):
-        store.load(data.encode(), pyoxigraph.RdfFormat.TURTLE, to_graph=pyoxigraph.NamedNode(name))
-    rows = read_labels(OxigraphGraph(store, name="two", fingerprint="two"))
-    assert [row.degree for row in rows if row.text == "A"] == [2]
+def tables_of(directory: Path) -> tuple[Any, Any]:
+    """The labels and the vectors of an index."""
+    tables = Tables(directory)
+    manifest = tables.manifest()
+    assert manifest is not None
+    return tables.open(manifest["labels"]), tables.open(manifest["vectors"]["hashed"]["table"])
 
 
 def content_of(directory: Path) -> list[object]:
     """All rows and vectors of an index, in their order."""
-    tables = Tables(directory)
-    manifest = tables.manifest()
-    assert manifest is not None
-    vectors = tables.open(manifest["vectors"]["hashed"]["table"]).to_arrow().sort_by("number")  # type: ignore[union-attr]
-    labels = tables.open(manifest["labels"]).to_arrow().sort_by([("iri", "ascending"), ("text", "ascending")])  # type: ignore[union-attr]
+    labels, vectors = (table.to_arrow() for table in tables_of(directory))
+    vectors = vectors.sort_by("number")
     matrix = np.stack(vectors["vector"].to_numpy())
-    return [labels.to_pylist(), vectors["text"].to_pylist(), matrix.tobytes()]
+    by_text = labels.sort_by([("iri", "ascending"), ("text", "ascending")])
+    return [by_text.to_pylist(), vectors["text"].to_pylist(), matrix.tobytes()]
 
 
 # Refusing
 
 
 def test_S09_an_index_of_another_content_is_refused(graph_of: MakeGraph, tmp_path: Path) -> None:
-    build_label_index(graph_of(PLACES), tmp_path / "i", embedder=None)
+    built(graph_of(PLACES), tmp_path / "i")
     changed = graph_of(PLACES + ':c rdfs:label "Cologne" .')
     with pytest.raises(IndexStaleError) as caught:
         label_index(changed, tmp_path / "i")
     assert "kgsparql index" in caught.value.hint
-    rebuilt = build_label_index(changed, tmp_path / "i", embedder=None)
+    rebuilt = built(changed, tmp_path / "i")
     assert [row.text for row in rebuilt.search.exact(["cologne"])] == ["Cologne"]
 
 
 def test_S09_another_recipe_is_another_index(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph = graph_of(PLACES)
-    build_label_index(graph, tmp_path / "i", embedder=None)
+    built(graph, tmp_path / "i")
     other = SayingHowItNames(graph, Naming((IRI("http://example.org/born"),)))
     with pytest.raises(IndexStaleError):
         open_label_index(other, tmp_path / "i")
@@ -457,14 +446,14 @@ def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
     monkeypatch.setattr("kgsparql.linking.label_index.open.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
-    both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
+    both = built(graph, kept.directory, HashedEmbedder("other"))
     assert both.embedder == "other"
     assert open_label_index(graph, kept.directory, embedder=HashedEmbedder()) is not None
 
 
 def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph, directory = graph_of(PLACES), tmp_path / "i"
-    build_label_index(graph, directory, embedder=None)
+    built(graph, directory)
     for damage in ("no table", "half a manifest", "no manifest"):
         text = (directory / MANIFEST).read_text()
         if damage == "no table":
@@ -473,7 +462,7 @@ def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path
         else:
             (directory / MANIFEST).write_text(text[: len(text) // 2 if damage == "half a manifest" else 0])
             assert open_label_index(graph, directory) is None
-        again = build_label_index(graph, directory, embedder=None)
+        again = built(graph, directory)
         assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
         assert len(list(directory.glob("labels_*.lance"))) == 1
     rewrite(directory / MANIFEST, {"version": 99})
@@ -485,20 +474,20 @@ def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path
 def test_S14_the_second_of_two_builders_is_told_who_is_first(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph = graph_of(PLACES)
     with writer_lock(tmp_path / "i"), pytest.raises(StoreLockedError) as caught:
-        build_label_index(graph, tmp_path / "i", embedder=None)
+        built(graph, tmp_path / "i")
     assert caught.value.detail["pid"] is not None
 
 
 def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None:
     file, other = tmp_path / "changing.ttl", tmp_path / "other.ttl"
-    other.write_text('<http://e.org/o> <http://www.w3.org/2000/01/rdf-schema#label> "other" .')
-    build_label_index(open_graph(other), index_directory(open_graph(other), tmp_path), embedder=None)
+    other.write_text(f'<http://e.org/o> <{LABEL}> "other" .')
+    built(open_graph(other), index_directory(open_graph(other), tmp_path))
     newest = []
     for i in range(6):
-        file.write_text(f'<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "name {i}" .')
+        file.write_text(f'<http://e.org/a> <{LABEL}> "name {i}" .')
         graph = open_graph(file)
         newest.append(index_directory(graph, tmp_path))
-        assert build_label_index(graph, newest[-1], embedder=None).rows == 2  # and the predicate's
+        assert built(graph, newest[-1]).rows == 2  # and the predicate's
         if i == 3:
             (Path(str(newest[-1])) / "passages").mkdir()
             (Path(str(newest[-1])) / "passages" / MANIFEST).write_text("{}")

@@ -61,9 +61,8 @@ def code_of(read: Callable[[str], object], text: str) -> str:
 # --- JSON
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
+    for text, value in (
         ('```\n{"a": 1}', {"a": 1}),
         ('{"a": [1, 2,], "b": 3,}', {"a": [1, 2], "b": 3}),
         (r'{"a": "\ud83d\ude00 \_ \alpha \"x\" \ud83d", "b": "two' + '\nlines"}',
@@ -71,25 +70,23 @@ def code_of(read: Callable[[str], object], text: str) -> str:
         ('See [1] and [2]: {"a": 1}\nWait, I was wrong:\n{"a": {"b": 2}}', {"a": {"b": 2}}),
         ("{1: 0.5, 2: 0.25}", {"1": 0.5, "2": 0.25}),
         ("[-Infinity, 1e400]", [-math.inf, math.inf]),
-    ],
-)  # fmt: skip
-def test_M02_json_is_found_and_repaired_where_that_is_unambiguous(text: str, value: object) -> None:
-    assert json_value(text) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+        # Of what breaks off, the complete members are kept.
         ('{"answer": "Paris", "n": [1, 2', {"answer": "Paris", "n": [1]}),
         ('{"answer": "Paris", "why": "because', {"answer": "Paris"}),
         ('{"answer": "Paris", "wh', {"answer": "Paris"}),
         ('{"choices": [{"n": 3}, {"n": 1, "score": 0.', {"choices": [{"n": 3}, {"n": 1}]}),
         ('{"a": 1}. And then {"b": [1, ', {"a": 1}),
         ('{"a": true, "b": tr', {"a": True}),
-    ],
-)
-def test_M02_of_json_that_breaks_off_the_complete_members_are_kept(text: str, value: object) -> None:
-    assert json_value(text) == value
+        # Reasoning before the answer does not count.
+        ('<THINKING>\nPerhaps {"a": 1}?\n</THINKING>{"a": 2}', {"a": 2}),
+        ('◁think▷{"a": 1}◁/think▷{"a": 2}', {"a": 2}),
+        ('perhaps {"a": 1}</think>{"a": 2}', {"a": 2}),
+        ('<think>I write <think> tags {"a": 1}</think>{"a": 2}', {"a": 2}),
+        ('{"a": 2}\n<think>that was it</think>', {"a": 2}),
+        ('<|channel|>analysis<|message|>{"a": 1}<|end|><|start|>assistant<|channel|>final<|message|>{"a": 2}<|return|>',
+         {"a": 2}),
+    ):  # fmt: skip
+        assert json_value(text) == value, text
 
 
 def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error() -> None:
@@ -102,43 +99,31 @@ def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error() -> None:
     with pytest.raises(ModelReplyError, match=r"not JSON: I am sorry \[31mI cannot") as caught:
         json_value("I am sorry\n\x1b[31mI cannot " + 500 * "x")
     assert len(str(caught.value)) < 300
+    for text in ('{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{"):
+        assert code_of(written_answer, text) == "E_LLM_FORMAT", f"{text} is not taken for prose"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<THINKING>\nPerhaps {"a": 1}?\n</THINKING>{"a": 2}',
-        '◁think▷{"a": 1}◁/think▷{"a": 2}',
-        'perhaps {"a": 1}</think>{"a": 2}',
-        '<think>I write <think> tags {"a": 1}</think>{"a": 2}',
-        '{"a": 2}\n<think>that was it</think>',
-        '<|channel|>analysis<|message|>{"a": 1}<|end|><|start|>assistant<|channel|>final<|message|>{"a": 2}<|return|>',
-    ],
-)
-def test_reasoning_before_the_answer_does_not_count(text: str) -> None:
-    assert json_value(text) == {"a": 2}
-
-
-def test_M01_an_empty_reply_is_an_error_of_its_own() -> None:
+def test_M01_an_empty_reply_or_answer_is_an_error_of_its_own() -> None:
     for read in (json_value, mentions, written_answer, lambda text: numbers(text, count=3)):
         for text in ("", " \n\t", None, "<think>hm</think>", '<think>Perhaps {"a": 1}, or', "x</think>"):
             assert code_of(read, text) == "E_LLM_EMPTY"  # type: ignore[arg-type]
     assert quantity(" ") is None
+    for answer in ('""', "null", "[]", "NaN", '" "'):
+        assert code_of(written_answer, f'{{"answer": {answer}}}') == "E_LLM_EMPTY", answer
+        assert written_answer(f'{{"answer": {answer}, "sufficient": false}}').sufficient is False
+        assert written_answer(f'{{"answer": {answer}, "entities": [2]}}').entities == (2,)
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
+def test_M11_prose_is_text_whatever_is_in_it() -> None:
+    for text, plain in (
         ("\n\n  Paris\n\n", "  Paris"),
         ("```text\nParis```", "Paris"),
         ("Look:\n```sparql\nSELECT *\n```\nso.", "Look:\nSELECT *\nso."),
         ("<think>…</think>Paris", "Paris"),
         ("![x](http://e.org/?q=1) <script>alert(1)</script>", "![x](http://e.org/?q=1) <script>alert(1)</script>"),
         ("<think>", ""),
-    ],
-)
-def test_M11_prose_is_text_whatever_is_in_it(text: str, plain: str) -> None:
-    assert plain_text(text) == plain
+    ):
+        assert plain_text(text) == plain
 
 
 # --- numbers
@@ -158,16 +143,13 @@ def test_numbers_are_read_from_every_shape_of_list() -> None:
         ("| n | relation | score |\n|---|---|---|\n| 3 | capital of | 0.8 |", ((3,), {3: 0.8}, 0)),
         ("I chose:\n\n3. country (1998)\n\nI hope that this helps.", ((3,), {}, 0)),
         ("<think>1, 2? No:</think>\n3, 1", ((3, 1), {}, 0)),
+        *((none, ((), {}, 0)) for none in ("[]", '{"choices": []}', "None.", "**None**", '{"choices": "none"}')),
+        ("```\n[]\n```", ((), {}, 0)),
     ):
         assert chosen(text) == expected, text
 
 
-@pytest.mark.parametrize("text", ["[]", '{"choices": []}', "None.", "**None**", '{"choices": "none"}', "```\n[]\n```"])
-def test_choosing_nothing_is_a_valid_answer(text: str) -> None:
-    assert chosen(text) == ((), {}, 0)
-
-
-def test_M05_choices_that_are_not_on_the_list_are_dropped_and_counted() -> None:
+def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_counted() -> None:
     for text, expected in (
         ("0, -1, 99, 3", ((3,), {}, 3)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 3, "score": 0.1}]}', ((3,), {3: 0.8}, 1)),
@@ -177,6 +159,11 @@ def test_M05_choices_that_are_not_on_the_list_are_dropped_and_counted() -> None:
         ('{"3": true, "1": false}', ((), {}, 2)),
         ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((1,), {1: 0.2}, 1)),
         ("{}", ((), {}, 1)),
+        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
+        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1, "score": 0', ((3, 1), {3: 0.8}, 1)),
+        ("Here:\n[\n  3,\n  1", ((3,), {}, 1)),
+        ("Answer: [3, 1", ((3,), {}, 1)),
+        ('{"choices": [', ((), {}, 1)),
     ):
         assert chosen(text) == expected, text
 
@@ -222,36 +209,15 @@ def test_M06_names_that_are_exact_choose_and_those_that_are_near_shared_or_at_od
         assert named(text) == expected, text
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
-        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1, "score": 0', ((3, 1), {3: 0.8}, 1)),
-        ("Here:\n[\n  3,\n  1", ((3,), {}, 1)),
-        ("Answer: [3, 1", ((3,), {}, 1)),
-        ('{"choices": [', ((), {}, 1)),
-    ],
-)
-def test_M02_the_last_item_of_a_reply_that_breaks_off_is_dropped(text: str, expected: object) -> None:
-    assert chosen(text) == expected
-
-
 # --- mentions
 
 
 def test_mentions() -> None:
     for text, *expected in (
-        (
-            '{"mentions": [{"mention": "Paris", "is_type": false}, {"mention": "city", "is_type": true}]}',
-            "Paris",
-            "+city",
-        ),
+        ('{"mentions": [{"mention": "Paris", "is_type": false}, {"mention": "city", "is_type": true}]}',
+         "Paris", "+city"),
         ('[{"mention": "Paris", "is_type": "yes"}, {"mention": " "}, {"mention": "paris"}]', "+Paris"),
-        (
-            '["Therapy; manipulation; and other procedures", "b, c"]',
-            "Therapy; manipulation; and other procedures",
-            "b, c",
-        ),
+        ('["Therapy; manipulation; and other", "b, c"]', "Therapy; manipulation; and other", "b, c"),
         ('{"mentions": "Paris, London"}', "Paris", "London"),
         ('{"Paris": false, "city": true}', "Paris", "+city"),
         ('{"mentions": []}',),
@@ -262,16 +228,12 @@ def test_mentions() -> None:
         ("1. Star Wars: A New Hope\n2. Washington D.C.", "Star Wars: A New Hope", "Washington D.C."),
         ("World War I, fever.", "World War I", "fever"),
         ('["Paris", "Lon', "Paris"),
-    ):
+    ):  # fmt: skip
         assert mentions(text) == [(name.lstrip("+"), name.startswith("+")) for name in expected], text
 
-
-@pytest.mark.parametrize(
-    "text", ["I am sorry, I can't.", "I cannot say", "There are no entities", "The question is about a city.",
-             '{"mentions": [', "[1, 2]"],
-)  # fmt: skip
-def test_mentions_are_not_made_of_sentences(text: str) -> None:
-    assert code_of(mentions, text) == "E_LLM_FORMAT"
+    for text in ("I am sorry, I can't.", "I cannot say", "There are no entities", "The question is about a city.",
+                 '{"mentions": [', "[1, 2]"):  # fmt: skip
+        assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 
 # --- answers
@@ -317,19 +279,13 @@ def test_markers_have_one_spelling() -> None:
         assert written_answer(f'{{"answer": "x", "used": {used}}}').markers == expected, used
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Output 1: Paris.\nOutput 2: P1 …\nOutput 3: tree",
-        "**Output 1:** Paris.\n\n**Output 2:** …",
-        "### Output 1\nParis.\n### Output 2\nx",
-        "Paris.\nOutput 2: because",
-        "Answer: Paris.",
+def test_an_answer_under_headings_or_in_prose() -> None:
+    for text in (
+        "Output 1: Paris.\nOutput 2: P1 …\nOutput 3: tree", "**Output 1:** Paris.\n\n**Output 2:** …",
+        "### Output 1\nParis.\n### Output 2\nx", "Paris.\nOutput 2: because", "Answer: Paris.",
         "**Final answer:** Paris.",
-    ],
-)
-def test_an_answer_under_headings_or_in_prose(text: str) -> None:
-    assert written_answer(text) == WrittenAnswer("Paris.")
+    ):  # fmt: skip
+        assert written_answer(text) == WrittenAnswer("Paris.")
 
 
 def test_M11_prose_lists_no_markers_names_no_entities_and_may_be_hostile() -> None:
@@ -345,20 +301,6 @@ def test_citations_are_found_in_brackets_and_where_they_look_like_ours() -> None
     found = cited_text("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
     assert (found.known, found.unknown) == (("P1", "P2", "P9"), ("N3", "1"))
     assert found.text == "Paris [P1] [P2] is [sic] the P9 of X9 [http://e.org/a1]"
-
-
-@pytest.mark.parametrize(
-    "text", ['{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{"]
-)
-def test_M02_json_without_an_answer_is_not_taken_for_prose(text: str) -> None:
-    assert code_of(written_answer, text) == "E_LLM_FORMAT"
-
-
-@pytest.mark.parametrize("answer", ['""', "null", "[]", "NaN", '" "'])
-def test_M01_an_empty_answer_is_an_empty_reply(answer: str) -> None:
-    assert code_of(written_answer, f'{{"answer": {answer}}}') == "E_LLM_EMPTY"
-    assert written_answer(f'{{"answer": {answer}, "sufficient": false}}').sufficient is False
-    assert written_answer(f'{{"answer": {answer}, "entities": [2]}}').entities == (2,)
 
 
 def test_an_answer_that_is_a_list_or_breaks_off() -> None:
