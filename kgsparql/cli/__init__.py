@@ -20,7 +20,7 @@ _FUNCTIONS = {
     "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "query.plan",
     "query": "query.query", "check": "check.check", "diff": "check.diff",
     "load": "load.load", "index": "load.index", "info": "lookups.info",
-    "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "installation.doctor",
+    "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
     "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp", "tools": "reference.tools",
     "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",
 }  # fmt: skip

