@@ -101,14 +101,11 @@ class Settings:
         return {prefix: name for table in reversed(tables) for prefix, name in table.get("prefixes", {}).items()}
 
     def of_graphs(self, given: Sequence[str] | None) -> dict[str, Setting]:
-        """Return what the named graphs say of languages, index and prefixes; of several graphs, all their languages."""
+        """Return what the named graphs say of languages and prefixes; of several graphs, all their languages."""
         tables = [own for name in self.named_sources(given) if (own := self.values.get(f"graphs.{name}"))]
-        said = {key: [own for own in tables if key in own.value] for key in ("languages", "index", "prefixes")}
-        if len({own.value["index"] for own in said["index"]}) > 1:
-            raise OptionError("these graphs have indexes in several places", hint="choose one with --index")
+        said = {key: [own for own in tables if key in own.value] for key in ("languages", "prefixes")}
         values = {
             "languages": list(dict.fromkeys(tag for own in said["languages"] for tag in own.value["languages"])),
-            "index": next((own.value["index"] for own in said["index"]), None),
             "prefixes": self.prefixes(given),
         }
         return {key: Setting(values[key], own[0].file) for key, own in said.items() if own}

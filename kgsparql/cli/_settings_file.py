@@ -56,7 +56,6 @@ class GraphTable(_Table):
 
     sources: _Texts
     languages: _Texts | None = None
-    index: _Text | None = None
     prefixes: dict[_Prefix, _Namespace] | None = None
 
 
@@ -172,8 +171,6 @@ def _with_paths(found: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for key, value in found.items():
         if key.startswith("graphs."):
             made[key] = {**value, "sources": [_source_in(folder, source) for source in value["sources"]]}
-            if "index" in value:
-                made[key]["index"] = _path_in(folder, value["index"])
         elif key == "graph":
             made[key] = [one if f"graphs.{one}" in found else _source_in(folder, one) for one in value]
         elif key in {*_WRITTEN_PLACES, "method.preset"}:
@@ -205,10 +202,8 @@ def _check_strangers_settings(found: Mapping[str, Any], file: Path) -> None:
         if is_server and not (is_address(text) and is_loopback(host_of(text))):
             hint = "OPENAI_BASE_URL or your own file (kgsparql config path) may name it"
             raise OptionError(f"{file}: {key}: a project may not say which server gets your key", hint=hint)
-        # The index of a graph is written, too; a prefix that is called index is not.
-        is_written = key in _WRITTEN_PLACES or (key.startswith("graphs.") and key.split(".")[2:] == ["index"])
         folder = os.path.realpath(file.parent)
-        if is_written and ("://" in text or not Path(os.path.realpath(text)).is_relative_to(folder)):
+        if key in _WRITTEN_PLACES and ("://" in text or not Path(os.path.realpath(text)).is_relative_to(folder)):
             hint = "name a place beside the file, or use your own file: kgsparql config path"
             raise OptionError(f"{file}: {key}: a project may not have files written outside its folder", hint=hint)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -210,14 +211,10 @@ def test_a_broken_file_is_said_and_removed(run: Run, cache: Path, kind: str) -> 
 def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run, cache: Path) -> None:
     with ResponseCache(cache / "exchanges.sqlite") as response_cache:
         response_cache.put("model", {"q": 1}, {"a": 1})
-    import sqlite3
-
-    connection = sqlite3.connect(cache / "exchanges.sqlite")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    with closing(sqlite3.connect(cache / "exchanges.sqlite")) as connection:
+        connection.execute("PRAGMA user_version = 99")
     refused = run("cache", "--clear", "model")
-    assert refused.exit_code == 4
-    assert "version 99" in refused.stderr
+    assert (refused.exit_code, "version 99" in refused.stderr) == (4, True)
     assert (cache / "exchanges.sqlite").exists()
     assert run("cache", "--clear", "exchanges").exit_code == 0
     assert not (cache / "exchanges.sqlite").exists()

@@ -93,7 +93,6 @@ def test_what_a_project_may_not_say(home: Path) -> None:
         ('embedder = "https://evil.example/v1#m"', "embedder"),
         ('log = "../elsewhere.sqlite"', "log"),
         ('index = "s3://bucket/x"', "index"),
-        ('[graphs.a]\nsources = "a.ttl"\nindex = "../i"', "graphs.a.index"),
     ):
         user_file().unlink(missing_ok=True)
         with pytest.raises(OptionError) as caught:
@@ -190,15 +189,9 @@ def test_sources_keep_endpoints_and_names_of_endpoints(home: Path) -> None:
     ]  # fmt: skip
 
 
-def test_languages_of_several_graphs_are_joined_and_indexes_must_agree(home: Path) -> None:
+def test_languages_of_several_graphs_are_joined(home: Path) -> None:
     found = project(
         home,
-        '[graphs.a]\nsources = "a.ttl"\nlanguages = ["en", "de"]\nindex = "i"\n'
-        '[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"\nindex = "j"',
+        '[graphs.a]\nsources = "a.ttl"\nlanguages = ["en", "de"]\n[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"',
     )
-    file = home / "project/kgsparql.toml"
-    assert found.of_graphs(["a"]) == {
-        "languages": Setting(["en", "de"], file), "index": Setting(str(home / "project/i"), file),
-    }  # fmt: skip
-    with pytest.raises(OptionError, match="several places"):
-        found.of_graphs(["a", "b"])
+    assert found.of_graphs(["a", "b"]) == {"languages": Setting(["en", "de", "fr"], home / "project/kgsparql.toml")}
