@@ -1,22 +1,20 @@
-"""What an answer rests on as a drawing: nodes in layers by hop from the entities of the question, and true arrows."""
+"""What an answer rests on as a drawing: nodes in columns by hop from the entities of the question, and true arrows."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.evidence.evidence_tree import mermaid_text
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.literals import value_text
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
-from kgsparql.rendering.layout import layout
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kgsparql.answering.answer import Answer
     from kgsparql.evidence.evidence import EvidenceItem
 
@@ -92,128 +90,89 @@ class Drawing:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON object; terms are in the syntax of N-Triples."""
-        return {
-            "nodes": [
-                {
-                    "id": node.id, "term": str(node.term), "label": node.label, "description": node.description,
-                    "layer": node.layer, "row": node.row, "x": node.x, "y": node.y, "role": node.role,
-                    "markers": list(node.markers),
-                }
-                for node in self.nodes
-            ],
-            "edges": [
-                {
-                    "id": edge.id, "source": edge.source, "target": edge.target, "label": edge.label,
-                    "predicate": edge.predicate.value, "markers": list(edge.markers), "is_inverse": edge.is_inverse,
-                }
-                for edge in self.edges
-            ],
-            "left_out": self.left_out,
-        }  # fmt: skip
+        nodes = [asdict(node) | {"term": str(node.term), "markers": list(node.markers)} for node in self.nodes]
+        edges = [
+            asdict(edge) | {"predicate": edge.predicate.value, "markers": list(edge.markers)} for edge in self.edges
+        ]
+        return {"nodes": nodes, "edges": edges, "left_out": self.left_out}
 
 
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
-    """Draw the evidence that an answer cites, as a drawing; the same answer gives the same drawing.
+    """Draw the evidence that an answer cites; the same answer gives the same drawing.
 
     :param most_nodes: further terms are left out and counted; those of the best answers come first.
     """
-    items = _best_first(answer)
+    best = {marker for one in answer.best for marker in one.markers[:1]}
+    items = sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
     answers = {one.term for one in answer.best} | set(answer.computed.items if answer.computed else ())
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
-    found = _Gathered(most_nodes)
+    terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
+    links: dict[_Link, dict[str, None]] = {}
+    walked_back: dict[_Link, bool] = {}
     for item in items:
-        found.add(item, answers | firsts)
-    ids = {term: number for number, term in enumerate(found.terms)}
+        for alone, steps in _whole_parts(item, answers | firsts):
+            ends = dict.fromkeys([*alone, *(end for (source, _, target), _ in steps for end in (source, target))])
+            if len(ends.keys() | terms.keys()) > most_nodes:
+                continue
+            for end in ends:
+                terms.setdefault(end, {})[item.marker] = None
+            for link, is_inverse in steps:
+                links.setdefault(link, {})[item.marker] = None
+                walked_back.setdefault(link, is_inverse)
+    ids = {term: number for number, term in enumerate(terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
-    labels = _told_apart(_node_labels(answer, items, found.terms), descriptions)
+    labels = _told_apart(_node_labels(answer, items, terms), descriptions)
     edges = tuple(
         DrawnEdge(
             number, ids[source], ids[target], _label_text(answer.labels.get(predicate, ""), predicate), predicate,
-            tuple(seen.markers), seen.is_inverse,
+            tuple(markers), walked_back[source, predicate, target],
         )
-        for number, ((source, predicate, target), seen) in enumerate(found.edges.items())
+        for number, ((source, predicate, target), markers) in enumerate(links.items())
     )  # fmt: skip
-    places = layout(
-        [labels[term] for term in ids],
-        [(edge.source, edge.target, edge.label) for edge in edges],
-        {ids[term] for term in firsts if term in ids},
-    )
+    joined = [(edge.source, edge.target, edge.label) for edge in edges]
+    layers = _hops_from({ids[term] for term in firsts if term in ids}, len(ids), joined)
     nodes = tuple(
         DrawnNode(
-            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), place.layer, place.row,
-            place.x, place.y, _role_of(term, answers, firsts), tuple(markers),
+            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), *place,
+            _role_of(term, answers, firsts), tuple(markers),
         )
-        for (term, markers), place in zip(found.terms.items(), places, strict=True)
+        for (term, markers), place in zip(
+            terms.items(), layout_in_layers([labels[term] for term in ids], joined, layers), strict=True
+        )
     )  # fmt: skip
-    return Drawing(nodes, edges, len({term for item in items for term in _item_terms(item)} - ids.keys()))
+    everything = {term for item in items for term in (*item.terms, *_passage_terms(item))}
+    return Drawing(nodes, edges, len(everything - ids.keys()))
 
 
 _Link: TypeAlias = tuple[Term, IRI, Term]
 """Subject, predicate and object, of which the subject may be a passage."""
 
-
-@dataclass(slots=True)
-class _Seen:
-    is_inverse: bool
-    markers: dict[str, None] = field(default_factory=dict)
+_Part: TypeAlias = tuple[Sequence[Term], Sequence[tuple[_Link, bool]]]
+"""Terms that stand alone, and links with whether the evidence walks against them."""
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """Terms with their markers, and links, until there are too many terms."""
-
-    most: int
-    terms: dict[Term, dict[str, None]] = field(default_factory=dict)
-    edges: dict[_Link, _Seen] = field(default_factory=dict)
-
-    def add(self, item: EvidenceItem, known: set[Term]) -> None:
-        """Take what there is room for: whole paths, then triples, then a passage and what it names of the known."""
-        cited = {one.triple for one in item.triples}
-        for path in item.paths:
-            self._take(
-                item.marker,
-                [(_link_of(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited],
-            )
-        on_paths = {hop.triple for path in item.paths for hop in path.hops}
-        for one in item.triples:
-            if one.triple in on_paths:
-                continue
-            self._take(item.marker, [(_link_of(one.triple), one.direction == "inverse")])
-        if item.kind == "passage":
-            text = _passage_term(item)
-            named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
-            self._take(item.marker, [], [text])
-            self._take(item.marker, [((text, _MENTIONS, term), False) for term in named if term in known])
-
-    def _take(self, marker: str, links: list[tuple[_Link, bool]], alone: Iterable[Term] = ()) -> None:
-        ends = dict.fromkeys([*alone, *(end for (source, _, target), _ in links for end in (source, target))])
-        if len(ends.keys() | self.terms.keys()) > self.most:
-            return
-        for end in ends:
-            self.terms.setdefault(end, {})[marker] = None
-        for link, is_inverse in links:
-            self.edges.setdefault(link, _Seen(is_inverse)).markers[marker] = None
+def _whole_parts(item: EvidenceItem, known: Collection[Term]) -> Iterator[_Part]:
+    """Yield what is drawn whole or not at all: paths, other triples, a passage, and what it names of the known."""
+    cited = {one.triple: one.direction == "inverse" for one in item.triples}
+    for path in item.paths:
+        yield (), [(_link_of(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited]
+    on_paths = {hop.triple for path in item.paths for hop in path.hops}
+    for triple, is_inverse in cited.items():
+        if triple not in on_paths:
+            yield (), [(_link_of(triple), is_inverse)]
+    for text in _passage_terms(item):
+        yield [text], ()
+        named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
+        yield (), [((text, _MENTIONS, term), False) for term in named if term in known]
 
 
-def _best_first(answer: Answer) -> list[EvidenceItem]:
-    """Return the items that the answer cites, those of the best answers first."""
-    best = {marker for one in answer.best for marker in one.markers[:1]}
-    return sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
-
-
-def _item_terms(item: EvidenceItem) -> Iterator[Term]:
-    yield from item.terms
-    if item.kind == "passage":
-        yield _passage_term(item)
-
-
-def _passage_term(item: EvidenceItem) -> Literal:
-    return Literal(item.sourced_text)
-
-
-def _link_of(triple: Any) -> _Link:
+def _link_of(triple: Triple) -> _Link:
     return triple.subject, triple.predicate, triple.object
+
+
+def _passage_terms(item: EvidenceItem) -> list[Literal]:
+    return [Literal(item.sourced_text)] if item.kind == "passage" else []
 
 
 def _role_of(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
@@ -252,6 +211,120 @@ def _label_text(label: str, term: Term) -> str:
     return printable(label, _LABEL_LENGTH) or printable(by_itself, _LABEL_LENGTH)
 
 
+# -- Where the nodes stand ----------------------------------------------------------------------------------------
+
+MARGIN = 20.0
+LONGEST_NODE = 40
+LONGEST_EDGE = 30
+"""Characters of a label that are shown."""
+
+_ROW_HEIGHT = 50.0
+_COLUMN_GAP = 60.0
+"""Between two columns, beside the labels of the edges: room for arrow heads and slants."""
+
+_SORTING_SWEEPS = 3
+
+
+class Place(NamedTuple):
+    """Where a node stands: its column and row, and its middle in pixels."""
+
+    layer: int
+    row: int
+    x: float
+    y: float
+
+
+def shortened(label: str, longest: int) -> str:
+    """Return the label, cut where it is too long.
+
+    >>> shortened("received the award", 10)
+    'received…'
+    """
+    return label if len(label) <= longest else label[: longest - 1].rstrip() + "…"
+
+
+def node_width(label: str) -> float:
+    """Return the pixels from side to side of a node."""
+    return _text_width(shortened(label, LONGEST_NODE), 13) * 0.95 + 24
+
+
+def edge_width(label: str) -> float:
+    """Return the pixels that the label of an edge takes."""
+    return _text_width(shortened(label, LONGEST_EDGE), 11) + 8
+
+
+def _text_width(text: str, size: float) -> float:
+    """Return the most pixels that a text takes: wide characters take two thirds more than others.
+
+    >>> _text_width("Bonn", 10), _text_width("東京", 10)
+    (24.0, 20.0)
+    """
+    units = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c in "MWmw@%" else 0.6 for c in text)
+    return round(units * size, 1)
+
+
+def layout_in_layers(
+    labels: Sequence[str], edges: Sequence[tuple[int, int, str]], layers: Sequence[int]
+) -> list[Place]:
+    """Place each node in its column, near its neighbours; columns that nothing stands in are left out.
+
+    :param edges: the numbers of two nodes, and a label.
+
+    >>> [(place.layer, place.row) for place in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
+    [(0, 0), (1, 0), (1, 1)]
+    """
+    columns = [[node for node, at in enumerate(layers) if at == layer] for layer in sorted(set(layers))]
+    layer = {node: at for at, column in enumerate(columns) for node in column}
+    beside: dict[int, list[int]] = {node: [] for node in layer}
+    for source, target, _ in edges:
+        if layer[source] != layer[target]:
+            beside[source].append(target)
+            beside[target].append(source)
+    height: dict[int, float] = {}  # in its column: 0 at the top, 1 at the bottom
+
+    def mean_height(node: int) -> float:
+        known = [height[far] for far in beside[node] if far in height] or [height.get(node, 0.5)]
+        return sum(known) / len(known)
+
+    for column in [*columns, *reversed(columns)] * _SORTING_SWEEPS:
+        column.sort(key=mean_height)
+        height.update({node: (row + 0.5) / len(column) for row, node in enumerate(column)})
+    rows = {node: row for column in columns for row, node in enumerate(column)}
+    most_rows = max(map(len, columns), default=0)
+    left, x = MARGIN, []
+    for at, column in enumerate(columns):
+        width = max(node_width(labels[node]) for node in column)
+        x.append(left + width / 2)
+        widest = max((edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at), default=0)
+        left += width + widest + _COLUMN_GAP + min(140, 4 * most_rows)  # edges to many nodes are not steep
+    return [
+        Place(at, rows[node], round(x[at], 1), round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1))
+        for node, at in sorted(layer.items())
+    ]
+
+
+def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, int, str]]) -> list[int]:
+    """Count the steps to each node from the first ones; a part of the drawing without any starts from its first node.
+
+    >>> _hops_from({1}, 4, [(0, 1, "p"), (2, 3, "p")])
+    [1, 0, 0, 1]
+    """
+    near: dict[int, list[int]] = {node: [] for node in range(count)}
+    for source, target, _ in edges:
+        near[source].append(target)
+        near[target].append(source)
+    found: dict[int, int] = {}
+    for start in (sorted(firsts), *([node] for node in near)):
+        wave, hops = [node for node in start if node not in found], 0
+        while wave:
+            found.update(dict.fromkeys(wave, hops))
+            wave = list(dict.fromkeys(far for node in wave for far in near[node] if far not in found))
+            hops += 1
+    return [found[node] for node in near]
+
+
+# -- The same for Graphviz and for Markdown -----------------------------------------------------------------------
+
 _DOT_STYLES: dict[Role, str] = {
     "question": 'style="rounded,bold"',
     "answer": 'style="rounded,filled" fillcolor="#c6ecd6"',
@@ -262,32 +335,23 @@ _DOT_STYLES: dict[Role, str] = {
 
 def drawing_to_dot(drawing: Drawing) -> str:
     """Write the drawing in DOT: every arrow points the way of its triple, steps walked against it are dashed."""
-    return "\n".join(["digraph answer {", *(f"  {line};" for line in _dot_lines(drawing)), "}"])
-
-
-def _dot_lines(drawing: Drawing) -> Iterator[str]:
-    yield "rankdir=LR"
-    yield 'node [shape=box fontname="sans-serif"]'
-    yield 'edge [fontname="sans-serif" fontsize=11]'
-    layers: dict[int, list[int]] = {}
-    for node in drawing.nodes:
-        layers.setdefault(node.layer, []).append(node.id)
-        told = f"label={_dot_string(node.label)} tooltip={_dot_string(str(node.term))}"
-        yield f"n{node.id} [{told} {_DOT_STYLES[node.role]}]"
-    columns = [numbers for _, numbers in sorted(layers.items())]
-    for numbers in columns:
-        yield f"{{ rank=same; {'; '.join(f'n{number}' for number in numbers)} }}"
+    lines = ["rankdir=LR", 'node [shape=box fontname="sans-serif"]', 'edge [fontname="sans-serif" fontsize=11]']
+    columns: dict[int, list[str]] = {}
+    for node in sorted(drawing.nodes, key=lambda node: node.layer):
+        columns.setdefault(node.layer, []).append(f"n{node.id}")
+        said = f"label={_dot_string(node.label)} tooltip={_dot_string(str(node.term))}"
+        lines.append(f"n{node.id} [{said} {_DOT_STYLES[node.role]}]")
+    lines += [f"{{ rank=same; {'; '.join(column)} }}" for column in columns.values()]
     if len(columns) > 1:  # the columns keep their order, whichever way the arrows between them point
-        yield f"{' -> '.join(f'n{numbers[0]}' for numbers in columns)} [style=invis]"
-    layer_of = {node.id: node.layer for node in drawing.nodes}
+        lines.append(f"{' -> '.join(column[0] for column in columns.values())} [style=invis]")
     for edge in drawing.edges:
         looks = " style=dashed" if edge.is_inverse else ""
-        looks += "" if layer_of[edge.source] < layer_of[edge.target] else " constraint=false"
-        yield f"n{edge.source} -> n{edge.target} [label={_dot_string(edge.label)}{looks}]"
-    if not drawing:
-        yield 'nothing [label="nothing to draw" shape=plaintext]'
-    if drawing.left_out:
-        yield f'more [label="+{drawing.left_out:,} more" shape=plaintext]'
+        looks += "" if drawing.nodes[edge.source].layer < drawing.nodes[edge.target].layer else " constraint=false"
+        lines.append(f"n{edge.source} -> n{edge.target} [label={_dot_string(edge.label)}{looks}]")
+    if drawing.left_out or not drawing:
+        said = f"+{drawing.left_out:,} more" if drawing.left_out else "nothing to draw"
+        lines.append(f'more [label="{said}" shape=plaintext]')
+    return "\n".join(["digraph answer {", *(f"  {line};" for line in lines), "}"])
 
 
 def _dot_string(text: str) -> str:
@@ -303,31 +367,26 @@ def _dot_string(text: str) -> str:
 _MERMAID_EDGES = 40
 """More make a chart that nobody can read, and that some renderers refuse."""
 
+_MERMAID_STYLES = {"answer": "fill:#c6ecd6,stroke:#1b7f4b,color:#1b1f24", "question": "stroke-width:3px"}
+
 
 def drawing_to_mermaid(drawing: Drawing) -> str:
     """Write the drawing as a Mermaid flow chart, with arrows as in DOT."""
-    return "\n".join(["flowchart LR", *(f"  {line}" for line in _mermaid_lines(drawing))])
-
-
-def _mermaid_lines(drawing: Drawing) -> Iterator[str]:
-    edges = drawing.edges[:_MERMAID_EDGES]
-    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
-    kept = {end for edge in edges for end in (edge.source, edge.target)}
-    shown = [node for node in drawing.nodes if node.id in kept or node.id not in joined]
-    yield from map(_mermaid_node, shown)
+    edges, later = drawing.edges[:_MERMAID_EDGES], drawing.edges[_MERMAID_EDGES:]
+    kept, left = ({end for edge in some for end in (edge.source, edge.target)} for some in (edges, later))
+    shown = [node for node in drawing.nodes if node.id not in left - kept]
+    lines = []
+    for node in shown:
+        start, end = ("[", "]") if node.role == "literal" else ("(", ")")
+        lines.append(f'n{node.id}{start}"{mermaid_text(node.label)}"{end}')
     for edge in edges:
         start, end = ("-.", ".->") if edge.is_inverse else ("--", "-->")
-        yield f'n{edge.source} {start} "{mermaid_text(edge.label)}" {end} n{edge.target}'
-    for role, looks in (("answer", "fill:#c6ecd6,stroke:#1b7f4b,color:#1b1f24"), ("question", "stroke-width:3px")):
+        lines.append(f'n{edge.source} {start} "{mermaid_text(edge.label)}" {end} n{edge.target}')
+    for role, looks in _MERMAID_STYLES.items():
         if numbers := [f"n{node.id}" for node in shown if node.role == role]:
-            yield f"classDef {role} {looks}"
-            yield f"class {','.join(numbers)} {role}"
-    if left := drawing.left_out + len(drawing.nodes) - len(shown):
-        yield f'more["+{left:,} more"]'
+            lines += [f"classDef {role} {looks}", f"class {','.join(numbers)} {role}"]
+    if more := drawing.left_out + len(drawing.nodes) - len(shown):
+        lines.append(f'more["+{more:,} more"]')
     elif not shown:
-        yield 'nothing["nothing to draw"]'
-
-
-def _mermaid_node(node: DrawnNode) -> str:
-    start, end = ("[", "]") if node.role == "literal" else ("(", ")")
-    return f'n{node.id}{start}"{mermaid_text(node.label)}"{end}'
+        lines.append('nothing["nothing to draw"]')
+    return "\n".join(["flowchart LR", *(f"  {line}" for line in lines)])

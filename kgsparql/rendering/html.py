@@ -24,17 +24,18 @@ _CELL_LENGTH = 600
 
 def answer_to_html(answer: Answer) -> str:
     """Write the answer, a table of what it names or computed, its evidence, and the drawing; no script, no link."""
-    return "\n".join(['<div class="kgsparql-answer">', *_html_parts(answer), "</div>"])
-
-
-def _html_parts(answer: Answer) -> Iterator[str]:
     ranked = " (ranked candidates: no model chose among them)" if answer.is_ranked and answer.answers else ""
-    yield f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>"
-    yield from (f"<p><strong>{svg_text(line)}</strong></p>" for line in _said_lines(answer)[:_SHOWN_ROWS])
-    yield from _answer_table(answer)
-    cited = answer.evidence.keep(answer.cited)
-    yield from _html_table(("", "Evidence"), [(item.marker, item.sourced_text) for item in cited])
-    yield drawing_to_svg(drawing_of(answer), title=answer.question)
+    cited = [(item.marker, item.sourced_text) for item in answer.evidence.keep(answer.cited)]
+    parts = [
+        '<div class="kgsparql-answer">',
+        f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>",
+        *(f"<p><strong>{svg_text(line)}</strong></p>" for line in _said_lines(answer)[:_SHOWN_ROWS]),
+        *_html_table(*_answer_rows(answer)),
+        *_html_table(("", "Evidence"), cited),
+        drawing_to_svg(drawing_of(answer), title=answer.question),
+        "</div>",
+    ]
+    return "\n".join(parts)
 
 
 def _said_lines(answer: Answer) -> list[str]:
@@ -46,20 +47,15 @@ def _said_lines(answer: Answer) -> list[str]:
     return [*(lines[:1] if answer.gaps else []), "; ".join(one.shown for one in answer.best[:_SHOWN_NAMES]) + more]
 
 
-def _answer_table(answer: Answer) -> Iterator[str]:
-    """Yield a table of the answers; of what was computed, where that has rows."""
+def _answer_rows(answer: Answer) -> tuple[Sequence[str], list[list[str]]]:
+    """Return the head and rows of the answers; of what was computed, where that has rows."""
     computed = answer.computed
     if computed is not None and computed.is_table:
         rows = [["" if term is None else _shown_name(term, answer) for term in row] for row in computed.rows]
-        yield from _html_table(computed.columns, rows)
-    elif answer.answers:
-        yield from _html_table(
-            ("Answer", "Term", "Evidence"),
-            [
-                (_shown_name(one.term, answer, one.shown), str(one.term), ", ".join(one.markers))
-                for one in answer.answers
-            ],
-        )
+        return computed.columns, rows
+    return ("Answer", "Term", "Evidence"), [
+        [_shown_name(one.term, answer, one.shown), str(one.term), ", ".join(one.markers)] for one in answer.answers
+    ]
 
 
 def _shown_name(term: Term, answer: Answer, shown: str = "") -> str:
@@ -70,15 +66,12 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[
     if not rows:
         return
     yield "<table>"
-    yield _html_row(head, "th")
-    yield from (_html_row(row, "td") for row in rows[:_SHOWN_ROWS])
+    for cells, kind in [(head, "th"), *((row, "td") for row in rows[:_SHOWN_ROWS])]:
+        shown = (svg_text(printable(cell, _CELL_LENGTH)) for cell in cells)
+        yield f"<tr>{''.join(f'<{kind}>{cell}</{kind}>' for cell in shown)}</tr>"
     yield "</table>"
     if len(rows) > _SHOWN_ROWS:
         yield f"<p>+{len(rows) - _SHOWN_ROWS:,} more</p>"
-
-
-def _html_row(cells: Sequence[str], kind: str) -> str:
-    return f"<tr>{''.join(f'<{kind}>{svg_text(printable(cell, _CELL_LENGTH))}</{kind}>' for cell in cells)}</tr>"
 
 
 def mime_bundle(answer: Answer, *_: object) -> dict[str, str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,34 +12,26 @@ from math import ceil, floor
 from typing import TypeAlias
 
 from kgsparql.rdf.terms import printable
-from kgsparql.rendering.drawing import Drawing, DrawnEdge, DrawnNode, Role
-from kgsparql.rendering.layout import (
+from kgsparql.rendering.drawing import (
     LONGEST_EDGE,
     LONGEST_NODE,
     MARGIN,
-    NODE_HEIGHT,
+    Drawing,
+    DrawnEdge,
+    DrawnNode,
+    Role,
     edge_width,
     node_width,
     shortened,
 )
 
-Point: TypeAlias = tuple[float, float]
+_Point: TypeAlias = tuple[float, float]
 
-LABEL_HEIGHT = 16.0
+_EDGE_SPREAD = 30.0
+"""Between the curves of two edges that join the same nodes."""
 
-_EDGE_SPREAD = 22.0
-"""Between two edges that join the same nodes."""
-
-_HEAD_LENGTH = 9.0
-
-_LABEL_PLACES = (0.5, 0.6, 0.4, 0.7, 0.3, 0.55, 0.45, 0.65, 0.35, 0.75, 0.25, 0.8, 0.2)
-"""Where on an edge its label may stand, the best first."""
-
-_NEAR_TARGET = (0.72, 0.66, 0.78, 0.6, 0.84, *_LABEL_PLACES)
-"""The same, of an edge from a node of many to one of few: where the edges are apart."""
-
-_MANY_EDGES = 4
-"""Edges of a node of many."""
+_LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+"""Where on an edge its label may stand, the best first, from the end with more edges: there, edges are too close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +58,8 @@ class EdgeShape:
     """
 
     edge: DrawnEdge
-    points: tuple[Point, Point, Point, Point]
+    points: tuple[_Point, _Point, _Point, _Point]
     label: Box | None
-
-    @property
-    def head(self) -> tuple[Point, Point, Point]:
-        """The corners of the arrow head."""
-        (bx, by), (x, y) = self.points[2:]
-        angle = math.atan2(y - by, x - bx)
-        sides = [
-            (x - _HEAD_LENGTH * math.cos(angle + turn), y - _HEAD_LENGTH * math.sin(angle + turn))
-            for turn in (0.4, -0.4)
-        ]
-        return (x, y), sides[0], sides[1]
 
 
 def node_boxes(drawing: Drawing) -> dict[int, Box]:
@@ -87,92 +67,62 @@ def node_boxes(drawing: Drawing) -> dict[int, Box]:
     widths: dict[int, float] = {}
     for node in drawing.nodes:
         widths[node.layer] = max(widths.get(node.layer, 0), node_width(node.label))
-    return {node.id: Box(node.x, node.y, widths[node.layer], NODE_HEIGHT) for node in drawing.nodes}
+    return {node.id: Box(node.x, node.y, widths[node.layer], 30) for node in drawing.nodes}
 
 
 def edge_shapes(drawing: Drawing) -> list[EdgeShape]:
     """Return a shape for each edge; edges between the same nodes are spread."""
-    boxes, nodes = node_boxes(drawing), {node.id: node for node in drawing.nodes}
-    beside: dict[frozenset[int], list[DrawnEdge]] = defaultdict(list)
-    for edge in drawing.edges:
-        beside[frozenset((edge.source, edge.target))].append(edge)
-    curves = {}
-    for together in beside.values():
-        for place, edge in enumerate(together):
-            aside = (place - (len(together) - 1) / 2) * _EDGE_SPREAD
-            curves[edge.id] = _edge_curve(
-                nodes[edge.source], nodes[edge.target], boxes, width=edge_width(edge.label), aside=aside, place=place
-            )
-    taken, shapes = list(boxes.values()), []
+    boxes = node_boxes(drawing)
     degrees = Counter(end for edge in drawing.edges for end in (edge.source, edge.target))
+    beside = Counter(frozenset((edge.source, edge.target)) for edge in drawing.edges)
+    drawn: Counter[frozenset[int]] = Counter()
+    taken, shapes = list(boxes.values()), []
     for edge in drawing.edges:
-        places = _label_places(degrees[edge.source], degrees[edge.target])
-        label = _free_box(curves[edge.id], edge_width(edge.label), taken, places)
+        ends = frozenset((edge.source, edge.target))
+        points = _edge_curve(edge, drawing.nodes, boxes, drawn[ends], beside[ends])
+        drawn[ends] += 1
+        along = points if degrees[edge.source] >= degrees[edge.target] else points[::-1]
+        places = (Box(*_curve_point(along, at), edge_width(edge.label), 16) for at in _LABEL_PLACES)
+        label = next((box for box in places if not any(map(box.overlaps, taken))), None)
         taken += [label] if label else []
-        shapes.append(EdgeShape(edge, curves[edge.id], label))
+        shapes.append(EdgeShape(edge, points, label))
     return shapes
 
 
 def _edge_curve(
-    source: DrawnNode, target: DrawnNode, boxes: Mapping[int, Box], *, width: float, aside: float, place: int
-) -> tuple[Point, Point, Point, Point]:
+    edge: DrawnEdge, nodes: Sequence[DrawnNode], boxes: Mapping[int, Box], place: int, beside: int
+) -> tuple[_Point, _Point, _Point, _Point]:
     """Draw from side to side of two columns; within a column, round its right side.
 
-    :param width: of its label.
-    :param aside: how far its middle is moved away from a straight line.
-    :param place: among the edges of the same nodes.
+    :param place: among the edges of the same nodes, of which there are ``beside``.
     """
-    start, end = boxes[source.id], boxes[target.id]
-    tilt = max(-9.0, min(9.0, aside / 3))
-    if source.layer == target.layer:
-        bulge = (width / 2 + 8) / 0.75 + 30 * place
-        turn = 7 if start.y <= end.y else -7  # away from the edges that end in the middle of the side
-        x, y1, y2 = start.x + start.width / 2, start.y + turn, end.y - turn
-        if source.id == target.id:
-            y1, y2 = start.y - 7, end.y + 7
-        return (x, y1), (x + bulge, y1), (x + bulge, y2), (x, y2)
-    way = 1 if source.layer < target.layer else -1
-    x1, x2 = start.x + way * start.width / 2, end.x - way * end.width / 2
-    y1, y2 = start.y + tilt, end.y + tilt
-    lift = (aside - tilt) * 4 / 3
-    half = (x2 - x1) / 2
-    return (x1, y1), (x1 + half, y1 + lift), (x2 - half, y2 + lift), (x2, y2)
+    start, end = boxes[edge.source], boxes[edge.target]
+    steps = nodes[edge.target].layer - nodes[edge.source].layer
+    leaving, coming = (1 if steps >= 0 else -1), (1 if steps <= 0 else -1)
+    x1, x2 = start.x + leaving * start.width / 2, end.x + coming * end.width / 2
+    y1, y2, aside, reach = start.y, end.y, (place - (beside - 1) / 2) * _EDGE_SPREAD, abs(x2 - x1) / 4
+    if not steps:  # away from the edges that end in the middle of the side, and far enough for the label
+        turn = 7 if y1 < y2 else -7
+        y1, y2, aside, reach = y1 + turn, y2 - turn, 0, (edge_width(edge.label) / 2 + 8) / 0.75 + _EDGE_SPREAD * place
+    return (x1, y1), (x1 + leaving * reach, y1 + aside), (x2 + coming * reach, y2 + aside), (x2, y2)
 
 
-def _label_places(source: int, target: int) -> Sequence[float]:
-    """Tell where the label of an edge may stand, by the number of edges at its ends."""
-    if max(source, target) < _MANY_EDGES or source == target:
-        return _LABEL_PLACES
-    return _NEAR_TARGET if source > target else [1 - at for at in _NEAR_TARGET]
-
-
-def _free_box(curve: Sequence[Point], width: float, taken: Sequence[Box], places: Sequence[float]) -> Box | None:
-    for at in places:
-        x, y = _curve_point(curve, at)
-        box = Box(x, y, width, LABEL_HEIGHT)
-        if not any(box.overlaps(other) for other in taken):
-            return box
-    return None
-
-
-def _curve_point(curve: Sequence[Point], at: float) -> Point:
+def _curve_point(curve: Sequence[_Point], at: float) -> _Point:
     """Return a point of a cubic curve, 0 for its start and 1 for its end."""
     weights = ((1 - at) ** 3, 3 * at * (1 - at) ** 2, 3 * at**2 * (1 - at), at**3)
-    return sum(w * x for w, (x, _) in zip(weights, curve, strict=True)), sum(
-        w * y for w, (_, y) in zip(weights, curve, strict=True)
+    x, y = (
+        sum(weight * value for weight, value in zip(weights, axis, strict=True)) for axis in zip(*curve, strict=True)
     )
+    return x, y
 
 
 _SHOWN_MARKERS = 4
 """Of an answer, that are shown."""
 
-_MIN_WIDTH = 360.0
-
 _TEXT_LENGTH = 20_000
 """Characters of a text, of which most are a few."""
 
 _LINE = "#5b6472"
-_INK = "#1b1f24"
 _FILLS: dict[Role, tuple[str, str, float]] = {
     "question": ("#ffffff", "#1a5fb4", 2.5),
     "answer": ("#c6ecd6", "#1b7f4b", 2.0),
@@ -200,30 +150,32 @@ def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
     """
     shapes, boxes = edge_shapes(drawing), node_boxes(drawing)
     left, top, right, bottom = _picture_bounds(shapes, boxes.values())
-    said = _said_below(drawing)
-    if said:
-        bottom += 22
-    size = f'width="{right - left}" height="{bottom - top}"'
+    nothing = "" if drawing else "Nothing to draw: the answer rests on no facts."
+    below = f"+{drawing.left_out:,} more" if drawing.left_out else nothing
+    bottom += 22 if below else 0
+    names = {node.id: node.label for node in drawing.nodes}
+    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
+    said = [f"{names[edge.source]} — {edge.label} → {names[edge.target]}" for edge in drawing.edges]
+    said += [label for number, label in names.items() if number not in joined] + ([below] if below else [])
     key = json.dumps([title, drawing.to_json()], ensure_ascii=False)
     name = "kgsparql-" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]  # two may be on one page
+    size = f'width="{right - left}" height="{bottom - top}"'
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="kgsparql" role="img" aria-labelledby="{name}-t {name}-d" '
-        f'{size} viewBox="{left} {top} {right - left} {bottom - top}" '
-        'font-family="system-ui, sans-serif" font-size="13">'
+        f'{size} viewBox="{left} {top} {right - left} {bottom - top}" font-family="system-ui, sans-serif">'
     )
-    parts = [
+    return "\n".join([
         head,
         f'<title id="{name}-t">{svg_text(title)}</title>',
-        f'<desc id="{name}-d">{svg_text(_picture_words(drawing))}</desc>',
+        f'<desc id="{name}-d">{svg_text(". ".join(said))}</desc>',
         f"<style>{_DARK}</style>",
         f'<rect class="ground" x="{left}" y="{top}" {size} fill="#ffffff"/>',
         *map(_edge_line, shapes),
         *(_edge_label(shape.edge, shape.label) for shape in shapes if shape.label),
         *(_node_element(node, boxes[node.id]) for node in drawing.nodes),
-    ]
-    if said:
-        parts.append(_text_element(said, left + MARGIN, bottom - MARGIN, anchor="start"))
-    return "\n".join([*parts, "</svg>"])
+        *([_text_element(below, left + MARGIN, bottom - MARGIN, anchor="start")] if below else []),
+        "</svg>",
+    ])  # fmt: skip
 
 
 def svg_text(text: str) -> str:
@@ -233,41 +185,22 @@ def svg_text(text: str) -> str:
 
 def _picture_bounds(shapes: Iterable[EdgeShape], boxes: Iterable[Box]) -> tuple[int, int, int, int]:
     """Return left, top, right and bottom of the whole picture, with a margin."""
-    xs, ys = [_MIN_WIDTH - MARGIN, MARGIN], [MARGIN]
+    points = [(340.0, MARGIN), *(point for shape in shapes for point in shape.points)]
     for box in [*boxes, *(shape.label for shape in shapes if shape.label)]:
-        xs += [box.x - box.width / 2, box.x + box.width / 2]
-        ys += [box.y - box.height / 2, box.y + box.height / 2]
-    for shape in shapes:
-        xs += [x for x, _ in shape.points]
-        ys += [y for _, y in shape.points]
-    return (
-        floor(min(xs) - MARGIN), floor(min(ys) - MARGIN), ceil(max(xs) + MARGIN), ceil(max(ys) + MARGIN),
-    )  # fmt: skip
-
-
-def _picture_words(drawing: Drawing) -> str:
-    """Say every triple in words: what a screen reader says instead of the picture."""
-    labels = {node.id: node.label for node in drawing.nodes}
-    lines = [f"{labels[edge.source]} — {edge.label} → {labels[edge.target]}" for edge in drawing.edges]
-    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
-    lines += [label for number, label in labels.items() if number not in joined]
-    return ". ".join([*lines, *filter(None, [_said_below(drawing)])])
-
-
-def _said_below(drawing: Drawing) -> str:
-    if drawing.left_out:
-        return f"+{drawing.left_out:,} more"
-    return "" if drawing else "Nothing to draw: the answer rests on no facts."
+        points += [(box.x + side * box.width / 2, box.y + side * box.height / 2) for side in (-1, 1)]
+    xs, ys = zip(*points, strict=True)
+    return floor(min(xs) - MARGIN), floor(min(ys) - MARGIN), ceil(max(xs) + MARGIN), ceil(max(ys) + MARGIN)
 
 
 def _edge_line(shape: EdgeShape) -> str:
-    (x, y), *rest = shape.points
-    way = f"M{_point_text((x, y))} C{' '.join(map(_point_text, rest))}"
+    start, *rest = (f"{x:.1f},{y:.1f}" for x, y in shape.points)
     dashes = ' stroke-dasharray="5 4"' if shape.edge.is_inverse else ""
-    corners = " ".join(map(_point_text, shape.head))
+    (before, _), (x, y) = shape.points[2:]
+    base = x - 9 if before < x else x + 9
     return (
-        f'<g class="edge">{_edge_title(shape.edge)}<path d="{way}" fill="none" stroke="{_LINE}" '
-        f'stroke-width="1.4"{dashes}/><polygon points="{corners}" fill="{_LINE}"/></g>'
+        f'<g class="edge">{_edge_title(shape.edge)}<path d="M{start} C{" ".join(rest)}" fill="none" stroke="{_LINE}" '
+        f'stroke-width="1.4"{dashes}/><polygon points="{x:.1f},{y:.1f} {base:.1f},{y - 4:.1f} {base:.1f},{y + 4:.1f}" '
+        f'fill="{_LINE}"/></g>'
     )
 
 
@@ -277,51 +210,33 @@ def _edge_title(edge: DrawnEdge) -> str:
 
 
 def _edge_label(edge: DrawnEdge, box: Box) -> str:
-    shown = shortened(edge.label, LONGEST_EDGE)
-    return (
-        f'<g class="label">{_edge_title(edge)}{_rect_start(box, "ground", 3)} fill="#ffffff"/>'
-        f"{_text_element(shown, box.x, box.y, size=11)}</g>"
-    )
+    ground = f'{_rect_start(box)} class="ground" rx="3" fill="#ffffff"/>'
+    label = _text_element(shortened(edge.label, LONGEST_EDGE), box.x, box.y, size=11)
+    return f'<g class="label">{_edge_title(edge)}{ground}{label}</g>'
 
 
 def _node_element(node: DrawnNode, box: Box) -> str:
+    """Write the box of a node, its label, and the first markers of an answer above its right corner."""
     fill, line, width = _FILLS[node.role]
-    rounded = 0 if node.role == "literal" else 7
-    marks = f"[{', '.join(node.markers)}]" if node.markers else ""
-    whole = " ".join(
-        filter(
-            None, [node.label, f"({node.description})" if node.description else "", printable(str(node.term)), marks]
-        )
-    )
+    described = f" ({node.description})" if node.description else ""
+    marks = f" [{', '.join(node.markers)}]" if node.markers else ""
+    shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
+    corner = box.x + box.width / 2 - 3, box.y - box.height / 2 - 6
     return (
-        f'<g class="{node.role}"><title>{svg_text(whole)}</title>'
-        f'{_rect_start(box, "", rounded)} fill="{fill}" stroke="{line}" stroke-width="{width}"/>'
-        f"{_text_element(shortened(node.label, LONGEST_NODE), box.x, box.y)}"
-        f"{_shown_markers(node, box)}</g>"
+        f'<g class="{node.role}"><title>{svg_text(f"{node.label}{described} {node.term}{marks}")}</title>'
+        f'{_rect_start(box)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '
+        f'stroke-width="{width}"/>{_text_element(shortened(node.label, LONGEST_NODE), box.x, box.y)}'
+        f"{_text_element(shown, *corner, size=9, anchor='end') if node.role == 'answer' else ''}</g>"
     )
 
 
-def _shown_markers(node: DrawnNode, box: Box) -> str:
-    """Write the markers of an answer, above its right corner."""
-    if node.role != "answer":
-        return ""
-    more = " …" if len(node.markers) > _SHOWN_MARKERS else ""
-    text = " ".join(node.markers[:_SHOWN_MARKERS]) + more
-    return _text_element(text, box.x + box.width / 2 - 3, box.y - box.height / 2 - 6, size=9, anchor="end")
-
-
-def _rect_start(box: Box, name: str, rounded: int) -> str:
-    named = f'class="{name}" ' if name else ""
+def _rect_start(box: Box) -> str:
     corner = f'x="{box.x - box.width / 2:.1f}" y="{box.y - box.height / 2:.1f}"'
-    return f'<rect {named}{corner} width="{box.width:.1f}" height="{box.height:.1f}" rx="{rounded}"'
+    return f'<rect {corner} width="{box.width:.1f}" height="{box.height:.1f}"'
 
 
 def _text_element(text: str, x: float, y: float, *, size: int = 13, anchor: str = "middle") -> str:
     return (
-        f'<text x="{x:.1f}" y="{y + size * 0.35:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{_INK}">'
+        f'<text x="{x:.1f}" y="{y + size * 0.35:.1f}" font-size="{size}" text-anchor="{anchor}" fill="#1b1f24">'
         f"{svg_text(text)}</text>"
     )
-
-
-def _point_text(point: tuple[float, float]) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"

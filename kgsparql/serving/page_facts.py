@@ -25,8 +25,7 @@ from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.rendering.answer_json import error_json, term_json
-from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE
-from kgsparql.rendering.layout import layout_in_layers
+from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE, layout_in_layers
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
 
