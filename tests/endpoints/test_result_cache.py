@@ -58,36 +58,28 @@ def test_a_result_is_used_again_by_another_run(file: Path) -> None:
         assert len(server.asked) == 1
     assert asked(server.url, file) == first, "nobody is there any more"
     assert asked(server.url, file, mode="write") == "E_ENDPOINT_DOWN", "who wants it fresh asks"
-
-
-def test_an_ask_is_used_again_too(file: Path) -> None:
     with FaultServer(results(ASK_JSON)) as server:
         assert [asked(server.url, file, query=IS) for _ in range(3)] == [True] * 3
         assert len(server.asked) == 1
 
 
-def test_what_a_profile_wants_kept_is_kept_of_a_private_endpoint_too(file: Path) -> None:
+def test_what_a_profile_wants_kept_is_kept_but_nothing_large_or_that_needs_a_password(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with FaultServer(results(SELECT_JSON)) as server:
-        for _ in range(2):
-            asked(server.url, file, replace(PUBLIC, is_public=False))
-        assert len(server.asked) == 1
-
-
-def test_of_other_endpoints_nothing_is_kept(file: Path) -> None:
-    with FaultServer(results(SELECT_JSON)) as server:
-        for _ in range(2):
-            asked(server.url, file, replace(PUBLIC, keep_s=0.0))
-        assert len(server.asked) == 2
-    assert not file.exists()
-
-
-@pytest.mark.parametrize("where", ["http://me:secret1@{}", "http://{}?apikey=secret1"])
-def test_what_needs_a_password_is_not_kept(file: Path, where: str) -> None:
-    with FaultServer(results(SELECT_JSON)) as server:
-        for _ in range(2):
-            asked(where.format(server.url.removeprefix("http://")), file)
-        assert len(server.asked) == 2
-    assert not file.exists()
+        for where, profile, most_bytes in (
+            ("http://{}", replace(PUBLIC, keep_s=0.0), 10_000),
+            ("http://me:secret1@{}", PUBLIC, 10_000),
+            ("http://{}?apikey=secret1", PUBLIC, 10_000),
+            ("http://{}", PUBLIC, 100),
+            ("http://{}", replace(PUBLIC, is_public=False), 10_000),
+        ):
+            monkeypatch.setattr(recorded, "MOST_REPLY_BYTES", most_bytes)
+            before, url = len(server.asked), where.format(server.url.removeprefix("http://"))
+            assert asked(url, file, profile) == asked(url, file, profile)
+            is_kept = not profile.is_public
+            assert len(server.asked) - before == (1 if is_kept else 2), (where, profile, most_bytes)
+            assert file.exists() is is_kept
 
 
 BAD: dict[str, bytes] = {
@@ -153,14 +145,6 @@ def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.Monk
         asked(server.url, file)
     with ResponseCache(file) as kept:
         assert {kind.kind: kind.count for kind in kept.summary()} == {"model": 1, "query": 1}
-
-
-def test_a_large_reply_is_not_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "MOST_REPLY_BYTES", 100)
-    with FaultServer(results(SELECT_JSON)) as server:
-        for _ in range(2):
-            asked(server.url, file)
-        assert len(server.asked) == 2
 
 
 def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:

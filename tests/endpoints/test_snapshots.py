@@ -14,6 +14,7 @@ import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,28 +174,18 @@ def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: P
 def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
     run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    snapshot = tmp_path / "snapshot"
+    snapshot, options = tmp_path / "snapshot", "--qualifiers --lang de,en --direction forward -O max_hops=2"
     with served(tmp_path) as url:
         secret = url.replace("http://", "http://me:pass-word@") + "?apikey=4711secret"
         monkeypatch.setenv("KGSPARQL_KG", secret)
-        options = (
-            "--qualifiers",
-            "--lang",
-            "de,en",
-            "--direction",
-            "forward",
-            "-O",
-            "max_hops=2",
-            "--max-queries",
-            "99",
-        )
-        recorded = run("ask", FEYNMAN, *options, f"--record={snapshot}", "-e", "Richard Feynman", "--embedder", "none")
+        asked = ("ask", FEYNMAN, *options.split(), f"--record={snapshot}", "-e", "Richard Feynman")
+        recorded = run(*asked, "--embedder", "none")
         assert recorded.exit_code == 0, recorded.stderr
     done = offline("ask", "Where was Marie Curie born?", "-k", secret, "--replay", snapshot, cache=cache)
     said = done.stderr.decode()
     assert (
-        f"recorded there: kgsparql ask '{FEYNMAN}' --qualifiers --lang de,en --direction forward -O max_hops=2 "
-        f"--max-queries 99 -e 'Richard Feynman' --embedder none -k {url} --replay {snapshot};"
+        f"recorded there: kgsparql ask '{FEYNMAN}' {options} "
+        f"-e 'Richard Feynman' --embedder none -k {url} --replay {snapshot};"
     ) in said
     kept = (snapshot / "manifest.json").read_text() + said
     assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))
@@ -450,18 +441,23 @@ def test_U12_what_a_server_repeats_of_who_asks_is_neither_shown_nor_kept(
         assert not [secret for secret in secrets if secret.encode() in held], file
 
 
-def test_each_user_of_an_endpoint_is_told_what_was_told_to_them(tmp_path: Path) -> None:
+def another_each_time() -> Any:
+    """The same result, but for a number that counts the replies."""
     numbers = iter(range(1, 100))
 
-    def another_each_time(sock: Any, request: Any) -> None:
+    def behave(sock: Any, request: Any) -> None:
         results(SELECT_JSON.replace(b'"value":"1"', b'"value":"%d"' % next(numbers)))(sock, request)
 
+    return behave
+
+
+def test_each_user_of_an_endpoint_is_told_what_was_told_to_them(tmp_path: Path) -> None:
     def asked(snapshot: Snapshot, urls: list[str]) -> list[str]:
         graphs = [graph_in(snapshot, url) for url in urls]
         snapshot.about_graph(graphs[0])
         return [str(graph.select(SOME)[0]["n"].value) for graph in graphs]  # type: ignore[union-attr]
 
-    with FaultServer(another_each_time) as server:
+    with FaultServer(another_each_time()) as server:
         urls = [with_credentials(server.url, "alice:pw-of-alice"), with_credentials(server.url, "bobby:pw-of-bobby")]
         urls += [f"{server.url}?key=key-of-carol", f"{server.url}?key=key-of-diana", server.url]
         with Snapshot(tmp_path, "write") as snapshot:
@@ -502,17 +498,17 @@ def test_results_that_repeat_credentials_are_refused_and_not_kept(tmp_path: Path
 
 
 def test_what_failed_fails_again_and_as_often(tmp_path: Path) -> None:
-    replies = [
-        reply(b"sorry", status="500 Internal Server Error", type="text/plain"),
-        reply(b"<html>busy</html>", status="403 Forbidden", type="text/html"),
-        reply(b"", status="429 Too Many Requests", headers=["Retry-After: 86400"]),
-        results(SELECT_JSON[:40]),
-    ]
-    behaviours = iter([*replies])
+    behaviours = iter(
+        [
+            results(b"sorry", status="500 Internal Server Error", type="text/plain"),
+            results(b"<html>busy</html>", status="403 Forbidden", type="text/html"),
+            results(b"", status="429 Too Many Requests", headers=["Retry-After: 86400"]),
+            results(SELECT_JSON[:40]),
+        ]
+    )
 
     def behave(sock: Any, request: Any) -> None:
-        one = next(behaviours, None)
-        one(sock, request) if callable(one) else sock.sendall(one or b"")
+        next(behaviours, lambda *_: None)(sock, request)
 
     with FaultServer(behave) as server:
         url = server.url
@@ -524,8 +520,7 @@ def test_what_failed_fails_again_and_as_often(tmp_path: Path) -> None:
     with Snapshot(tmp_path, "only") as snapshot:
         graph = graph_in(snapshot, url)
         assert [outcome(graph) for _ in range(3)] == first
-        assert outcome(graph) == first[-1], "asked more often than it was recorded"
-        assert outcome(graph) == first[-1]
+        assert [outcome(graph) for _ in range(2)] == first[-1:] * 2, "asked more often than it was recorded"
 
 
 def test_an_endpoint_that_is_gone_is_gone_in_the_replay(tmp_path: Path) -> None:
@@ -545,29 +540,17 @@ def test_an_endpoint_that_is_gone_is_gone_in_the_replay(tmp_path: Path) -> None:
 
 
 def test_many_threads_ask_the_same_once_and_are_told_the_same(tmp_path: Path) -> None:
-    numbers = iter(range(100))
-
-    def another_each_time(sock: Any, request: Any) -> None:
-        body = SELECT_JSON.replace(b'"value":"1"', b'"value":"%d"' % next(numbers))
-        results(body)(sock, request)
-
-    with FaultServer(another_each_time) as server:
-        url = server.url
-        with Snapshot(tmp_path, "write") as snapshot:
-            graph = graph_in(snapshot, url)
-            snapshot.about_graph(graph)
-            graph.notes  # noqa: B018 - looks round
-            asked, found = len(server.requests), []
-            threads = [threading.Thread(target=lambda: found.append(graph.select(SOME)[0]["n"])) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len(server.requests) == asked + 1
-            assert len(set(found)) == 1
-            assert len(found) == 8
+    with FaultServer(another_each_time()) as server, Snapshot(tmp_path, "write") as snapshot:
+        graph = graph_in(snapshot, server.url)
+        snapshot.about_graph(graph)
+        graph.notes  # noqa: B018 - looks round
+        asked = len(server.requests)
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda _: graph.select(SOME)[0]["n"], range(8)))
+        assert len(server.requests) == asked + 1
+        assert len(set(found)) == 1
     with Snapshot(tmp_path, "only") as snapshot:
-        assert graph_in(snapshot, url).select(SOME)[0]["n"] == found[0]
+        assert graph_in(snapshot, server.url).select(SOME)[0]["n"] == found[0]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5])

@@ -79,19 +79,15 @@ def worker(store: ox.Store) -> Iterator[QueryWorker]:
 
 
 def test_every_form_over_the_union_of_all_graphs(worker: QueryWorker) -> None:
-    solutions = worker.run(COUNT).solutions
-    assert [dict(solution) for solution in solutions] == [{"n": Literal(602)}]
+    assert list(worker.run(COUNT).solutions) == [{"n": Literal(602)}]
     assert worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n7> . <{EX}a> <{EX}label> ?l }}")).boolean
     assert not worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n8> }}")).boolean
     made = worker.run(check(f"CONSTRUCT {{ ?o <{EX}before> ?s }} WHERE {{ ?s <{EX}next> ?o FILTER(?s = <{EX}n1>) }}"))
     assert made.triples == (Triple(_ex("n7"), _ex("before"), _ex("n1")),)
     described = worker.run(check(f"DESCRIBE <{EX}a>"))
     assert described.triples == (Triple(_ex("a"), _ex("label"), Literal("Ada", language="en")),)
-
-
-def test_blank_nodes_keep_the_names_they_have_in_the_store(worker: QueryWorker) -> None:
-    found = worker.run(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
-    assert [solution["s"] for solution in found] == [BlankNode("kept")]
+    named = worker.run(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
+    assert [solution["s"] for solution in named] == [BlankNode("kept")], "blank nodes keep the names of the store"
 
 
 def test_terms_come_back_as_they_are() -> None:
@@ -109,31 +105,24 @@ def test_terms_come_back_as_they_are() -> None:
 
 
 def test_results_are_cut_at_the_limit_and_say_so(worker: QueryWorker) -> None:
-    for rows in (
-        0,
-        1,
-        5,
-        599,
-        600,
-        601,
-    ):
-        query = check(f"SELECT ?s ?o {{ ?s <{EX}next> ?o }} ORDER BY ?s")
-        result = worker.run(query, max_rows=rows)
-        whole = worker.run(query)
-        assert whole.complete
-        assert whole.rows == len(whole.solutions) == 600
-        assert result.rows == min(rows, 600)
+    query, made = (
+        check(f"{form} {{ ?s <{EX}next> ?o }} {order}")
+        for form, order in (("SELECT ?s ?o", "ORDER BY ?s"), ("CONSTRUCT WHERE", ""))
+    )
+    whole = worker.run(query)
+    assert whole.complete
+    assert whole.rows == len(whole.solutions) == 600
+    for rows in (0, 1, 5, 599, 600, 601):
+        result, triples = worker.run(query, max_rows=rows), worker.run(made, max_rows=rows)
+        assert result.rows == triples.rows == len(triples.triples) == min(rows, 600)
         assert list(result.solutions) == list(whole.solutions)[:rows]
-        assert result.complete is result.solutions.complete is (rows >= 600)
+        assert result.complete is result.solutions.complete is triples.complete is (rows >= 600)
         assert result.cut == (None if rows >= 600 else Cut("solutions", rows))
+        assert triples.cut == (None if rows >= 600 else Cut("triples", rows))
 
 
 def test_results_are_cut_at_whole_lines_by_bytes(worker: QueryWorker) -> None:
-    for most in (
-        0,
-        5_000,
-        20_000,
-    ):
+    for most in (0, 5_000, 20_000):
         for text in (f"CONSTRUCT WHERE {{ ?s <{EX}next> ?o }}", f"SELECT * {{ ?s <{EX}next> ?o }}"):
             result = worker.run(check(text), max_bytes=most)
             assert not result.complete
@@ -143,32 +132,20 @@ def test_results_are_cut_at_whole_lines_by_bytes(worker: QueryWorker) -> None:
             assert len(result.content) <= max(most, 100)
 
 
-def test_graphs_are_cut_at_whole_triples(worker: QueryWorker) -> None:
-    for rows in (
-        0,
-        1,
-        599,
-    ):
-        result = worker.run(check(f"CONSTRUCT WHERE {{ ?s <{EX}next> ?o }}"), max_rows=rows)
-        assert (result.complete, result.rows, len(result.triples)) == (False, rows, rows)
-        assert result.cut == Cut("triples", rows)
-
-
 def test_the_engine_runs_what_the_check_lets_through(worker: QueryWorker) -> None:
     for text in LEGITIMATE:
         assert worker.run(check(text), timeout_s=10).complete, text
 
 
 def test_Q13_a_query_that_ends_its_process_is_an_error_and_the_next_one_works(store: ox.Store) -> None:
-    deep: dict[str, CheckedQuery] = {
-        "groups": CheckedQuery("ASK", "ASK " + "{" * 5000 + "}" * 5000),
-        "parentheses": CheckedQuery("ASK", "ASK { FILTER(" + "(" * 6000 + "1" + ")" * 6000 + ") }"),
-        "conditions": CheckedQuery("ASK", "ASK { FILTER(" + "||".join(["true"] * 50_000) + ") }"),
-    }
     with QueryWorker(store) as worker:
-        for unchecked in deep.values():
+        for deep in (
+            "{" * 5000 + "}" * 5000,
+            "{ FILTER(" + "(" * 6000 + "1" + ")" * 6000 + ") }",
+            "{ FILTER(" + "||".join(["true"] * 50_000) + ") }",
+        ):
             with pytest.raises(QueryCrashError, match="SIG") as crash:
-                worker.run(unchecked)
+                worker.run(CheckedQuery("ASK", f"ASK {deep}"))
             assert crash.value.code == "E_QUERY_CRASH"
             assert worker.run(COUNT).solutions[0]["n"] == Literal(602)
 
@@ -253,10 +230,8 @@ def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
     with QueryWorker(store) as worker:
         worker.start()
         threading.Timer(0.3, cancel.set).start()
-        started = time.monotonic()
         with pytest.raises(CancelledError):
-            worker.run(CROSS_JOIN, cancel=cancel)
-        assert time.monotonic() - started < 10
+            worker.run(CROSS_JOIN, cancel=cancel, timeout_s=10)
         assert worker.pid is None
 
 
@@ -332,59 +307,40 @@ def _alive(process: int) -> bool:
     return not (state.exists() and state.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z")
 
 
-def test_the_process_is_kept_between_queries(worker: QueryWorker) -> None:
-    worker.run(COUNT)
-    process = worker.pid
-    for _ in range(20):
-        worker.run(COUNT)
-    assert worker.pid == process is not None
-
-
-def test_target_a_file_packed_or_not(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "data.ttl", tmp_path / "data.ttl.gz"
+def test_targets_in_files(tmp_path: Path) -> None:
+    plain, packed, unnamed = tmp_path / "data.ttl", tmp_path / "data.ttl.gz", tmp_path / "data"
     plain.write_text(TURTLE, encoding="utf-8")
     packed.write_bytes(gzip.compress(TURTLE.encode()))
     for path in (plain, str(packed)):
         assert run(path, COUNT).solutions[0]["n"] == Literal(6)
-
-
-def test_target_several_files(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.ttl").write_text(f"<{EX}{name}> <{EX}p> _:b .", encoding="utf-8")
-    progress: list[tuple[str, int, int]] = []
-    with QueryWorker(
-        [tmp_path / "one.ttl", tmp_path / "two.ttl"], progress=lambda *done: progress.append(done)
-    ) as worker:
+    unnamed.write_text("<a> <p> <b> .", encoding="utf-8")
+    found = run(unnamed, check("SELECT ?s { ?s ?p ?o }"), options={"format": "ttl", "base": EX})
+    assert found.solutions[0]["s"] == _ex("a")
+    files, progress = [tmp_path / "one.ttl", tmp_path / "two.ttl"], list[tuple[str, int, int]]()
+    for file in files:
+        file.write_text(f"<{EX}{file.stem}> <{EX}p> _:b .", encoding="utf-8")
+    with QueryWorker(files, progress=lambda *done: progress.append(done)) as worker:
         assert worker.run(COUNT).solutions[0]["n"] == Literal(2)
-        assert worker.run(check("SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }")).solutions[0][
-            "n"
-        ] == Literal(2)
+        graphs = worker.run(check("SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }"))
+    assert graphs.solutions[0]["n"] == Literal(2)
     assert progress, "loading is not reported"
     assert all(done <= total for _, done, total in progress)
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        pytest.param({"1.ttl": "<{0}a> <{0}p> 10 .", "2.ttl": "<{0}a> <{0}p> 10 . <{0}b> <{0}p> 1 ."}, id="two files"),
-        pytest.param({"t.trig": "<{0}a> <{0}p> 10 . <{0}g> {{ <{0}a> <{0}p> 10 . <{0}b> <{0}p> 1 }}"}, id="one TriG"),
-    ],
-)
-def test_a_triple_in_several_graphs_counts_once(tmp_path: Path, files: dict[str, str]) -> None:
+def test_a_triple_in_several_graphs_counts_once_or_a_store_says_that_it_may_not(tmp_path: Path) -> None:
+    triple, two = f"<{EX}a> <{EX}p> 10 . ", f"<{EX}a> <{EX}p> 10 . <{EX}b> <{EX}p> 1"
+    files = {"1.ttl": triple, "2.ttl": f"{two} .", "t.trig": f"{triple} <{EX}g> {{ {two} }}"}
     for name, text in files.items():
-        (tmp_path / name).write_text(text.format(EX), encoding="utf-8")
-    with QueryWorker([tmp_path / name for name in files]) as worker:
-        found = worker.run(check("SELECT (SUM(?o) AS ?sum) (COUNT(*) AS ?n) { ?s ?p ?o }")).solutions[0]
-        in_graphs = worker.run(check(f"SELECT ?g {{ GRAPH ?g {{ <{EX}a> ?p ?o }} }}"))
-    assert found == {"sum": Literal(11), "n": Literal(2)}
-    assert len(in_graphs) == len(files), "the named graphs are no more"
-
-
-def test_a_store_of_several_graphs_says_that_a_triple_may_count_twice(tmp_path: Path) -> None:
-    file, directory, notes = tmp_path / "t.trig", tmp_path / "store", list[str]()
-    file.write_text(f"<{EX}a> <{EX}p> 1 . <{EX}g> {{ <{EX}a> <{EX}p> 1 }}", encoding="utf-8")
-    load_store(file, directory)
-    with QueryWorker(directory, notes=notes.append) as worker:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for names in (("1.ttl", "2.ttl"), ("t.trig",)):
+        with QueryWorker([tmp_path / name for name in names]) as worker:
+            found = worker.run(check("SELECT (SUM(?o) AS ?sum) (COUNT(*) AS ?n) { ?s ?p ?o }")).solutions[0]
+            in_graphs = worker.run(check(f"SELECT ?g {{ GRAPH ?g {{ <{EX}a> ?p ?o }} }}"))
+        assert found == {"sum": Literal(11), "n": Literal(2)}
+        assert len(in_graphs) == len(names), "the named graphs are no more"
+    notes = list[str]()
+    load_store(tmp_path / "t.trig", tmp_path / "store")
+    with QueryWorker(tmp_path / "store", notes=notes.append) as worker:
         worker.run(check("SELECT DISTINCT ?o { ?s ?p ?o }"))
         assert notes == []
         worker.run(COUNT)
@@ -392,23 +348,18 @@ def test_a_store_of_several_graphs_says_that_a_triple_may_count_twice(tmp_path: 
 
 
 def test_target_a_store_on_disk_is_opened_to_be_read(tmp_path: Path) -> None:
-    from kgsparql.graphs import load_store
-
     (tmp_path / "data.ttl").write_text(TURTLE, encoding="utf-8")
     directory = tmp_path / "store"
     load_store([tmp_path / "data.ttl"], directory)
-    before = {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
+
+    def changed() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
+
+    before = changed()
     with QueryWorker(directory) as first, QueryWorker(directory) as second:
         for worker in (first, second):
             assert worker.run(COUNT).solutions[0]["n"] == Literal(6)
-    assert {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()} == before
-
-
-def test_options_reach_the_loading(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("<a> <p> <b> .", encoding="utf-8")
-    options = {"format": "ttl", "base": EX}
-    result = run(tmp_path / "data", check("SELECT ?s { ?s ?p ?o }"), options=options)
-    assert result.solutions[0]["s"] == _ex("a")
+    assert changed() == before
 
 
 def test_targets_that_cannot_be_loaded_say_why(tmp_path: Path) -> None:
@@ -422,18 +373,16 @@ def test_targets_that_cannot_be_loaded_say_why(tmp_path: Path) -> None:
         QueryWorker("-")
 
 
-def test_syntax_errors_are_at_the_line_of_what_the_user_wrote(worker: QueryWorker) -> None:
-    text = "SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"
+def test_errors_of_the_engine_are_query_errors_and_syntax_errors_say_the_line_that_the_user_wrote(
+    worker: QueryWorker,
+) -> None:
     with pytest.raises(QuerySyntaxError, match=r"^line 3:1\d: ") as error:
-        worker.run(check(text))
+        worker.run(check("SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"))
     assert error.value.detail["line"] == 3
     assert len(error.value.message) < 240
-
-
-def test_errors_of_the_engine_are_query_errors(worker: QueryWorker) -> None:
-    with pytest.raises(QueryError, match="not supported") as error:
+    with pytest.raises(QueryError, match="not supported") as other:
         worker.run(check(f"ASK {{ FILTER(<{EX}f>(1)) }}"))
-    assert not isinstance(error.value, QuerySyntaxError | QueryCrashError)
+    assert not isinstance(other.value, QuerySyntaxError | QueryCrashError)
 
 
 def test_all_formats_of_all_forms(worker: QueryWorker) -> None:
@@ -450,6 +399,11 @@ def test_all_formats_of_all_forms(worker: QueryWorker) -> None:
             assert all(possible in error.value.hint for possible in names)
         for name in names:
             assert serialise(result, name)
+    for value in ("true", "false"):
+        result = QueryResult("ASK", value.encode(), 1)
+        assert json.loads(serialise(result, "json"))["boolean"] is (value == "true")
+        assert f"<boolean>{value}</boolean>".encode() in serialise(result, "xml")
+        assert serialise(result, "table").decode() == f"{value}\n"
 
 
 def _select(*rows: str, variables: str = "?x\t?y") -> QueryResult:
@@ -478,14 +432,6 @@ def test_W3C_formats_hold_the_same_solutions() -> None:
         ]
 
 
-def test_ask_in_its_formats() -> None:
-    for value in (True, False):
-        result = QueryResult("ASK", str(value).lower().encode(), 1)
-        assert json.loads(serialise(result, "json"))["boolean"] is value
-        assert f"<boolean>{str(value).lower()}</boolean>".encode() in serialise(result, "xml")
-        assert serialise(result, "table") == f"{str(value).lower()}\n".encode()
-
-
 def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:
     line = f'<{EX}a> <http://www.w3.org/2000/01/rdf-schema#label> "A\\u0000\\u001B" .\n'.encode()
     result = QueryResult("CONSTRUCT", line * 3, 3)
@@ -497,46 +443,32 @@ def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:
     assert list(ox.parse(turtle, ox.RdfFormat.TURTLE)) == list(ox.parse(line, ox.RdfFormat.N_TRIPLES))
 
 
-def test_the_table_is_aligned_and_shortens_iris() -> None:
-    table = serialise(ROWS, "table", prefixes=PrefixMap({"ex": EX})).decode()
-    assert table.splitlines() == [
+def test_the_table_is_aligned_shortens_iris_and_says_what_was_cut() -> None:
+    cut = QueryResult("SELECT", ROWS.content, 3, complete=False)
+    assert serialise(cut, "table", prefixes=PrefixMap({"ex": EX})).decode().splitlines() == [
         "?x    ?y",
         "────  ───────────────",
         'ex:a  "Ada, "L" B"@en',
         "_:b   5",
         '      "1"^^ex:t',
+        "… solutions: at most 3 taken, there are more",
     ]
-
-
-def test_the_table_counts_wide_and_combining_characters() -> None:
     lines = serialise(_select('"東京"\t1', '"cafe\u0301"\t2', '"plain"\t3'), "table").decode().splitlines()
-    assert lines[2] == '"東京"   1'
-    assert lines[3] == '"cafe\u0301"   2'
-    assert lines[4] == '"plain"  3'
+    assert lines[2:] == ['"東京"   1', '"cafe\u0301"   2', '"plain"  3'], "wide and combining characters"
+    long = _select('"' + "x" * 5000 + '"\t1')
+    assert all(len(line) < 120 for line in serialise(long, "table").decode().splitlines())
+    assert len(serialise(long, "csv")) > 5000, "a long value is shortened in the table only"
 
 
-def test_the_table_says_what_was_cut() -> None:
-    result = QueryResult("SELECT", ROWS.content, 3, complete=False)
-    assert serialise(result, "table").decode().splitlines()[-1] == "… solutions: at most 3 taken, there are more"
-
-
-def test_the_table_has_no_control_characters(store: ox.Store) -> None:
+def test_the_table_has_no_control_characters() -> None:
     hostile = "\x1b[31mred\x07\x9b2J\u202eevil\u2066\x00\r\n\x08\ttab\ufeff"
-    literal = Literal(hostile)
     unusual = _store_of(
-        ox.Quad(_ex("\u200bx"), _ex("p"), literal),
+        ox.Quad(_ex("\u200bx"), _ex("p"), Literal(hostile)),
         ox.Quad(_ex("y"), _ex("p"), Literal(hostile, datatype=_ex("\u200bt"))),
     )
     table = serialise(run(unusual, check("SELECT * { ?s ?p ?o }")), "table").decode()
     assert "red" in table
-    for char in table:
-        assert char == "\n" or char.isprintable(), repr(char)
-
-
-def test_a_long_value_is_shortened_in_the_table_only() -> None:
-    result = _select('"' + "x" * 5000 + '"\t1')
-    assert all(len(line) < 120 for line in serialise(result, "table").decode().splitlines())
-    assert len(serialise(result, "csv")) > 5000
+    assert not [char for char in table if not (char == "\n" or char.isprintable())]
 
 
 def test_JSON_LD_has_no_quoted_triples() -> None:

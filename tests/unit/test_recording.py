@@ -44,6 +44,8 @@ def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> 
         another.put("query", ASKED, {"n": 2})
     with Recording(file, mode="only") as replay:
         assert [replay.get("query", ASKED) for _ in range(3)] == [{"n": 2}] * 3
+    with ResponseCache(file) as plain:
+        assert plain.get("query", ASKED) == {"n": 2}, "it lies in a file of replies like any other"
 
 
 def test_who_asks_is_known_by_their_place_alone(file: Path) -> None:
@@ -113,26 +115,20 @@ def test_what_is_measured_is_as_it_was_time_after_time(file: Path) -> None:
         assert replay.get_or_none("clock", {"another": 1}) is None
 
 
-def test_a_miss_names_what_was_asked_and_the_snapshot(file: Path) -> None:
-    with Recording(file, mode="only") as replay, pytest.raises(ReplayMissError) as caught:
-        replay.get("query", ASKED, what="a query that this run needs, to http://e.org/", asked="labels")
-    assert caught.value.message == f"not recorded in {file.parent}: a query that this run needs, to http://e.org/"
-    assert caught.value.detail["asked"] == "labels"
-    assert caught.value.detail["request"] == ASKED
-    assert not file.parent.exists()
-
-
-def test_a_miss_says_what_can_be_replayed_and_how_to_record_the_rest(tmp_path: Path) -> None:
+def test_a_miss_names_what_was_asked_what_can_be_replayed_and_how_to_record_the_rest(tmp_path: Path) -> None:
     place = tmp_path / "kept there"
     with Recording(place / "exchanges.sqlite", mode="only") as replay:
         replay.recorded = ("show Bonn -k http://e.org/", "query 'ASK {}' -k http://e.org/")
         with pytest.raises(ReplayMissError) as caught:
-            replay.get("query", ASKED)
+            replay.get("query", ASKED, what="a query that this run needs, to http://e.org/", asked="labels")
+    assert caught.value.message == f"not recorded in {place}: a query that this run needs, to http://e.org/"
+    assert (caught.value.detail["asked"], caught.value.detail["request"]) == ("labels", ASKED)
     assert caught.value.hint == (
         f"recorded there: kgsparql show Bonn -k http://e.org/ --replay '{place}'; "
         f"kgsparql query 'ASK {{}}' -k http://e.org/ --replay '{place}'; "
         f"or record this one too, with --record '{place}' in place of --replay '{place}'"
     )
+    assert not place.exists()
 
 
 def test_nobody_asks_the_same_at_the_same_time(file: Path) -> None:
@@ -182,10 +178,3 @@ def test_whoever_waits_can_be_stopped(file: Path) -> None:
         finally:
             done.set()
             thread.join()
-
-
-def test_what_is_recorded_lies_in_a_file_of_replies_like_any_other(file: Path) -> None:
-    with Recording(file, mode="write") as recording:
-        recording.put("model", ASKED, {"n": 1})
-    with ResponseCache(file) as plain:
-        assert plain.get("model", ASKED) == {"n": 1}

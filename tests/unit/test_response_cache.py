@@ -38,6 +38,7 @@ def kept(path: Path) -> Iterator[ResponseCache]:
 
 
 def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCache, path: Path) -> None:
+    kept.put("model", REQUEST, {"an": "earlier reply"})
     kept.put("model", REQUEST, REPLY)
     turned = dict(reversed(REQUEST.items()))
     assert list(turned) != list(REQUEST)
@@ -45,31 +46,20 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCa
     assert list(kept.get("model", REQUEST) or ()) == list(REPLY)  # in the order in which it came: the same bytes
     assert kept.get("model", REQUEST | {"temperature": 0.1}) is None
     assert kept.get("embedding", REQUEST) is None
+    assert [kind.count for kind in kept.summary()] == [1]
     with ResponseCache(path) as again:
         assert again.get("model", REQUEST) == REPLY
-
-
-def test_a_later_reply_takes_the_place_of_an_earlier_one(kept: ResponseCache) -> None:
-    kept.put("model", REQUEST, {"n": 1})
-    kept.put("model", REQUEST, {"n": 2})
-    assert kept.get("model", REQUEST) == {"n": 2}
-    assert [kind.count for kind in kept.summary()] == [1]
+    kept.close()
+    kept.close()
+    assert kept.get("model", REQUEST) == REPLY, "what is closed opens again"
 
 
 def test_modes_say_what_a_kept_reply_is_good_for(kept: ResponseCache, path: Path) -> None:
-    for mode, found in (
-        ("use", REPLY),
-        ("write", None),
-        ("only", REPLY),
-    ):
-        kept.put("model", REQUEST, REPLY)
+    kept.put("model", REQUEST, REPLY)
+    for mode, found in (("use", REPLY), ("write", None), ("only", REPLY)):
         with ResponseCache(path, mode=mode) as opened:
             assert opened.get("model", REQUEST) == found
             assert opened.lookup("model", REQUEST) == REPLY
-
-
-def test_replay_of_what_was_not_recorded_is_an_error_that_names_the_file(kept: ResponseCache, path: Path) -> None:
-    kept.put("model", REQUEST, REPLY)
     with ResponseCache(path, mode="only") as replay:
         with pytest.raises(ReplayMissError) as caught:
             replay.get("model", {"another": 1})
@@ -90,13 +80,6 @@ def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> Non
         else:
             assert opened.get("model", REQUEST) is None
     assert not path.parent.exists()
-
-
-def test_a_closed_store_opens_again(kept: ResponseCache) -> None:
-    kept.put("model", REQUEST, REPLY)
-    kept.close()
-    kept.close()
-    assert kept.get("model", REQUEST) == REPLY
 
 
 def test_summary_counts_each_kind(kept: ResponseCache) -> None:
@@ -139,34 +122,33 @@ with ResponseCache(Path(sys.argv[1])) as kept:
 """
 
 
-def _process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+@contextmanager
+def _writing(path: Path, name: str, count: int) -> Iterator[subprocess.Popen[str]]:
+    """A process that is ready to write as many replies, at the end of its first line of input."""
     command = [sys.executable, "-c", PROCESS, str(path), name, str(count)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == "ready\n"
+        yield process
 
 
 def test_processes_that_begin_at_once_share_a_new_store(kept: ResponseCache, path: Path) -> None:
-    running = [_process(path, str(number), 40) for number in range(4)]
-    for process in running:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in running:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    ends = [process.communicate(timeout=60)[1] for process in running]
-    assert ends == ["", "", "", ""]
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(_writing(path, str(number), 40)) for number in range(4)]
+        for process in running:
+            process.stdin.write("go\n")  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
+        assert [process.communicate(timeout=60)[1] for process in running] == [""] * 4
     assert [kind.count for kind in kept.summary()] == [160]
 
 
 def test_what_was_kept_survives_a_kill(kept: ResponseCache, path: Path) -> None:
-    with _process(path, "a", 100_000) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        told = [process.stdout.readline() for _ in range(50)]
+    with _writing(path, "a", 100_000) as process:
+        process.stdin.write("go\n")  # type: ignore[union-attr]
+        process.stdin.flush()  # type: ignore[union-attr]
+        for _ in range(49):
+            process.stdout.readline()  # type: ignore[union-attr]
         process.send_signal(signal.SIGKILL)
-    assert told[0] == "ready\n"
     for i in range(49):
         assert kept.get("model", {"process": "a", "i": i}) == {"text": "x" * 1000}
     kept.put("model", REQUEST, REPLY)
@@ -182,19 +164,22 @@ def test_a_forked_process_opens_the_store_for_itself(kept: ResponseCache) -> Non
     assert kept.get("model", {"who": "child"}) == {"n": 1}
 
 
-@pytest.mark.parametrize(
-    "content", [b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"]
-)
-def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:
     path.parent.mkdir(parents=True)
-    path.write_bytes(content)
+    for content in (b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"):
+        path.write_bytes(content)
+        with ResponseCache(path) as opened:
+            for use in (lambda: opened.get("model", {}), opened.summary, lambda: opened.put("model", {}, {})):
+                with pytest.raises(StoreError) as caught:
+                    use()
+                assert (caught.value.code, caught.value.exit_code) == ("E_STORE_CORRUPT", 4)
+                assert f"delete {path}" in caught.value.hint
+        assert path.read_bytes() == content
+    path.write_bytes(b"")
     with ResponseCache(path) as opened:
-        for use in (lambda: opened.get("model", {}), opened.summary, lambda: opened.put("model", {}, {})):
-            with pytest.raises(StoreError) as caught:
-                use()
-            assert (caught.value.code, caught.value.exit_code) == ("E_STORE_CORRUPT", 4)
-            assert f"delete {path}" in caught.value.hint
-    assert path.read_bytes() == content
+        assert opened.get("model", REQUEST) is None
+        opened.put("model", REQUEST, REPLY)
+        assert opened.get("model", REQUEST) == REPLY, "an empty file becomes a store"
 
 
 def test_a_damaged_store_is_an_error_that_says_delete_it(kept: ResponseCache, path: Path) -> None:
@@ -208,15 +193,6 @@ def test_a_damaged_store_is_an_error_that_says_delete_it(kept: ResponseCache, pa
         kept.get("model", {"i": 0})
     assert caught.value.code == "E_STORE_CORRUPT"
     assert f"delete {path}" in caught.value.hint
-
-
-def test_an_empty_file_becomes_a_store(path: Path) -> None:
-    path.parent.mkdir(parents=True)
-    path.touch()
-    with ResponseCache(path) as opened:
-        assert opened.get("model", REQUEST) is None
-        opened.put("model", REQUEST, REPLY)
-        assert opened.get("model", REQUEST) == REPLY
 
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
@@ -238,15 +214,12 @@ def test_a_store_that_somebody_else_is_writing_to_can_be_read(
     kept.put("model", REQUEST, REPLY)
     kept.close()
     monkeypatch.setattr(module, "_BUSY_S", 0.1)
-    other = sqlite3.connect(path, isolation_level=None)
-    try:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert kept.get("model", REQUEST) == REPLY
         with pytest.raises(StoreLockedError):
             kept.put("model", {"x": 1}, {})
         other.execute("ROLLBACK")
-    finally:
-        other.close()
     kept.put("model", {"x": 1}, {})
     assert kept.get("model", {"x": 1}) == {}
 

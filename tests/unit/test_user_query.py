@@ -86,7 +86,7 @@ def test_Q09_legitimate_queries_are_not_refused() -> None:
         assert check(text).form in {"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"}, text
 
 
-def test_Q08_what_oxigraph_reads_otherwise_than_the_specification(server: tuple[int, list[str]]) -> None:
+def test_Q08_Q11_what_oxigraph_reads_otherwise_than_the_specification(server: tuple[int, list[str]]) -> None:
     port, callers = server
     for written in SECOND_READINGS:
         text = written.format(port=port)
@@ -95,9 +95,6 @@ def test_Q08_what_oxigraph_reads_otherwise_than_the_specification(server: tuple[
         assert callers, f"this text is no threat: the engine did not call the server: {text}"
         with pytest.raises((ForbiddenQueryError, QuerySyntaxError)):
             check(text)
-
-
-def test_Q11_from_and_its_second_readings() -> None:
     for text in DATASETS:
         assert isinstance(_store().query(text), ox.QueryBoolean | ox.QuerySolutions), "this text is no threat"
         with pytest.raises(ForbiddenQueryError, match="FROM"):
@@ -133,16 +130,13 @@ def test_random_texts_never_reach_a_server(server: tuple[int, list[str]]) -> Non
     assert passed > 20, "nearly everything was refused, so this shows nothing"
 
 
-def test_Q12_deep_or_wide_queries_are_refused_and_this_process_lives() -> None:
+def test_Q12_what_ends_the_process_that_parses_it_is_refused() -> None:
     for name, text in DEEP.items():
         started = time.process_time()
         with pytest.raises(LimitError) as refused:
             check(text)
         assert refused.value.code == "E_LIMIT"
         assert time.process_time() - started < 5, name
-
-
-def test_Q12_without_the_check_they_end_a_process() -> None:
     program = "import sys, pyoxigraph; pyoxigraph.Store().query(sys.stdin.read().replace('rdf:type', 'a'))"
     for name in ("groups", "parentheses", "conditions"):
         ended = subprocess.run(
@@ -211,16 +205,9 @@ def test_known_prefixes_are_declared_when_they_are_used() -> None:
     checked = check("SELECT * {\n  ?s rdfs:label ?o ; mine:p 'foaf:x' }", prefixes=prefixes)
     lines = checked.text.splitlines()
     assert lines[:2] == ["PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>", "PREFIX mine: <http://mine.org/>"]
-    assert checked.added == 2
-    assert lines[2] == "SELECT * {"
-
-
-def test_declared_prefixes_are_left_alone() -> None:
-    text = "PREFIX rdfs: <http://e.org/> SELECT * { ?s rdfs:label ?o }"
-    assert check(text).text == text
-
-
-def test_an_unknown_prefix_says_where_and_what_to_write() -> None:
+    assert (checked.added, lines[2]) == (2, "SELECT * {")
+    declared = "PREFIX rdfs: <http://e.org/> SELECT * { ?s rdfs:label ?o }"
+    assert check(declared).text == declared
     with pytest.raises(QuerySyntaxError, match=r"line 2:4: the prefix nope: is not declared") as error:
         check("ASK {\n?s nope:p ?o }")
     assert "declare it" in error.value.hint
