@@ -49,17 +49,17 @@ def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache_directory
 
 
+def graph_from(turtle: str, *, name: str = "test") -> OxigraphGraph:
+    """Make a graph in memory from Turtle text, the usual prefixes declared."""
+    store = pyoxigraph.Store()
+    data = (PREFIXES + turtle).encode()
+    store.load(data, pyoxigraph.RdfFormat.TURTLE)
+    return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
+
+
 @pytest.fixture
 def graph_of() -> Callable[..., OxigraphGraph]:
-    """A function that makes a graph in memory from Turtle text, the usual prefixes declared."""
-
-    def make(turtle: str, *, name: str = "test") -> OxigraphGraph:
-        store = pyoxigraph.Store()
-        data = (PREFIXES + turtle).encode()
-        store.load(data, pyoxigraph.RdfFormat.TURTLE)
-        return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
-
-    return make
+    return graph_from
 
 
 @pytest.fixture
