@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice, pairwise, product
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.events import Event
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
@@ -17,10 +16,10 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.retrievers import load
 from kgsparql.retrievers.mindmap import chained_paths, round_robin
+from tests.conftest import graph_from
 from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
-Graph = Callable[..., OxigraphGraph]
 
 
 def ex(*names: str) -> tuple[IRI, ...]:
@@ -28,16 +27,24 @@ def ex(*names: str) -> tuple[IRI, ...]:
 
 
 def retrieve(
-    graph: OxigraphGraph, entities: Sequence[str], question: str = "what about it?", *,
-    events: list[Event] | None = None, budget: Budget | None = None, complete: bool = True, **options: object,
+    graph: OxigraphGraph | str, entities: Sequence[str], question: str = "what about it?", *, complete: bool = True,
+    **options: object,
 ) -> Retrieval:  # fmt: skip
-    usage, seen = Usage(budget or Budget()), [] if events is None else events
-    ranker = BM25Ranker()
+    metered = MeteredGraph(graph_from(graph) if isinstance(graph, str) else graph, Usage(Budget()), [].append)
     session = Session(
-        question=question, labels=labels_of(MeteredGraph(graph, usage, seen.append)), linker=None, ranker=ranker,
-        given=ex(*entities), complete=complete,
+        question=question, labels=labels_of(metered), linker=None, ranker=BM25Ranker(), given=ex(*entities),
+        complete=complete,
     )  # fmt: skip
     return load("mindmap", options).retrieve(linked(session))
+
+
+def texts(found: Retrieval) -> list[str]:
+    return [item.text for item in found.evidence]
+
+
+def chains(turtle: str, entities: Sequence[str]) -> list[str]:
+    """The paths between the entities, as the names on them."""
+    return [names(path) for path in paths(retrieve(turtle, entities))]
 
 
 def paths(found: Retrieval) -> list[Path]:
@@ -51,25 +58,18 @@ def names(path: Path) -> str:
 CHAIN = ":a :p :x . :x :p :b . :b :q :y . :c :q :y ."
 
 
-def test_no_path_is_no_crash_and_starts_a_new_chain(graph_of: Graph) -> None:
-    """Known mistake 2."""
-    graph = graph_of(CHAIN + ":far :p :farther .")
-    assert paths(retrieve(graph, ["a", "far"])) == []
-    found = paths(retrieve(graph, ["far", "a", "b"]))
-    assert [names(path) for path in found] == ["axb"]
+def test_paths_between_the_entities_are_one_chain() -> None:
+    far = CHAIN + ":far :p :farther ."
+    assert chains(far, ["a", "far"]) == [], "known mistake 2: no path is no crash, and starts a new chain"
+    assert chains(far, ["far", "a", "b"]) == ["axb"]
+    through = ':a :p :m . :m :p :b . :a :p :n . :n :p :b . :m rdfs:label "the middle one" .'
+    assert chains(through, "abm") == ["amb"], "known mistake 3: a label with spaces does not matter"
+    assert chains(":a :p :b . :b :p :c . :c :p :d .", "abcd") == ["abcd"], "known mistake 4: it is no star"
+    assert chains(":x :p :a . :x :p :b .", "ab") == ["axb"], "known mistake 8: it needs no materialised inverses"
 
 
-def test_a_path_through_a_later_entity_takes_its_place(graph_of: Graph) -> None:
-    """Known mistake 3: candidates are compared by IRI, so a label with spaces does not matter."""
-    graph = graph_of(""":a :p :m . :m :p :b . :a :p :n . :n :p :b . :m rdfs:label "the middle one" .""")
-    found = paths(retrieve(graph, ["a", "b", "m"]))
-    assert [names(path) for path in found] == ["amb"]
-
-
-def test_the_start_moves_on_so_that_the_chain_is_no_star(graph_of: Graph) -> None:
-    """Known mistake 4."""
-    graph = graph_of(":a :p :b . :b :p :c . :c :p :d .")
-    assert [names(path) for path in paths(retrieve(graph, "abcd"))] == ["abcd"]
+def test_L43_loops_end() -> None:
+    assert chains(":a :p :a . :a :p :b . :b :p :a .", "ab") == ["ab"] * 2
 
 
 def test_segments_are_combined_lazily() -> None:
@@ -92,41 +92,33 @@ def test_combinations_are_whole_and_best_first() -> None:
     assert ranks == sorted(ranks)
 
 
-def test_the_junction_is_not_repeated_and_the_path_stays_whole(graph_of: Graph) -> None:
+def test_the_junction_is_not_repeated_and_the_path_stays_whole() -> None:
     """Known mistakes 6 and 7."""
-    found = retrieve(graph_of(CHAIN), "abc")
+    found = retrieve(CHAIN, "abc")
     (item,) = [item for item in found.evidence if item.path is not None]
     assert item.text == "a —p→ x —p→ b —q→ y ←q— c"
     assert [cited.direction for cited in item.triples] == ["forward", "forward", "forward", "inverse"]
 
 
-def test_it_does_not_need_materialised_inverses(graph_of: Graph) -> None:
-    """Known mistake 8."""
-    graph = graph_of(":x :p :a . :x :p :b .")
-    assert [names(path) for path in paths(retrieve(graph, "ab"))] == ["axb"]
-
-
-def test_braces_in_graph_text_break_nothing(graph_of: Graph) -> None:
+def test_braces_in_graph_text_break_nothing() -> None:
     """Known mistake 10."""
-    graph = graph_of(':a :p :b . :b rdfs:label "{b} %s {0} {{" . :p rdfs:label "{p}" .')
-    found = retrieve(graph, "a")
-    assert "a —{p}→ {b} %s {0} {{" in [item.text for item in found.evidence]
+    turtle = ':a :p :b . :b rdfs:label "{b} %s {0} {{" . :p rdfs:label "{p}" .'
+    assert "a —{p}→ {b} %s {0} {{" in texts(retrieve(turtle, "a"))
 
 
-def test_every_entity_has_its_share_of_the_neighbour_lines(graph_of: Graph) -> None:
+def test_every_entity_has_its_share_of_the_neighbour_lines() -> None:
     """Known mistake 12."""
     turtle = "".join(f":{e} :p{i} :o{e}{i} . " for e in "abcd" for i in range(30))
-    found = retrieve(graph_of(turtle), "abcd", neighbour_lines=8)
+    found = retrieve(turtle, "abcd", neighbour_lines=8)
     lines = [item.text.split()[0] for item in found.evidence if item.kind == "neighbours"]
     assert {entity: lines.count(entity) for entity in "abcd"} == dict.fromkeys("abcd", 2)
 
 
-def test_neighbours_are_those_of_this_question(graph_of: Graph) -> None:
+def test_neighbours_are_those_of_this_question() -> None:
     """Known mistake 1: an entity with few neighbours does not inherit those of the question before."""
-    graph = graph_of(":rich :p :x, :y, :z . :poor :q :w .")
+    graph = graph_from(":rich :p :x, :y, :z . :poor :q :w .")
     retrieve(graph, ["rich"])
-    found = retrieve(graph, ["poor"])
-    assert [item.text for item in found.evidence] == ["poor —q→ w"]
+    assert texts(retrieve(graph, ["poor"])) == ["poor —q→ w"]
 
 
 def test_one_round_of_starts_before_any_has_two() -> None:
@@ -137,50 +129,37 @@ def test_one_round_of_starts_before_any_has_two() -> None:
     assert round_robin([], 3) == []
 
 
-def test_a_single_entity_is_looked_around_two_hops(graph_of: Graph) -> None:
-    graph = graph_of(":ann :worked_at :uni . :ben :worked_at :uni . :cas :worked_at :uni . :uni :city :bonn .")
-    found = retrieve(graph, ["ann"], "who worked at the same uni?")
-    texts = [item.text for item in found.evidence]
-    assert texts[:2] == ["ann —worked at→ uni", "ann —worked at→ uni ←worked at— ben; cas"]
+def test_a_single_entity_is_looked_around_two_hops() -> None:
+    turtle = ":ann :worked_at :uni . :ben :worked_at :uni . :cas :worked_at :uni . :uni :city :bonn ."
+    found = retrieve(turtle, ["ann"], "who worked at the same uni?")
+    assert texts(found)[:2] == ["ann —worked at→ uni", "ann —worked at→ uni ←worked at— ben; cas"]
     assert {a.label for a in found.candidates[:2]} == {"ben", "cas"}
     assert "ann" not in {a.label for a in found.candidates}
 
 
-def test_a_direct_fact_comes_before_what_it_leads_to_and_before_others_with_the_same(graph_of: Graph) -> None:
+def test_a_direct_fact_comes_before_what_it_leads_to_and_before_others_with_the_same() -> None:
     """A form of government led to 82 other countries before it was told (1)."""
     countries = " . ".join(f":c{i} :form_of_government :unitary ; :capital :t{i}" for i in range(20))
-    graph = graph_of(f":italy :form_of_government :unitary ; :capital :rome . :rome :mayor :ann . {countries} .")
-    texts = [item.text for item in retrieve(graph, ["italy"], "what is the form of government of italy?").evidence]
-    assert texts[0] == "italy —form of government→ unitary"
-    assert "c1" not in texts[1]
-    asked = retrieve(graph, ["italy"], "what has the same form of government as italy?").evidence
-    assert any("←form of government— c0; c1; c10" in item.text for item in list(asked)[:2])
+    turtle = f":italy :form_of_government :unitary ; :capital :rome . :rome :mayor :ann . {countries} ."
+    first, second, *_ = texts(retrieve(turtle, ["italy"], "what is the form of government of italy?"))
+    assert first == "italy —form of government→ unitary"
+    assert "c1" not in second
+    asked = texts(retrieve(turtle, ["italy"], "what has the same form of government as italy?"))
+    assert any("←form of government— c0; c1; c10" in text for text in asked[:2])
 
 
-def test_no_two_lines_read_alike_and_none_leads_back_to_where_it_starts(graph_of: Graph) -> None:
-    graph = graph_of(
-        ':a :p :b ; :q :b ; :loop :a . :p rdfs:label "in country" . :q rdfs:label "in country" . :b :r :c .'
-    )
-    texts = [item.text for item in retrieve(graph, ["a"]).evidence]
-    assert texts.count("a —in country→ b") == 1
-    assert not any("loop" in text for text in texts)
+def test_no_two_lines_read_alike_and_none_leads_back_to_where_it_starts() -> None:
+    turtle = ':a :p :b ; :q :b ; :loop :a . :p rdfs:label "in country" . :q rdfs:label "in country" . :b :r :c .'
+    shown = texts(retrieve(turtle, ["a"]))
+    assert shown.count("a —in country→ b") == 1
+    assert not any("loop" in text for text in shown)
 
 
-def test_L43_loops_end(graph_of: Graph) -> None:
-    graph = graph_of(":a :p :a . :a :p :b . :b :p :a .")
-    assert [names(path) for path in paths(retrieve(graph, "ab"))] == ["ab"] * 2
-
-
-def test_the_limits_of_a_line_are_said(graph_of: Graph) -> None:
-    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+def test_a_line_says_its_limits_or_is_followed_to_every_end() -> None:
+    graph = graph_from("".join(f":a :p :o{i:03} ." for i in range(70)))
     (line,) = retrieve(graph, ["a"], ends_per_line=10, complete=False).evidence
-    assert len(line.triples) == 10
-    assert (line.cuts[0].limit, line.cuts[0].known) == (10, 70)
+    assert (len(line.triples), line.cuts[0].limit, line.cuts[0].known) == (10, 10, 70)
     assert str(line.cuts[0]) == "ends of a —p→: at most 10 of 70 taken (-O ends_per_line=N)"
-
-
-def test_a_line_that_was_cut_is_followed_to_every_end(graph_of: Graph) -> None:
-    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
     found = retrieve(graph, ["a"], ends_per_line=10)
     (line,) = found.evidence
     assert (line.marker, len(line.triples), len(line.ends), line.cuts) == ("N1", 10, 70, ())
@@ -189,16 +168,14 @@ def test_a_line_that_was_cut_is_followed_to_every_end(graph_of: Graph) -> None:
     assert "60 more" in line.text
 
 
-def test_the_decision_tree_merges_what_begins_alike(graph_of: Graph) -> None:
-    graph = graph_of(":a :p :x . :x :q :b . :x :q :c .")
-    tree = retrieve(graph, ["a", "b", "c"]).tree
-    assert tree.text().splitlines()[0] == "a"
-    assert tree.text().count("—p→ x") == 1
+def test_the_decision_tree_merges_what_begins_alike() -> None:
+    tree = retrieve(":a :p :x . :x :q :b . :x :q :c .", "abc").tree.text()
+    assert tree.splitlines()[0] == "a"
+    assert tree.count("—p→ x") == 1
 
 
-def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -> None:
-    turtle = "".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200))
-    graph = graph_of(turtle)
+def test_the_query_of_a_line_that_was_cut_finds_what_is_shown() -> None:
+    graph = graph_from("".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200)))
     found = retrieve(graph, ["ann"], ends_per_line=10, complete=False)
     cut = [item for item in found.evidence if item.cuts]
     assert cut
@@ -206,25 +183,21 @@ def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -
         seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
         assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
         assert "more" in item.text
-
-
-def test_what_is_beyond_a_line_that_was_cut_is_said_to_be_more(graph_of: Graph) -> None:
-    others = "".join(f":o{i:03} :country :land ." for i in range(500))
-    found = retrieve(graph_of(":ann :country :land ." + others), ["ann"], complete=False)
-    (item,) = [i for i in found.evidence if i.kind == "path"]
+    beyond = ":ann :country :land ." + "".join(f":o{i:03} :country :land ." for i in range(500))
+    (item,) = [i for i in retrieve(beyond, ["ann"], complete=False).evidence if i.kind == "path"]
     assert item.text.endswith("more")
     assert item.cuts[0].limit == len(item.triples) - 1
 
 
-def test_every_line_gets_its_turn_in_the_frontier(graph_of: Graph) -> None:
+def test_every_line_gets_its_turn_in_the_frontier() -> None:
     turtle = "".join(f":a :p{i % 4} :n{i:03} . :n{i:03} :q{i % 4} :end{i % 4} ." for i in range(400))
-    texts = [i.text for i in retrieve(graph_of(turtle), ["a"], frontier=40, paths_kept=10).evidence if i.kind == "path"]
-    assert all(any(f"—p{n}→" in text for text in texts) for n in range(4))
+    walked = [i.text for i in retrieve(turtle, ["a"], frontier=40, paths_kept=10).evidence if i.kind == "path"]
+    assert all(any(f"—p{n}→" in text for text in walked) for n in range(4))
 
 
-def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
+def test_each_query_shown_finds_its_item() -> None:
     """With every answer on a line just these, otherwise everything that is cited."""
-    graph = graph_of(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
+    graph = graph_from(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
     for entities, complete in product(("abc", "a", "b"), (True, False)):
         for item in retrieve(graph, entities, complete=complete).evidence:
             seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
@@ -235,18 +208,18 @@ def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
                 assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
 
 
-def test_a_line_keeps_its_wording_when_it_is_completed(graph_of: Graph) -> None:
-    graph = graph_of(":a :p :b , :c . :b :q :d , :e . :c :q :d .")
-    done, met = (retrieve(graph, "a", complete=complete) for complete in (True, False))
-    assert [item.text for item in done.evidence] == [item.text for item in met.evidence]
+def test_a_line_keeps_its_wording_when_it_is_completed() -> None:
+    turtle = ":a :p :b , :c . :b :q :d , :e . :c :q :d ."
+    done, met = (retrieve(turtle, "a", complete=complete) for complete in (True, False))
+    assert texts(done) == texts(met)
     assert [item.triples for item in done.evidence] == [item.triples for item in met.evidence]
     assert done.tree == met.tree
     assert [item.ends for item in done.evidence] == [ex("b", "c"), ex("d", "e")]
 
 
-def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer(graph_of: Graph) -> None:
+def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer() -> None:
     """A walk does not go on from an entity of the question, but the query that is shown does."""
-    graph = graph_of(":a :p :b . :b :q :d . :a :p :c . :c :q :e .")
+    graph = graph_from(":a :p :b . :b :q :d . :a :p :c . :c :q :e .")
     found = retrieve(graph, "ab", two_hop_when_single=True, max_hops=1, neighbour_lines=0)
     for item in found.evidence:
         if item.ends:
@@ -254,11 +227,11 @@ def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer(gra
             assert {way.end for way in item.ways} == set(item.ends)
 
 
-def test_the_inverse_of_what_is_shown_is_not_shown_again(graph_of: Graph) -> None:
+def test_the_inverse_of_what_is_shown_is_not_shown_again() -> None:
     """A graph that stores every inverse says the same with and without them; parallel predicates are two facts."""
     forward = ":a :p :x , :y . :x :p :b . :y :q :b . :a :parallel :x ."
     inverse = ":x :ip :a . :y :ip :a . :b :ip :x . :b :iq :y ."
-    alone, doubled = (retrieve(graph_of(data), "ab") for data in (forward, forward + inverse))
+    alone, doubled = (retrieve(data, "ab") for data in (forward, forward + inverse))
     assert [names(path) for path in paths(alone)] == [names(path) for path in paths(doubled)] == ["ayb", "axb", "axb"]
     steps = [{step.direction for step in path.property_path.steps} for path in paths(doubled)]
     assert [len(ways) for ways in steps] == [1, 1, 1]
@@ -266,7 +239,5 @@ def test_the_inverse_of_what_is_shown_is_not_shown_again(graph_of: Graph) -> Non
     assert "a —p→ x; y" in shown
     assert "a ←ip— x; y" not in shown
     assert "a —parallel→ x" in shown
-    everything = paths(
-        retrieve(graph_of(forward + inverse), "ab", merge_inverses=False, paths_per_pair=50, paths_kept=50)
-    )
-    assert len(everything) == 2 * 3 + 2 * 2
+    limits = {"merge_inverses": False, "paths_per_pair": 50, "paths_kept": 50}
+    assert len(paths(retrieve(forward + inverse, "ab", **limits))) == 2 * 3 + 2 * 2
