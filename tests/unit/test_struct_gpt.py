@@ -305,9 +305,7 @@ def test_mistake_13_what_fits_the_question_best_is_shown_and_the_rest_is_counted
 # -- Mediators ---------------------------------------------------------------------------------------------------------
 
 
-def awards(
-    *names: str, constraints: Script | Reply = NO, question: str = "What did Marie get?", **more: Any
-) -> Asked:
+def awards(*names: str, constraints: Script | Reply = NO, question: str = "What did Marie get?", **more: Any) -> Asked:
     """Ask what Marie received; these names are the answer."""
     script = by_call(predicates=choosing("received"), constraints=constraints, facts=enough_with(*names))
     return ask(AWARDS, question, script, **more)
