@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pyoxigraph
 import pytest
@@ -19,9 +18,11 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
+from tests.conftest import graph_from
 
 A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
 Q = Query("q", "")
+ANY = Query("any", "SELECT * { ?s ?p ?o }")
 
 
 def item(*triples: Triple, kind: str = "neighbours") -> EvidenceItem:
@@ -29,8 +30,13 @@ def item(*triples: Triple, kind: str = "neighbours") -> EvidenceItem:
 
 
 def metered(graph: OxigraphGraph, budget: Budget | None = None, events: list[Event] | None = None) -> MeteredGraph:
-    seen = [] if events is None else events
-    return MeteredGraph(graph, Usage(budget or Budget()), seen.append)
+    return MeteredGraph(graph, Usage(budget or Budget()), ([] if events is None else events).append)
+
+
+def stored(*quads: pyoxigraph.Quad) -> OxigraphGraph:
+    store = pyoxigraph.Store()
+    store.extend(quads)
+    return OxigraphGraph(store, name="t", fingerprint="0")
 
 
 def test_markers_are_given_once_and_never_renumbered() -> None:
@@ -45,79 +51,60 @@ def test_a_cut_says_what_how_many_and_of_what() -> None:
     assert str(Cut("paths", 1000)) == "paths: at most 1,000 taken, there are more"
 
 
-def test_found_triples_carry_their_sources_and_absent_ones_go(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = metered(graph_of(":a :p :b ."))
+def test_found_triples_carry_their_sources_and_absent_ones_go() -> None:
+    graph = metered(graph_from(":a :p :b ."))
     checked = verify(Evidence([item(Triple(A, P, B)), item(Triple(A, P, B), Triple(A, P, A))]), graph)
     (kept,) = checked.evidence
     assert kept.triples == (CitedTriple(Triple(A, P, B), sources=(Source("test"),), verified=True),)
     assert (checked.found, checked.lost, checked.removed) == (1, ("N2",), (Triple(A, P, A),))
-
-
-def test_a_path_falls_with_any_of_its_triples(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = metered(graph_of(":a :p :b ."))
     checked = verify(Evidence([item(Triple(A, P, B), Triple(B, P, A), kind="path")]), graph)
-    assert (len(checked.evidence), checked.lost) == (0, ("P1",))
+    assert (len(checked.evidence), checked.lost) == (0, ("P1",)), "a path falls with any of its triples"
 
 
 def test_L32_one_triple_in_two_graphs_is_one_fact_with_two_sources() -> None:
-    store = pyoxigraph.Store()
     one, two = IRI("http://example.org/g1"), IRI("http://example.org/g2")
-    store.extend([pyoxigraph.Quad(A, P, B, one), pyoxigraph.Quad(A, P, B, two)])
-    graph = metered(OxigraphGraph(store, name="d.trig", fingerprint="0"))
+    graph = metered(stored(pyoxigraph.Quad(A, P, B, one), pyoxigraph.Quad(A, P, B, two)))
     (kept,) = verify(Evidence([item(Triple(A, P, B))]), graph).evidence
-    assert kept.triples[0].sources == (Source("d.trig", one.value), Source("d.trig", two.value))
+    assert kept.triples[0].sources == (Source("t", one.value), Source("t", two.value))
 
 
 def test_blank_nodes_are_looked_up_where_their_names_last() -> None:
-    store = pyoxigraph.Store()
     blank = BlankNode("m")
-    store.add(pyoxigraph.Quad(A, P, blank))
-    graph = metered(OxigraphGraph(store, name="t", fingerprint="0"))
-    checked = verify(Evidence([item(Triple(A, P, blank)), item(Triple(A, P, BlankNode("other")))]), graph)
+    evidence = Evidence([item(Triple(A, P, blank)), item(Triple(A, P, BlankNode("other")))])
+    checked = verify(evidence, metered(stored(pyoxigraph.Quad(A, P, blank))))
     assert [i.triples[0].verified for i in checked.evidence] == [True]
     assert checked.lost == ("N2",)
 
 
 def test_verification_asks_in_batches_of_200() -> None:
-    store = pyoxigraph.Store()
     triples = [Triple(A, P, Literal(str(i))) for i in range(401)]
-    store.extend([pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples])
+    graph = stored(*(pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples))
     events: list[Event] = []
-    checked = verify(
-        Evidence([item(*triples)]), metered(OxigraphGraph(store, name="t", fingerprint="0"), events=events)
-    )
-    assert checked.found == 401
+    assert verify(Evidence([item(*triples)]), metered(graph, events=events)).found == 401
     assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify_texts"] * 3 + ["named_graphs_texts"] * 3
 
 
-def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(
-    graph_of: Callable[..., OxigraphGraph],
-) -> None:
-    graph = metered(graph_of(":a :p :b ."), Budget(max_queries=1))
-    query = Query("any", "SELECT * { ?s ?p ?o }")
-    graph.select(query)
+def test_a_budget_is_kept_and_unlimited_work_is_still_counted() -> None:
+    graph = metered(graph_from(":a :p :b, :a ."), Budget(max_queries=1))
+    graph.select(ANY)
     with pytest.raises(BudgetExceededError, match="1 query"):
-        graph.select(query)
-    graph.unlimited().select(query)
+        graph.select(ANY)
+    graph.unlimited().select(ANY)
     assert graph.usage.queries == 2
-
-
-def test_rows_over_the_budget_end_the_question(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = metered(graph_of(":a :p :b, :a ."), Budget(max_rows=1))
     with pytest.raises(BudgetExceededError, match="1 rows"):
-        graph.select(Query("any", "SELECT * { ?s ?p ?o }"))
+        metered(graph_from(":a :p :b, :a ."), Budget(max_rows=1)).select(ANY)
 
 
-def test_a_stopped_question_sends_nothing_more(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_a_stopped_question_sends_nothing_more() -> None:
     stop = threading.Event()
-    graph = MeteredGraph(graph_of(":a :p :b ."), Usage(cancel=stop), [].append)
+    graph = MeteredGraph(graph_from(":a :p :b ."), Usage(cancel=stop), [].append)
     stop.set()
     for view in (graph, graph.unlimited()):
         with pytest.raises(CancelledError):
-            view.select(Query("any", "SELECT * { ?s ?p ?o }"))
+            view.select(ANY)
 
 
-def test_a_query_bound_to_nothing_is_neither_sent_nor_counted(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = metered(graph_of(":a :p :b ."))
+def test_a_query_bound_to_nothing_is_neither_sent_nor_counted() -> None:
+    graph = metered(graph_from(":a :p :b ."))
     assert len(graph.select(Query.load("labels").bind(entity=[], predicate=[P]))) == 0
     assert graph.usage.queries == 0

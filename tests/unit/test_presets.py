@@ -35,25 +35,24 @@ FULL = Preset(
 )
 
 
-def written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "p.toml"
 
 
-def test_a_preset_that_is_read_again_says_the_same(tmp_path: Path) -> None:
-    file = written(tmp_path / "preset.toml", FULL.to_toml())
-    found = Preset.load(file)
-    assert found == replace(FULL, options={**FULL.options, "max_hops": "none"})
-    method = retrievers.load(found.method, found.with_options({}))
-    assert method == retrievers.load(FULL.method, FULL.options)
+def read(file: Path, text: str) -> Preset:
+    file.write_text(text, encoding="utf-8")
+    return Preset.load(file)
+
+
+def test_a_preset_that_is_read_again_says_the_same(file: Path) -> None:
+    found = read(file, FULL.to_toml())
+    options = {**FULL.options, "max_hops": "none"}
+    assert found == replace(FULL, options=options)
+    assert retrievers.load(found.method, found.with_options({})) == retrievers.load(FULL.method, FULL.options)
     assert found.to_toml() == FULL.to_toml()
-
-
-def test_the_document_is_toml() -> None:
     data = tomllib.loads(FULL.to_toml())
-    assert data["options"] == {"paths_kept": 10, "max_hops": "none", "nested": 0.30000000000000004, "words": 1e-07}
-    assert data["tuned"]["held_out"]["p"] == 0.01
-    assert data["comment"] == FULL.comment
+    assert (data["options"], data["tuned"]["held_out"]["p"], data["comment"]) == (options, 0.01, FULL.comment)
     assert list(data) == ["method", "comment", "kgsparql", "options", "tuned"]
 
 
@@ -66,31 +65,18 @@ def test_any_text_survives(text: str) -> None:
     assert data.get("comment", "") == whole
 
 
-def test_values_with_commas_and_several_values_are_kept_apart(tmp_path: Path) -> None:
+def test_values_are_taken_as_they_are_written_and_what_is_said_explicitly_wins(file: Path) -> None:
     classes = ("http://a.example/b,c", "http://a.example/d")
-    preset = Preset(method="struct_gpt", options={"mediator_classes": classes})
-    found = Preset.load(written(tmp_path / "p.toml", preset.to_toml()))
-    assert retrievers.load("struct_gpt", found.with_options({})).mediator_classes == classes
-
-
-def test_a_hand_written_preset_needs_a_method_only(tmp_path: Path) -> None:
-    assert Preset.load(written(tmp_path / "p.toml", 'method = "mindmap"\n')) == Preset(method="mindmap")
-
-
-def test_what_is_said_explicitly_wins(tmp_path: Path) -> None:
-    found = Preset.load(written(tmp_path / "p.toml", 'method = "mindmap"\n[options]\npaths_kept = 3\nmax_hops = 2\n'))
+    preset = read(file, Preset(method="struct_gpt", options={"mediator_classes": classes}).to_toml())
+    assert retrievers.load("struct_gpt", preset.with_options({})).mediator_classes == classes
+    assert read(file, 'method = "mindmap"\n') == Preset(method="mindmap"), "a method is all that it needs"
+    found = read(file, 'method = "mindmap"\n[options]\npaths_kept = 3\nmax_hops = 2\nmerge_inverses = false\n')
     method = retrievers.load("mindmap", found.with_options({"max_hops": "4"}))
-    assert (method.paths_kept, method.max_hops) == (3, 4)
+    assert (method.paths_kept, method.max_hops, method.merge_inverses) == (3, 4, False)
 
 
-def test_true_and_false_are_taken(tmp_path: Path) -> None:
-    found = Preset.load(written(tmp_path / "p.toml", 'method = "mindmap"\n[options]\nmerge_inverses = false\n'))
-    assert retrievers.load("mindmap", found.with_options({})).merge_inverses is False
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
+def test_what_is_no_preset_is_refused_with_its_line(file: Path) -> None:
+    for text, line, said in (
         ('method = "mindmap"\n[options\n', 2, "not TOML"),
         ('method = "mindmap', 1, "not TOML"),
         ('method = "mindmap"\ncolour = "red"\n', 2, "colour is not for presets"),
@@ -100,59 +86,46 @@ def test_true_and_false_are_taken(tmp_path: Path) -> None:
         ('method = "mindmap"\n[options]\npaths_kept = 2026-01-01\n', 3, "options.paths_kept input should be"),
         ('method = "mindmap"\n[options.deep]\nx = 1\n', 2, "options.deep input should be"),
         ('method = "mindmap"\n[tuned]\nmetric = "f1"\n', 2, "tuned.dataset is missing"),
-    ],
-)
-def test_what_is_no_preset_is_refused_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
-    file = written(tmp_path / "p.toml", text)
-    with pytest.raises(InputError) as caught:
-        Preset.load(file)
-    assert not isinstance(caught.value, OptionError)
-    assert f"{file}:{line}" in caught.value.message
-    assert said in caught.value.message
+    ):
+        with pytest.raises(InputError) as caught:
+            read(file, text)
+        assert not isinstance(caught.value, OptionError)
+        assert f"{file}:{line}" in caught.value.message
+        assert said in caught.value.message
+    for text, said in (
+        ("[options]\npaths_kept = 3\n", "method is missing"),
+        (
+            FULL.to_toml().replace("chosen = 0.75", 'chosen = "much"'),
+            r"p\.toml:\d+: tuned\.held_out\.chosen input should be a valid number",
+        ),
+    ):
+        with pytest.raises(InputError, match=said):
+            read(file, text)
 
 
-def test_a_figure_of_another_type_is_refused(tmp_path: Path) -> None:
-    text = FULL.to_toml().replace("chosen = 0.75", 'chosen = "much"')
-    with pytest.raises(InputError, match=r"p\.toml:\d+: tuned\.held_out\.chosen input should be a valid number"):
-        Preset.load(written(tmp_path / "p.toml", text))
-
-
-def test_a_method_must_be_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="method is missing"):
-        Preset.load(written(tmp_path / "p.toml", "[options]\npaths_kept = 3\n"))
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("paths_keptt = 3", r"p\.toml:4: mindmap has no option 'paths_keptt'"),
-        ('paths_kept = "many"', r"p\.toml:4: mindmap: paths_kept='many' is not a whole number"),
-        ("paths_kept = 3.5", r"p\.toml:4: mindmap: paths_kept='3.5' is not a whole number"),
-        ("paths_kept = 9999999", r"p\.toml:4: mindmap: paths_kept=9999999 is out of range"),
-        ("paths_kept = [3]", r"p\.toml:4: mindmap: paths_kept has one value, not a list"),
-    ],
-)
-def test_options_that_are_no_more_are_refused_with_the_file(tmp_path: Path, options: str, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
-        Preset.load(written(tmp_path / "p.toml", f'method = "mindmap"\n\n[options]\n{options}\n'))
-
-
-def test_a_method_that_is_no_more_is_refused_with_the_file(tmp_path: Path) -> None:
+def test_what_the_methods_have_not_is_refused_with_the_file(file: Path) -> None:
+    for option, said in (
+        ("paths_keptt = 3", "has no option 'paths_keptt'"),
+        ('paths_kept = "many"', "paths_kept='many' is not a whole number"),
+        ("paths_kept = 3.5", "paths_kept='3.5' is not a whole number"),
+        ("paths_kept = 9999999", "paths_kept=9999999 is out of range"),
+        ("paths_kept = [3]", "paths_kept has one value, not a list"),
+    ):
+        with pytest.raises(OptionError, match=rf"p\.toml:4: mindmap:? {said}"):
+            read(file, f'method = "mindmap"\n\n[options]\n{option}\n')
     with pytest.raises(OptionError, match=r"p\.toml.*no method 'mind_map'"):
-        Preset.load(written(tmp_path / "p.toml", 'method = "mind_map"\n'))
+        read(file, 'method = "mind_map"\n')
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
-        Preset.load(tmp_path / "none.toml")
-    with pytest.raises(InputError, match="Is a directory"):
-        Preset.load(tmp_path)
-    (tmp_path / "latin.toml").write_bytes(b'method = "mindmap"\n# caf\xe9\n')
-    with pytest.raises(InputError, match=r"latin\.toml:2: not UTF-8"):
-        Preset.load(tmp_path / "latin.toml")
-    (tmp_path / "deep.toml").write_text(f"method = {'[' * 100_000}")
-    with pytest.raises(InputError, match="nested too deeply"):
-        Preset.load(tmp_path / "deep.toml")
-    (tmp_path / "large.toml").write_bytes(b"#" * 1_000_001)
-    with pytest.raises(InputError, match="larger than"):
-        Preset.load(tmp_path / "large.toml")
+def test_a_file_that_cannot_be_read_is_said(file: Path) -> None:
+    for path, said in ((file.with_name("none.toml"), "No such file"), (file.parent, "Is a directory")):
+        with pytest.raises(InputError, match=said):
+            Preset.load(path)
+    for content, said in (
+        (b'method = "mindmap"\n# caf\xe9\n', r"p\.toml:2: not UTF-8"),
+        (b"method = " + b"[" * 100_000, "nested too deeply"),
+        (b"#" * 1_000_001, "larger than"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=said):
+            Preset.load(file)
