@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -58,6 +57,12 @@ def built(graph: OxigraphGraph) -> Adjacency:
     return adjacency
 
 
+def opened(source: Path, **options: Any) -> OxigraphGraph:
+    graph = open_graph(source, **options)
+    assert isinstance(graph, OxigraphGraph)
+    return graph
+
+
 def kept_in(graph: OxigraphGraph) -> Path:
     assert graph.revision is not None
     return graph.revision.directory
@@ -97,58 +102,57 @@ def test_from_the_files_of_a_store_or_from_the_store_it_is_the_same(tmp_path: Pa
 def test_half_of_what_is_kept_is_never_read_and_made_anew(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     whole = content(built(open_store(directory)))
-    kept = kept_in(open_store(directory))
-    for number, file in enumerate(sorted(kept.iterdir())):
-        data = bytearray(file.read_bytes())
-        if number % 4 == 0:
-            data[-1] ^= 1
-            file.write_bytes(data)
-        elif number % 4 == 3:
+    for number, file in enumerate(sorted(kept_in(open_store(directory)).iterdir())):
+        data = file.read_bytes()
+        damaged = (data[:-1] + bytes([data[-1] ^ 1]), data[: len(data) // 2], data + b"x", None)[number % 4]
+        if damaged is None:
             file.unlink()
         else:
-            file.write_bytes(data[: len(data) // 2] if number % 4 == 1 else data + b"x")
+            file.write_bytes(damaged)
         graph = open_store(directory)
         assert graph.adjacency_view() is None
         assert len(shortest_paths(graph, START, END).items) == 8
         assert content(built(graph)) == whole
 
 
+def add(directory: Path, triple: tuple[Any, ...]) -> Path:
+    """Add a triple as another program would."""
+    store = ox.Store(str(directory))
+    store.add(ox.Quad(*triple))
+    store.flush()
+    return directory
+
+
+def lengths(graph: Any, end: IRI = END) -> list[int]:
+    return [len(path) for path in shortest_paths(graph, START, end).items]
+
+
 def test_a_store_that_changed_since_is_noticed(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     built(open_store(directory))
     assert open_store(directory).adjacency_view() is not None
-    store = ox.Store(str(directory))  # another program writes
-    store.add(ox.Quad(START, IRI(f"{E}new"), END))
-    store.flush()
-    del store
-    changed = open_store(directory)
-    assert changed.adjacency_view() is None
-    assert [len(path) for path in shortest_paths(changed, START, END).items] == [1]
+    changed = open_store(add(directory, (START, IRI(f"{E}new"), END)))
+    assert (changed.adjacency_view(), lengths(changed)) == (None, [1])
     built(changed)
-    assert [len(path) for path in shortest_paths(changed, START, END).items] == [1]
     assert changed.adjacency_view() is not None
+    assert lengths(changed) == [1]
     assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1  # in the place of the old one
-    more = tmp_path / "more.ttl"
-    more.write_text(f"<{E}a> <{E}p> <{E}b> .")
-    load_store(more, directory)
+    (tmp_path / "more.ttl").write_text(f"<{E}a> <{E}p> <{E}b> .")
+    load_store(tmp_path / "more.ttl", directory)
     assert open_store(directory).adjacency_view() is None
 
 
 def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "data.ttl"
     file.write_text(CHAIN + f"<{E}n0> <{E}at> [ <{E}of> <{E}n7> ] .")
-    first, again = open_graph(file), open_graph(file)
-    assert isinstance(first, OxigraphGraph)
-    assert isinstance(again, OxigraphGraph)
+    first, again = opened(file), opened(file)
     built(first)
     assert again.adjacency_view() is not None
-    through = shortest_paths(again, START, IRI(f"{E}n7")).items
-    assert [len(path) for path in through] == [2]
-    assert all(again.sources_of(triple) for path in through for triple in path.triples)  # the blank node is the same
+    assert lengths(again, IRI(f"{E}n7")) == [2]
+    (through,) = shortest_paths(again, START, IRI(f"{E}n7")).items
+    assert all(again.sources_of(triple) for triple in through.triples)  # the blank node is the same
     file.write_text(CHAIN)
-    changed = open_graph(file)
-    assert isinstance(changed, OxigraphGraph)
-    assert changed.adjacency_view() is None
+    assert opened(file).adjacency_view() is None
 
 
 BUILD = """
@@ -166,10 +170,8 @@ print(json.dumps([adjacency_building.build_adjacency(graph).edges, len(wrote)]))
 def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> None:
     directory = store_of(tmp_path, "".join(f"<{E}a{i}> <{E}p> <{E}b{i % 97}> .\n" for i in range(30_000)))
     command = [sys.executable, "-c", BUILD, str(directory)]
-    children = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ, text=True)
-        for _ in range(3)
-    ]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen(command, **pipes) for _ in range(3)]
     for child in children:
         assert child.stdin is not None
         child.stdin.write("go\n")
@@ -234,34 +236,20 @@ def test_a_full_disk_or_one_that_cannot_be_written_leaves_the_slow_way_with_a_no
 def test_graphs_that_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ox.Store()
     store.load(CHAIN.encode(), ox.RdfFormat.TURTLE)
+    directory, file = store_of(tmp_path), tmp_path / "store.ttl"
     assert kgsparql.open(store, embedder="none").index_paths() == 0  # its owner may change it
-    file = tmp_path / "data.ttl"
-    file.write_text(CHAIN)
-    other = tmp_path / "other.ttl"
-    other.write_text(CHAIN)
-    both = kgsparql.open(file, store_of(tmp_path), embedder="none")
-    assert both.index_paths() == 0
-    monkeypatch.setattr(adjacency_building, "MIN_TRIPLES", 1_000)
-    assert kgsparql.open(file, embedder="none").index_paths() == 0  # small
-
-
-def test_of_a_graph_with_triple_terms_none_is_made(tmp_path: Path) -> None:
-    store = ox.Store(str(tmp_path / "triple_terms"))
-    store.add(ox.Quad(START, IRI(f"{E}says"), Triple(START, IRI(f"{E}p"), END)))
-    store.flush()
-    del store
-    with pytest.raises(StoreError, match="triple terms"):
-        build_adjacency(open_store(tmp_path / "triple_terms"))
-
-
-def test_with_a_snapshot_queries_are_asked(tmp_path: Path) -> None:
-    directory = store_of(tmp_path)
+    assert kgsparql.open(file, directory, embedder="none").index_paths() == 0
     built(open_store(directory))
     with Snapshot(tmp_path / "snapshot", "write") as snapshot:
-        graph = open_graph(directory, recording=snapshot.recording)
-        assert isinstance(graph, OxigraphGraph)
-        assert graph.adjacency_view() is None
+        assert opened(directory, recording=snapshot.recording).adjacency_view() is None
     assert open_store(directory).adjacency_view() is not None
+    monkeypatch.setattr(adjacency_building, "MIN_TRIPLES", 1_000)
+    assert kgsparql.open(file, embedder="none").index_paths() == 0  # small
+    ox.Store(str(tmp_path / "triple_terms")).flush()
+    add(tmp_path / "triple_terms", (START, IRI(f"{E}says"), Triple(START, IRI(f"{E}p"), END)))
+    monkeypatch.setattr(adjacency_building, "MIN_TRIPLES", 1)
+    with pytest.raises(StoreError, match="triple terms"):
+        build_adjacency(open_store(tmp_path / "triple_terms"))
 
 
 def metered(graph: OxigraphGraph, events: list[Event], **options: Any) -> MeteredGraph:
@@ -286,10 +274,9 @@ def test_a_search_is_no_query_but_is_emitted_and_its_paths_count(graph: Oxigraph
     assert len(predicate_paths(limited, START, max_hops=2).items) == 8
     assert [(event.end, event.paths) for event in events[1:] if isinstance(event, PathsSearched)] == [("", 2), ("", 6)]
     assert (limited.usage.queries, limited.usage.rows) == (0, 16)
-    with pytest.raises(BudgetExceededError):
-        shortest_paths(metered(graph, events, budget=Budget(max_rows=7)), START, END)
-    with pytest.raises(BudgetExceededError):
-        shortest_paths(metered(graph, events, budget=Budget(max_seconds=0)), START, END)
+    for budget in (Budget(max_rows=7), Budget(max_seconds=0)):
+        with pytest.raises(BudgetExceededError):
+            shortest_paths(metered(graph, events, budget=budget), START, END)
     limited.usage.cancel.set()
     with pytest.raises(CancelledError):
         shortest_paths(limited, START, END)
@@ -312,21 +299,19 @@ def test_where_statements_of_a_wikibase_are_told_apart_queries_are_asked(tmp_pat
     assert limited.ignored.hidden
 
 
-def test_it_is_listed_and_cleared_with_the_cache(graph: OxigraphGraph) -> None:
+def test_it_is_built_by_the_command_index_and_listed_and_cleared_with_the_cache(tmp_path: Path) -> None:
+    directory = store_of(tmp_path)
+    done = CliRunner().invoke(app, ["index", "-k", str(directory), "--embedder", "none"])
+    assert done.exit_code == 0, done.stderr
+    assert "indexed 18 edges between things, for paths" in done.stderr
+    graph = open_store(directory)
+    assert graph.adjacency_view() is not None
     (kept,) = [kind for kind in CacheContents().summary() if kind.kind == "adjacency"]
     assert (kept.count, kept.bytes) == (1, size_of(kept_in(graph)))
     (cleared,) = CacheContents().clear(["adjacency"])
     assert (cleared.count, cleared.bytes, cleared.failures) == (1, kept.bytes, ())
     assert graph.revision is not None
     assert open_adjacency(graph.revision) is None
-
-
-def test_the_command_index_builds_it_and_says_so(tmp_path: Path) -> None:
-    directory = store_of(tmp_path)
-    done = CliRunner().invoke(app, ["index", "-k", str(directory), "--embedder", "none"])
-    assert done.exit_code == 0, done.stderr
-    assert "indexed 18 edges between things, for paths" in done.stderr
-    assert open_store(directory).adjacency_view() is not None
 
 
 def test_an_answer_is_the_same_with_it_and_without() -> None:

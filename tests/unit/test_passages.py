@@ -39,22 +39,17 @@ def pdf(*pages: str) -> bytes:
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+    def dictionary(**entries: object) -> DictionaryObject:
+        return DictionaryObject({NameObject(f"/{name}"): value for name, value in entries.items()})
+
     writer = PdfWriter()
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
+    names = {"Type": "/Font", "Subtype": "/Type1", "BaseFont": "/Helvetica"}
+    font = dictionary(**{name: NameObject(value) for name, value in names.items()})
     for text in pages:
         page = writer.add_blank_page(width=612, height=792)
-        page[NameObject("/Resources")] = DictionaryObject(
-            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
-        )
         stream = DecodedStreamObject()
         stream.set_data(f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode("latin-1"))
-        page[NameObject("/Contents")] = writer._add_object(stream)
+        page.update(dictionary(Resources=dictionary(Font=dictionary(F1=font)), Contents=writer._add_object(stream)))
     data = BytesIO()
     writer.write(data)
     return data.getvalue()
@@ -201,13 +196,21 @@ def test_the_words_of_a_text_are_those_of_a_label() -> None:
 # --- Indexing
 
 
-@pytest.fixture
-def nobel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
-    """The bundled graph with a label index of its own."""
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+def indexed(graph: Path) -> KnowledgeBase:
+    """A graph with a label index of its own."""
+    knowledge = kgsparql.open(graph, embedder="none")
     knowledge.indexes.build()
     return knowledge
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def nobel() -> KnowledgeBase:
+    return indexed(FIXTURES / "nobel.ttl")
 
 
 @pytest.fixture
@@ -240,13 +243,11 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
         assert surfaces <= {"marie curie", "hans bethe"}
         assert surfaces
     assert sum(len(passage.excerpt.mentions) for passage in passages.read(range(len(passages)))) == built.mentions
-
-
-def test_passages_are_ordered_by_the_rare_words_they_share_with_a_text(nobel: KnowledgeBase) -> None:
     nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
-    first = nobel.indexes.passages.read(nobel.indexes.passages.like("Which rubber failed on the Challenger?")[:1])
-    assert "O-ring" in first[0].text or "Challenger" in first[0].text
-    assert nobel.indexes.passages.like("of the") == []
+    passages = nobel.indexes.passages  # ordered by the rare words they share with a text
+    (first,) = passages.read(passages.like("Which rubber failed on the Challenger?")[:1])
+    assert "O-ring" in first.text or "Challenger" in first.text
+    assert passages.like("of the") == []
 
 
 def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
@@ -258,24 +259,20 @@ def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, wri
     assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
 
 
-def test_bad_files_keep_no_good_one_out(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
+def test_bad_files_keep_no_good_one_out_and_where_all_are_bad_what_there_was_stays(
+    nobel: KnowledgeBase, write: Callable[..., Path], tmp_path: Path
+) -> None:
     directory = write(good_txt="Marie Curie.", latin_txt="café".encode("latin-1"), broken_pdf=b"%PDF-", other_docx=b"")
     built = nobel.indexes.index_texts(directory)
     assert built.documents == 1
     assert [skipped.name for skipped in built.skipped] == ["other.docx", "broken.pdf", "latin.txt"]
     again = nobel.indexes.index_texts(directory)
     assert (again.changed, again.skipped) == (False, built.skipped)
-
-
-def test_nothing_readable_is_an_error_and_leaves_what_there_was(
-    nobel: KnowledgeBase, write: Callable[..., Path], tmp_path: Path
-) -> None:
-    nobel.indexes.index_texts(FIXTURES / "texts")
-    before = len(nobel.indexes.passages)
+    (directory / "good.txt").unlink()
+    (directory / "broken.pdf").unlink()
     with pytest.raises(InputError, match=r"no document can be read: latin\.txt: not UTF-8"):
-        nobel.indexes.index_texts(write(latin_txt="café".encode("latin-1")))
-    assert len(reopened(nobel)) == before
-    assert reopened(nobel).mentioning([CURIE])
+        nobel.indexes.index_texts(directory)
+    assert (len(reopened(nobel)), bool(reopened(nobel).mentioning([CURIE]))) == (1, True)
     nobel.indexes.build()  # neither does this touch them
     assert reopened(nobel).mentioning([CURIE])
 
@@ -333,36 +330,31 @@ def test_a_run_that_is_stopped_leaves_the_old_passages(nobel: KnowledgeBase, wri
     assert nobel.indexes.index_texts(write()).documents == 2
 
 
-def test_documents_of_another_state_of_the_graph_are_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
-) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Ann" .', encoding="utf-8")
-    first = kgsparql.open(tmp_path / "g.ttl", embedder="none")
-    first.indexes.build()
+def test_documents_of_another_state_of_the_graph_are_told_of(tmp_path: Path, write: Callable[..., Path]) -> None:
+    def named(name: str) -> Path:
+        label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+        (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "{name}" .', encoding="utf-8")
+        return tmp_path / "g.ttl"
+
+    first = indexed(named("Ann"))
     first.indexes.index_texts(write(a_txt="Ann."))
     assert first.indexes.passages.note == ""
-    (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Anna" .', encoding="utf-8")
-    second = kgsparql.open(tmp_path / "g.ttl", embedder="none")
-    assert len(second.indexes.passages) == 0
-    assert "indexed with an earlier state of this graph" in second.indexes.passages.note
-    assert "--text DIR" in second.indexes.passages.note
+    passages = kgsparql.open(named("Anna"), embedder="none").indexes.passages
+    assert len(passages) == 0
+    assert "indexed with an earlier state of this graph" in passages.note
+    assert "--text DIR" in passages.note
 
 
 def test_mentions_are_of_entities_and_of_classes_where_these_are_what_a_graph_is_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
+    tmp_path: Path, write: Callable[..., Path]
 ) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
     people = ':Dog a rdfs:Class ; rdfs:label "dog" . :rex a :Dog ; rdfs:label "Rex" . :tim a :Dog ; rdfs:label "Tim" .'
     kinds = ':Dog a rdfs:Class ; rdfs:label "dog" . :Pug a rdfs:Class ; rdfs:label "pug" ; rdfs:subClassOf :Dog .'
     directory = write(a_txt="Rex is a dog, no pug.")
-    found = {}
-    for name, data in (("people", people), ("kinds", kinds)):
+    for name, data, expected in (("people", people, ["rex"]), ("kinds", kinds, ["Dog", "Pug"])):
         (tmp_path / f"{name}.ttl").write_text(prefixes + data, encoding="utf-8")
-        knowledge = kgsparql.open(tmp_path / f"{name}.ttl", embedder="none")
-        knowledge.indexes.build()
+        knowledge = indexed(tmp_path / f"{name}.ttl")
         knowledge.indexes.index_texts(directory)
-        found[name] = [m.term.value[-3:] for m in knowledge.indexes.passages.read([0])[0].excerpt.mentions]
-    assert found == {"people": ["rex"], "kinds": ["Dog", "Pug"]}
+        (passage,) = knowledge.indexes.passages.read([0])
+        assert [m.term.value[-3:] for m in passage.excerpt.mentions] == expected

@@ -13,7 +13,6 @@ from kgsparql.budget import Usage
 from kgsparql.errors import RequestRefusedError
 from kgsparql.models.chat_completion import Call, Capabilities, Message, fewer_tokens, object_schema
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Status, Text
@@ -110,7 +109,7 @@ def test_a_limit_that_is_too_large_is_lowered() -> None:
 def ask(server: ModelServer, response_cache: ResponseCache, text: str) -> dict[str, Any]:
     """The last request that was sent for a question."""
     messages = (Message("system", "Be brief."), Message("user", text))
-    with OpenAIClient(server.url, timeout_s=5) as client:
+    with server.client() as client:
         LanguageModel("m", client, response_cache=response_cache).ask(
             Call("test", messages, object_schema(), plain_text), Usage(), lambda _: None
         )
@@ -121,13 +120,12 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
     def script(body: dict[str, Any]) -> Reply:
         asked, length = body.get("max_tokens", 9_999), len(body["messages"][1]["content"])
         if length > 100 and asked > 3_600:
-            says = (
-                f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum context length "
-            )
-            return Status(400, message=f"{says}is 4500 tokens and your request has 900 input tokens.")
+            says = "This model's maximum context length is 4500 tokens and your request has 900 input tokens."
+            return Status(400, message=f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. {says}")
         return Text("Paris")
 
-    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer(script) as server:
+    server = ModelServer(script)
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache:
         assert ask(server, response_cache, "long " * 100)["max_tokens"] == 3_600
         assert len(server.requests) == 2
         assert ask(server, response_cache, "Where?")["max_tokens"] == 4_096
@@ -136,7 +134,7 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
 
 def test_a_request_that_is_refused_for_what_it_asks_is_sent_once(tmp_path: Path) -> None:
     says = "rejected by schema policy filter: your text mentions temperature and the system prompt"
-    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer([Status(400, message=says)]) as server:
-        with pytest.raises(RequestRefusedError):
-            ask(server, response_cache, "How hot?")
-        assert len(server.requests) == 1
+    server = ModelServer([Status(400, message=says)])
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache, pytest.raises(RequestRefusedError):
+        ask(server, response_cache, "How hot?")
+    assert len(server.requests) == 1
