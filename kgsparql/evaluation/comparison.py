@@ -31,13 +31,6 @@ _MISSING_SHARE = 0.01
 _MAX_REASONS = 3
 """Reasons for leaving out questions that a note lists."""
 
-_ONLY_THAT_THEY_DIFFER = {
-    "prompts": "prompts differ",
-    "graph": "the graph is not the same",
-    "versions": "versions of packages differ",
-}
-"""Settings whose values tell a person nothing: a note says only that they differ."""
-
 _IN_NO_NOTE = frozenset({
     "format", "began", "ended", "workers", "model", "methods", "questions", "dataset", "python", "asked_embedder",
     "left_out", "missing_share", "without_answer",
@@ -201,38 +194,24 @@ def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> 
 
 
 def _run_differences(runs: Mapping[str, Run]) -> Iterator[str]:
-    """Say how the settings of runs, by name, differ."""
-    parts = []
-    for name in dict.fromkeys(name for run in runs.values() for name in run.config if name not in _IN_NO_NOTE):
-        values = {run_name: _setting_text(name, run.config.get(name)) for run_name, run in runs.items()}
-        if len(set(values.values())) > 1:
-            parts.append(_ONLY_THAT_THEY_DIFFER.get(name) or f"{name} {_values_by_run(values)}")
-    methods = [{m["label"]: m.get("options") or {} for m in run.config["methods"]} for run in runs.values()]
-    for label in dict.fromkeys(label for own in methods for label in own):
-        having = {name: own[label] for name, own in zip(runs, methods, strict=True) if label in own}
-        for option in dict.fromkeys(option for options in having.values() for option in options):
-            values = {name: _value_text(options.get(option)) for name, options in having.items()}
-            if len(set(values.values())) > 1:
-                parts.append(f"{label}.{option} {_values_by_run(values)}")
-    if parts:
-        yield f"the runs were not run alike: {'; '.join(parts)}"
+    """Say which settings of runs, by name, differ; their values are in ``run.json``."""
+    configs = [run.config for run in runs.values()]
+    names = dict.fromkeys(name for config in configs for name in config if name not in _IN_NO_NOTE)
+    differ = [name for name in names if len({_compared_setting(name, config.get(name)) for config in configs}) > 1]
+    options: dict[str, set[str]] = {}
+    for config in configs:
+        for method in config["methods"]:
+            for option, value in (method.get("options") or {}).items():
+                options.setdefault(f"{method['label']}.{option}", set()).add(json.dumps(value, sort_keys=True))
+    differ += [option for option, values in options.items() if len(values) > 1]
+    if differ:
+        yield f"the runs were not run alike: they differ in {', '.join(printable(name, 80) for name in differ)}"
 
 
-def _values_by_run(values: Mapping[str, str]) -> str:
-    return ", ".join(f"{value} ({name})" for name, value in values.items())
-
-
-def _setting_text(name: str, value: Any) -> str:
-    if name == "graph" and isinstance(value, Mapping):
-        return str(value.get("fingerprint"))  # the same graph may lie elsewhere
-    return json.dumps(value, sort_keys=True) if name in _ONLY_THAT_THEY_DIFFER else _value_text(value)
-
-
-def _value_text(value: object) -> str:
-    words = {True: "yes", False: "no", None: "none", "": "none"}
-    if isinstance(value, bool | str | None) and value in words:
-        return words[value]
-    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True), 80)
+def _compared_setting(name: str, value: Any) -> str:
+    """Write what of a setting can change an answer; the same graph may lie elsewhere."""
+    is_graph = name == "graph" and isinstance(value, Mapping)
+    return json.dumps(value.get("fingerprint") if is_graph else value, sort_keys=True)
 
 
 def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
@@ -247,7 +226,7 @@ def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
 
 def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
     if reasons := config.get("left_out"):
-        listed = [f"{_value_text(reason)} ({count})" for reason, count in reasons.items()]
+        listed = [f"{printable(reason, 80)} ({count})" for reason, count in reasons.items()]
         more = " …" if len(listed) > _MAX_REASONS else ""
         count = sum(reasons.values())
         were = "was" if count == 1 else "were"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from itertools import islice, product
+from itertools import product
 from typing import Any, get_args, get_type_hints
 
 from kgsparql import retrievers
@@ -24,9 +24,6 @@ MAX_TRIALS = 10_000
 
 _MAX_VALUES = 1_000
 """Values of one option."""
-
-_MAX_COMBINATIONS = 2_000
-"""Combinations that are searched for one in which a value that the defaults refuse is allowed."""
 
 _HINT = 'for example -O "NAME=3,5,10", -O "NAME=1..5" or -O "NAME=0.1..0.5/0.1"'
 
@@ -46,7 +43,8 @@ class Space:
         Commas separate values; ``|`` does where values have commas, or an option holds several. ``first..last`` and
         ``first..last/step`` are ranges of numbers.
 
-        :raises OptionError: for a method, an option or a value that does not exist, or an option without values.
+        :raises OptionError: for a method or an option that does not exist, an option without values, or a value that
+            the method does not take beside the defaults of its other options.
         :raises LimitError: for more than 1,000 values of an option.
 
         >>> space = Space.read("path_ranking", {"paths_kept": "3,5", "nested": "0.1..0.3/0.1", "max_hops": "none,2"})
@@ -64,34 +62,28 @@ class Space:
         names = {field.name for field in retrievers.option_fields(found)}
         for name in texts.keys() - names:
             retrievers.load(method, {name: ""})  # raises an error that lists the options
-        split = {name: _split_values(name, text, hints[name]) for name, text in texts.items()}
-        values = {name: tuple(dict.fromkeys(_typed_values(method, name, split))) for name in split}
         base = retrievers.load(method)
+        values = {}
+        for name, text in texts.items():
+            typed = (
+                getattr(retrievers.load(method, {name: one}), name) for one in _split_values(name, text, hints[name])
+            )
+            values[name] = tuple(dict.fromkeys(typed))
         return cls(method, values, {name: getattr(base, name) for name in values})
 
     @property
     def size(self) -> int:
-        """How many settings the grid has, those that the method refuses included."""
+        """How many settings the grid has."""
         return math.prod(map(len, self.values.values()))
 
-    def allows(self, setting: Setting) -> bool:
-        """Tell whether the method takes these values together."""
-        try:
-            retrievers.load(self.method, setting)
-        except OptionError:
-            return False
-        return True
-
-    def grid(self) -> tuple[list[Setting], int]:
-        """Return every setting that the method takes, the last option varying fastest, and how many it refuses.
+    def grid(self) -> list[Setting]:
+        """Return every setting, the last option varying fastest.
 
         :raises LimitError: if there are more than 10,000.
         """
         if self.size > MAX_TRIALS:
             raise LimitError(f"a grid of {self.size:,} trials", hint="--search random --trials 50")
-        every = [dict(zip(self.values, values, strict=True)) for values in product(*self.values.values())]
-        taken: list[Setting] = [setting for setting in every if self.allows(setting)]
-        return taken, len(every) - len(taken)
+        return [dict(zip(self.values, values, strict=True)) for values in product(*self.values.values())]
 
     def sample(self, n: int, *, seed: int) -> list[Setting]:
         """Draw ``n`` different settings of the grid, or as many as there are; the same for the same seed.
@@ -102,13 +94,11 @@ class Space:
         """
         drawn = random.Random(f"settings of {seed}")  # noqa: S311 - nobody is to be kept from guessing it
         if self.size <= MAX_TRIALS:
-            every = list(self.grid()[0])
-            return drawn.sample(every, min(n, len(every)))
+            return drawn.sample(self.grid(), min(n, self.size))
         found: dict[str, Setting] = {}
-        for _ in range(100 * n):
+        while len(found) < min(n, MAX_TRIALS):
             setting = {name: drawn.choice(values) for name, values in self.values.items()}
-            if len(found) < n and self.allows(setting):
-                found[setting_key(setting)] = setting
+            found[setting_key(setting)] = setting
         return list(found.values())
 
     def calls(self, setting: Setting) -> int:
@@ -137,27 +127,6 @@ def value_text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return printable(",".join(map(str, value)) if isinstance(value, list | tuple) else str(value), 60)
-
-
-def _typed_values(method: str, name: str, split: Mapping[str, Sequence[str]]) -> list[Any]:
-    return [_typed_value(method, name, text, split) for text in split[name]]
-
-
-def _typed_value(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]) -> Any:
-    """Read a value beside the defaults, or else beside other values that are to be tried.
-
-    The second is for options that only go together, as weights whose sum must be one.
-    """
-    others = [own if other != name else [text] for other, own in split.items()]
-    combinations = (dict(zip(split, values, strict=True)) for values in product(*others))
-    first_error: OptionError | None = None
-    for setting in ({name: text}, *islice(combinations, _MAX_COMBINATIONS)):
-        try:
-            return getattr(retrievers.load(method, setting), name)
-        except OptionError as error:
-            first_error = first_error or error
-    assert first_error is not None  # noqa: S101 - the loop ran at least once
-    raise first_error
 
 
 def _split_values(name: str, text: str, hint: Any) -> list[str]:

@@ -50,12 +50,6 @@ _COSTS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "sec
 _SIGNIFICANT = 0.05
 """With a smaller ``p``, a gain on the held-out questions is more than chance."""
 
-FEWEST_HELD_OUT = 20
-"""With fewer held-out questions, a real gain is seldom significant."""
-
-_LEAST_HELD_OUT = 6
-"""With fewer questions, not even a gain on every one of them is significant, as 2 / 2^5 is above 0.05."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
@@ -69,10 +63,10 @@ class Search:
         if self.kind not in SEARCHES:
             raise OptionError(f"no search {printable(self.kind, 40)!r}", hint=f"one of: {', '.join(SEARCHES)}")
 
-    def settings(self, space: Space) -> tuple[list[Setting], int]:
-        """List the settings to try, the default one first, and count those of a grid that the method refuses."""
-        found, refused = space.grid() if self.kind == "grid" else (space.sample(self.trials, seed=self.seed), 0)
-        return [space.default, *(setting for setting in found if setting != space.default)], refused
+    def settings(self, space: Space) -> list[Setting]:
+        """List the settings to try, the default one first."""
+        found = space.grid() if self.kind == "grid" else space.sample(self.trials, seed=self.seed)
+        return [space.default, *(setting for setting in found if setting != space.default)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +122,6 @@ class Tuning:
 
     :param config: of its runs: dataset, graph, model and options.
     :param trials: on the development questions, in the order they were tried; the first has the default options.
-    :param refused: settings of the grid that the method does not take.
     :param held_out: default and chosen setting on the held-out questions; the same trial where they are the same.
     :param difference: chosen minus default there; ``None`` if they are the same, or cannot be compared.
     :param looks: other settings that were tried on the same held-out questions before.
@@ -141,7 +134,6 @@ class Tuning:
     split: Split
     trials: tuple[Trial, ...]
     chosen: Trial
-    refused: int
     held_out: tuple[Trial, Trial]
     difference: Difference | None
     looks: int = 0
@@ -192,27 +184,19 @@ class Tuning:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits the figures, a sentence or two each."""
+        """What limits the figures, a sentence each."""
         return tuple(self._limits())
 
     def _limits(self) -> Iterator[str]:
         n = len(self.split.held_out) if self.difference is None else self.difference.n
         if not self.is_default and n < FEW:
-            yield f"Fewer than {FEW} held-out questions: the interval is rough, and tends to be too narrow."
-        if not self.is_default and n < FEWEST_HELD_OUT:
             yield few_held_out(n)
         counts = [len(trial.scores.defined(self.metric)) for trial in self.trials]
         if min(counts) != max(counts):
-            yield (
-                f"{self.metric} is defined for {min(counts)} to {max(counts)} questions of a trial: "
-                "the means are over different questions, and may differ for that alone."
-            )
+            of_each = f"{min(counts)} to {max(counts)} questions of a trial"
+            yield f"{self.metric} is defined for {of_each}: means may differ for that alone."
         if not self.is_default and self.looks:
-            others = "another choice" if self.looks == 1 else f"{self.looks} other choices"
-            yield (
-                f"The held-out questions have judged {others} before: whoever chooses by that has fitted them too, and"
-                " p is too small."
-            )
+            yield f"Other choices ({self.looks}) were judged on the held-out questions before: p is too small."
 
     def advice(self, preset: Path) -> str:
         """Say what to do with the preset, in one line."""
@@ -221,11 +205,7 @@ class Tuning:
             return f"nothing beat the defaults: {file} names the method and no options"
         if self.is_significant:
             return f"preset: kgsparql ask --preset {file}"
-        if self.difference is None:
-            return f"whether the chosen options are better than the defaults is not known; they are in {file}"
-        if self.difference.p < _SIGNIFICANT:
-            return f"keep to the defaults, which are better; the chosen options are in {file}"
-        return f"as far as can be told, the defaults are as good; the chosen options are in {file}"
+        return f"the chosen options are not shown to be better than the defaults; they are in {file}"
 
     def preset(self, *, kgsparql: str) -> Preset:
         """Make a preset of the chosen options, with what is known of them; without any where nothing beat the defaults.
@@ -259,9 +239,10 @@ class Tuning:
 
 
 def few_held_out(n: int) -> str:
-    """Warn of few held-out questions, in a sentence."""
-    gain = "no gain" if n < _LEAST_HELD_OUT else "only a large gain"
-    return f"With {n} held-out questions {gain} can be told from chance: take {FEWEST_HELD_OUT} or more."
+    """Warn of few held-out questions, in a sentence; empty where they are enough."""
+    return (
+        f"With {n} held-out questions only a large gain can be told from chance: take {FEW} or more." if n < FEW else ""
+    )
 
 
 def _preset_figures(default: Trial, chosen: Trial, **compared: float) -> Figures:
@@ -329,7 +310,7 @@ def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning
     """
     with writer_lock(bench.path.resolve()):  # the same lock by whatever name the directory is called
         space = bench.space
-        settings, refused = search.settings(space)
+        settings = search.settings(space)
         config = _begin_or_resume(bench, split)
         trials: dict[str, Trial] = {}
         for number, setting in enumerate(settings, 1):
@@ -351,7 +332,7 @@ def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning
         ]
         return Tuning(
             config=config, space=space, search=search, metric=bench.metric, split=split,
-            trials=made, chosen=chosen, refused=refused, held_out=(held_out[0], held_out[1]),
+            trials=made, chosen=chosen, held_out=(held_out[0], held_out[1]),
             difference=_held_out_difference(*held_out, seed=seed), looks=len(judged - {default.name, chosen.name}),
         )  # fmt: skip
 
@@ -395,7 +376,6 @@ def tuning_json(tuning: Tuning, *, reproducible: bool = False) -> str:
         "model": tuning.config["model"],
         "metric": tuning.metric,
         "search": tuning.search.kind,
-        "refused": tuning.refused,
         "split": tuning.split.to_json(),
         "trials": [
             {**_trial_json(trial, costs), "default": trial is tuning.default, "chosen": trial is tuning.chosen}
@@ -441,9 +421,6 @@ def _text_lines(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
     yield ""
     yield f"Trials on the {len(split.development)} development questions, the best first"
     yield from _trial_table(tuning, costs)
-    if tuning.refused:
-        refused = f"{tuning.refused:,} settings are left out: the method does not take their values together."
-        yield from wrapped(refused, indent="  ")
     yield ""
     yield f"On the {len(split.held_out)} held-out questions"
     default, chosen = tuning.held_out

@@ -94,7 +94,7 @@ def tune(
     """
     from kgsparql.evaluation.search_spaces import Space
     from kgsparql.evaluation.splitting import checked_share, split
-    from kgsparql.evaluation.tuning import FEWEST_HELD_OUT, Bench, checked_metric, few_held_out
+    from kgsparql.evaluation.tuning import Bench, checked_metric, few_held_out
     from kgsparql.evaluation.tuning import tune as tune_all
 
     form = c.chosen_format(how.form, None)
@@ -116,7 +116,7 @@ def tune(
         questions = with_answers(drawn, knowledge, graph)[0].questions
         parts = split(questions, how.share, seed=asked.sample_seed)
         graph.say(str(parts))
-        graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST_HELD_OUT else "")
+        graph.say(few_held_out(len(parts.held_out)))
         with TallyLine(how.output, quiet=graph.quiet) as line:
             bench = Bench(
                 knowledge=knowledge, plan=asked.plan(knowledge, asking, questions, ()), path=how.output, space=space,
@@ -143,7 +143,7 @@ def _values_by_option(method: str, option: list[str] | None) -> dict[str, str]:
 
 def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_model: bool) -> str:
     """Say how many trials there will be on how many questions, and what that may cost."""
-    settings = search.settings(space)[0]
+    settings = search.settings(space)
     calls = [space.calls(setting) for setting in settings]
     development = round(share * n)
     held_out = n - development
