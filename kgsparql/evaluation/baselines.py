@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -26,9 +24,7 @@ from kgsparql.evidence.verbalising import Line, line_terms, line_text, path_text
 from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
 from kgsparql.graphs.notes import Cut
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking import bm25
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.chat_completion import Call, Message, object_schema, plain
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.reply_json import json_value
@@ -44,10 +40,7 @@ from kgsparql.storage.lance_tables import errors_translated
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 
-MOST_BY_WORDS = 50_000
-"""Triples that are compared by their words where there is no embedder."""
-
-MOST_BY_MEANING = 1_000_000
+MOST_EMBEDDED = 1_000_000
 """Triples that are embedded, which takes an hour; all of them are held in memory."""
 
 EMBED_AT_ONCE = 10_000
@@ -309,17 +302,18 @@ _MAX_TERM_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class TripleIndex:
-    """The triples of a graph in lexical order, and how each compares with a text.
+    """The triples of a graph in lexical order, with their vectors.
 
-    :param scores: gives a number for each triple, higher for one that is more like the text.
+    :param parts: together of shape ``(n_triples, dimension)``.
     """
 
     triples: Sequence[Triple]
-    scores: Callable[[str], NDArray[np.floating]]
+    parts: Sequence[NDArray[np.float32]]
+    embedder: Embedder
 
     @classmethod
-    def by_meaning(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleIndex:
-        """Compare by the cosine of vectors, which are kept in the directory of the label index.
+    def made_of(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleIndex:
+        """Embed the triples; their vectors are kept in the directory of the label index.
 
         :raises StoreLockedError: if another process is making them.
         """
@@ -331,45 +325,14 @@ class TripleIndex:
                 directory.mkdir(parents=True, exist_ok=True)
                 (directory / _WHOLE).touch()
 
-        def scores(text: str) -> NDArray[np.floating]:
-            asked = embedder.embed([text])[0]
-            return np.concatenate([part @ asked for part in parts]) if parts else np.zeros(0)
-
-        return cls(triples, scores)
-
-    @classmethod
-    def by_words(cls, knowledge: KnowledgeBase) -> TripleIndex:
-        """Compare by the words in common.
-
-        Source: Okapi BM25, as :mod:`kgsparql.linking.bm25`.
-        """
-        triples = list(_compared_triples(knowledge))
-        places: dict[str, tuple[array[int], array[float]]] = {}
-        lengths = np.zeros(len(triples))
-        for number, text in enumerate(_triple_texts(triples, knowledge)):
-            counts = Counter(_content_stems(text))
-            lengths[number] = sum(counts.values())
-            for stem, count in counts.items():
-                own = places.setdefault(stem, (array("q"), array("d")))
-                own[0].append(number)
-                own[1].append(count)
-        norms = bm25.length_norms(lengths, float(lengths.mean()) if triples else 1.0)
-
-        def scores(text: str) -> NDArray[np.floating]:
-            found = np.zeros(len(triples))
-            for stem in sorted(set(_content_stems(text)) & places.keys()):
-                where, counts = (np.array(own) for own in places[stem])
-                idf = bm25.inverse_frequency(len(triples), len(where))
-                found[where] += bm25.term_scores(idf, counts, norms[where])
-            return np.where(found > 0, found, -np.inf)
-
-        return cls(triples, scores)
+        return cls(triples, parts, embedder)
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
         """Return at most so many triples, the nearest first, with their scores; the same for the same text."""
-        scores = self.scores(text)
+        asked = self.embedder.embed([text])[0]
+        scores = np.concatenate([part @ asked for part in self.parts]) if self.parts else np.zeros(0)
         best = np.argsort(-scores, kind="stable")[:limit]
-        return [(self.triples[i], float(scores[i])) for i in best if np.isfinite(scores[i])]
+        return [(self.triples[i], float(scores[i])) for i in best]
 
 
 def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
@@ -395,10 +358,6 @@ def _triple_texts(triples: Sequence[Triple], knowledge: KnowledgeBase) -> Iterat
         labels = knowledge.labels({term for t in some for term in (t.subject, t.predicate, t.object)})
         for t in some:
             yield " ".join(printable(labels[term], _MAX_TERM_CHARACTERS) for term in (t.subject, t.predicate, t.object))
-
-
-def _content_stems(text: str) -> list[str]:
-    return [root(word) for word in words(normalised(text)) if word not in STOP_WORDS["en"]]
 
 
 def _vector_directory(knowledge: KnowledgeBase, embedder: Embedder) -> FilePath:
@@ -460,10 +419,10 @@ def _too_much(knowledge: KnowledgeBase) -> str:
     """Say why the triples of a graph cannot be compared; empty if they can."""
     if knowledge.graph.is_remote:
         return "the triples of an endpoint are not all read (load its data into a store)"
+    if knowledge.indexes.embedder is None:
+        return f"triples are compared by meaning, and there is no embedding model ({INSTALL_HINT})"
     triples = sum(predicates_of(knowledge).values())
-    if knowledge.indexes.embedder is None and triples > MOST_BY_WORDS:
-        return f"{triples:,} triples are too many to compare by their words ({INSTALL_HINT} adds an embedding model)"
-    return f"{triples:,} triples are too many to embed" if triples > MOST_BY_MEANING else ""
+    return f"{triples:,} triples are too many to embed" if triples > MOST_EMBEDDED else ""
 
 
 def _takes_long(knowledge: KnowledgeBase) -> str:
@@ -484,11 +443,10 @@ def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None 
         raise OptionError(f"no baseline {printable(name, 60)!r}", hint=f"there are: {', '.join(names())}")
     made = with_options(_CLASSES[name], options)
     if isinstance(made, TripleEmbedding):
-        if why := _too_much(knowledge):
-            raise OptionError(f"triple_embedding: {why}")
         embedder = knowledge.indexes.embedder
-        index = TripleIndex.by_words(knowledge) if embedder is None else TripleIndex.by_meaning(knowledge, embedder)
-        return replace(made, index=index)
+        if (why := _too_much(knowledge)) or embedder is None:
+            raise OptionError(f"triple_embedding: {why}")
+        return replace(made, index=TripleIndex.made_of(knowledge, embedder))
     if isinstance(made, LabelNeighbours):
         return replace(made, nearest=partial(knowledge.indexes.linker.similar, threshold=0.0))
     return made

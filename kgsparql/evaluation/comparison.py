@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -226,17 +227,15 @@ def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
 
 def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
     if reasons := config.get("left_out"):
-        listed = [f"{printable(reason, 80)} ({count})" for reason, count in reasons.items()]
-        more = " …" if len(listed) > _MAX_REASONS else ""
-        count = sum(reasons.values())
-        were = "was" if count == 1 else "were"
-        why = f"{'; '.join(listed[:_MAX_REASONS])}{more}"
-        yield f"{counted(count, 'question')} of the dataset {were} left out: {why}"
+        listed = "; ".join(
+            f"{printable(reason, 80)} ({count})" for reason, count in islice(reasons.items(), _MAX_REASONS)
+        )
+        more = " …" if len(reasons) > _MAX_REASONS else ""
+        yield f"{counted(sum(reasons.values()), 'question')} left out of the dataset: {listed}{more}"
     if (share := config.get("missing_share") or 0) > _MISSING_SHARE:
         yield (
             f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
             " published"
         )
     if count := config.get("without_answer"):
-        has = "has" if count == 1 else "have"
-        yield f"{counted(count, 'question')} {has} no right answer: who says nothing is right there"
+        yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"

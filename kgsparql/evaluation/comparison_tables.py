@@ -34,6 +34,10 @@ _NARROWEST_NAMES, _WIDEST_NAMES = 20, 40
 
 _SLICE_TITLES = {"hops": "by hops", "type": "by type of question", "direction": "by direction of the path"}
 
+_TESTS = {
+    "mcnemar": "Bonett and Price, exact McNemar test, where all values are 0 or 1",
+    "randomisation": "paired bootstrap, paired randomisation test",
+}
 _HOW_SURE = (
     (
         "The 95 % interval of a mean is Wilson's score interval where the metric is a share and every value is 0 or 1,"
@@ -239,20 +243,6 @@ def _best_sentences(board: Leaderboard, best: Row) -> Iterator[str]:
     tied = _name_list([board.rows[i].name for i in board.tied])
     why = f"{board.decided_by} decides" if board.decided_by else "nothing tells them apart"
     yield f"Best {metric}: {best.name}, {_with_interval(metric, found)}{f'; tied with {tied} ({why})' if tied else ''}."
-    sign = 1.0 if METRICS[metric].better == "higher" else -1.0
-    above = [
-        f"{row.name} ({amount(metric, own)} of {row.n:,})"
-        for row in board.rows
-        if not (row.is_no_ceiling or row.is_ceiling)
-        and (own := row.mean(metric)) is not None
-        and sign * (own - found.mean) > 1e-9
-    ]
-    if above:
-        shared = f"the shared questions ({board.shared:,})" if board.shared else "rows with more of them"
-        yield (
-            f"Better only over its own questions, which are others: {_name_list(above)}. The best is decided on"
-            f" {shared}; a row with less than half as many questions as another is left out."
-        )
 
 
 def _tables(board: Leaderboard, comparison: Comparison, *, wide: bool = False) -> list[Table]:
@@ -363,14 +353,13 @@ def _quality_table(board: Leaderboard, comparison: Comparison, *, wide: bool) ->
 
 
 def _interval_caption(found: Sequence[Interval | None], comparison: Comparison) -> Iterator[str]:
+    names = {
+        "wilson": "Wilson's score interval",
+        "bootstrap": f"bootstrap, {RESAMPLES:,} resamples, seed {comparison.seed}",
+    }
     methods = {one.method for one in found if one is not None}
-    drawn = f"({RESAMPLES:,} resamples, seed {comparison.seed})"
-    if methods == {"wilson"}:
-        yield "In brackets: 95 % interval of the mean (Wilson's score interval)."
-    elif methods == {"bootstrap"}:
-        yield f"In brackets: 95 % interval of the mean, by the bootstrap {drawn}."
-    elif methods:
-        yield f"In brackets: 95 % interval of the mean: Wilson's where all values are 0 or 1, else bootstrap {drawn}."
+    if methods:
+        yield f"In brackets: 95 % interval of the mean ({'; else '.join(names[m] for m in names if m in methods)})."
 
 
 def _difference_table(board: Leaderboard, comparison: Comparison) -> Table:
@@ -396,43 +385,17 @@ def _difference_table(board: Leaderboard, comparison: Comparison) -> Table:
     is_best = board.reference == board.best and not comparison.baseline
     why = f"the best {board.primary}" if is_best else "the baseline"
     title = f"Against {board.rows[board.reference].name} ({why}), on {shared}"
-    return Table(title, columns, tuple(rows), left, (_test_caption(board), *_weakened_caption(board)))
+    return Table(title, columns, tuple(rows), left, (_test_caption(board),))
 
 
 def _test_caption(board: Leaderboard) -> str:
-    """Say which test is used where."""
-    used = {(name, test.difference.test) for own in board.tests.values() for name, test in own.items()}
-    other = [name for name in board.tested if (name, "randomisation") in used]
-    exact = [name for name in board.tested if (name, "mcnemar") in used and name not in other]
-    parts = [
-        *([f"{', '.join(exact)}: exact McNemar test"] if exact else []),
-        *([f"{', '.join(other)}: paired randomisation test"] if other else []),
-    ]
-    methods = [*(["Bonett and Price's"] if exact else []), *(["paired bootstrap"] if other else [])]
-    brackets = f"In brackets: 95 % interval ({'; else '.join(methods)})"
-    rows = sum(1 for own in board.tests.values() if own)
-    count = max((test.comparisons for own in board.tests.values() for test in own.values()), default=0)
-    if count < 2:
-        return f"{'; '.join(parts)}. {brackets}. Where p is 0.05 or more, no difference is shown."
-    why = "" if count == rows else f" pairs of {rows + 1} rows, since the best was found on the same questions"
-    return (
-        f"{'; '.join(parts)}. {brackets} of this one comparison; p is corrected (Holm) for all {count}{why}. So an"
-        " interval may leave out 0 where no difference is shown: p decides, which is below 0.05 for a difference."
-    )
-
-
-def _weakened_caption(board: Leaderboard) -> Iterator[str]:
-    """Say what to do where a difference would be significant if there were fewer rows."""
-    lost = [
-        board.rows[i].name
-        for i, own in sorted(board.tests.items())
-        if any(test.verdict == "not shown" and test.difference.p < 0.05 for test in own.values())
-    ]
-    if lost:
-        yield (
-            f"Alone, {_name_list(lost)} would be shown to differ: the more rows, the weaker each verdict. Fewer rows or"
-            " more questions show more; --baseline METHOD asks about one that was not taken for being the best."
-        )
+    """Say which tests are used."""
+    tests = [test for own in board.tests.values() for test in own.values()]
+    used = {test.difference.test for test in tests}
+    names = [name for kind, name in _TESTS.items() if kind in used]
+    count = max((test.comparisons for test in tests), default=0)
+    corrected = f" p is corrected (Holm) for all {count}; it decides, not the interval." if count > 1 else ""
+    return f"95 % interval and p: {'; else '.join(names)}.{corrected} p below 0.05 shows a difference."
 
 
 def _slice_kinds(board: Leaderboard, comparison: Comparison) -> Sequence[str]:

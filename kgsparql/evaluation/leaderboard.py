@@ -12,6 +12,7 @@ from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import MethodScores, key
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm
+from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
@@ -238,14 +239,9 @@ def _row_notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Ite
     ]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
     if unchosen := [row.name for row in rows if row.is_no_ceiling]:
-        which = "its row is" if len(unchosen) == 1 else "their rows are"
-        yield (
-            f"nobody chooses in {'; '.join(unchosen)}: {which} as without a model, no ceiling of anything, and neither"
-            " the best nor tested against it"
-        )
+        yield f"nobody chooses in {'; '.join(unchosen)}: as without a model, no ceiling, never the best, and not tested"
     if ceilings := [row.name for row in rows if row.is_ceiling]:
-        what = "its row is a ceiling" if len(ceilings) == 1 else "their rows are ceilings"
-        yield f"an oracle chooses in {'; '.join(ceilings)}: {what}, no method, and never the best"
+        yield f"an oracle chooses in {'; '.join(ceilings)}: a ceiling, no method, and never the best"
     yield from _question_notes([row.scores for row in rows])
     for name in tested:
         counts = {row.n - found.n for row in rows if (found := row.means[name]) is not None}
@@ -268,5 +264,4 @@ def _question_notes(group: Sequence[MethodScores]) -> Iterator[str]:
     for one in group:
         golds |= {key(question): question.answers for question in one.questions if key(question) not in golds}
     if differ := {key(q) for one in group for q in one.questions if golds[key(q)] != q.answers}:
-        which = "question has" if len(differ) == 1 else "questions have"
-        yield f"{len(differ)} {which} other gold answers in one run than in another: were they made again?"
+        yield f"{counted(len(differ), 'question')} with other gold answers in one run than in another"

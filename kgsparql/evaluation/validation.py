@@ -5,7 +5,6 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -55,24 +54,6 @@ _PATHS_AT_ONCE = 50
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
 """Errors of one query, and not of the graph or the network."""
-
-_HINTS = (
-    (
-        re.compile(r"custom function <http://www\.w3\.org/2001/XMLSchema#(?:int|long|short|byte)> is not supported"),
-        "SPARQL has no such cast; write xsd:integer(…) in its place",
-    ),
-    (
-        re.compile(r"custom function <(?P<function>[^>]*)> is not supported"),
-        "{function} is a function of another engine; write it with those of SPARQL 1.1",
-    ),
-    (
-        re.compile(r'expected one of "\$", "\(", "\*", "\?"'),
-        "what is computed stands in brackets with its name: (COUNT(?x) AS ?n)",
-    ),
-    (re.compile(r"SERVICE is not run here"), "a query may not ask other servers: put what it needs into the graph"),
-    (re.compile(r"[Pp]refix"), "declare it at the head of the query; only well-known prefixes need no declaration"),
-)
-"""What to do about a refusal, by what the engine says."""
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _NO_TEXTS = frozenset({"false", "0", "0.0", "0.0E0", "0E0"})
@@ -341,7 +322,7 @@ class _GoldQueries(ExitStack):
                 return _GoldResult("sparql", (Literal(result.boolean),), named=named)
             rows = result.solutions
         except _REFUSED as error:
-            return _GoldResult("sparql", refused=error.message, hint=hint_for(error.message, error.hint))
+            return _GoldResult("sparql", refused=error.message, hint=error.hint or "")
         unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
         notes = (f"?{', ?'.join(unbound)} is empty in every solution",) if unbound else ()
         terms = gold_terms(rows, rows.variables)
@@ -378,18 +359,6 @@ class _GoldQueries(ExitStack):
         kept = topics & {answer.term for answer in question.answers or ()}
         others = tuple(term for term in ends if term not in topics or term in kept)
         return _GoldResult("path", others or tuple(ends))
-
-
-def hint_for(message: str, otherwise: str = "") -> str:
-    """Say what to do about a refused query.
-
-    >>> hint_for("The custom function <http://www.w3.org/2001/XMLSchema#int> is not supported")
-    'SPARQL has no such cast; write xsd:integer(…) in its place'
-    """
-    for pattern, hint in _HINTS:
-        if found := pattern.search(message):
-            return hint.format(**found.groupdict())
-    return otherwise
 
 
 def _queried_iris(results: Iterable[_GoldResult]) -> dict[IRI, None]:

@@ -217,7 +217,7 @@ def test_two_runs_with_the_same_replies_give_the_same_bytes(
         assert tables[0] == tables[1]
         assert len(tables[0]) > 500
     methods = {row["method"] for row in json.loads(run("eval", "compare", made[0], "-f", "json").stdout)}
-    baselines = {"closed_book", "label_neighbours", "triple_embedding", "path_ranking+no_model"}
+    baselines = {"closed_book", "label_neighbours", "path_ranking+no_model"}  # triples need an embedding model
     assert methods == {*METHODS, *baselines}
 
 

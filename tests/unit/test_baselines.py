@@ -32,24 +32,17 @@ from tests.scripted import by_call, reader
 from tests.unit.hashed_embedder import HashedEmbedder
 
 RADIUM = "Who discovered radium?"
-OF_THE_GRAPH = ("triple_embedding", "label_neighbours")
 Knowledge = kgsparql.KnowledgeBase
 
 
 @pytest.fixture(scope="module")
-def by_words() -> Knowledge:
+def plain() -> Knowledge:
     return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.fixture(scope="module")
-def by_meaning() -> Knowledge:
+def embedded() -> Knowledge:
     return kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder())
-
-
-@pytest.fixture(params=["by_words", "by_meaning"])
-def nobel(request: pytest.FixtureRequest) -> Knowledge:
-    found: Knowledge = request.getfixturevalue(request.param)
-    return found
 
 
 @pytest.fixture
@@ -74,8 +67,11 @@ def ask(knowledge: Knowledge, name: str, question: str = RADIUM, *, own: Any = N
 # -- What is promised of every method
 
 
-@pytest.mark.parametrize("name", OF_THE_GRAPH)
-def test_what_is_promised_of_every_method(nobel: Knowledge, name: str, model: Callable[[Any], LanguageModel]) -> None:
+@pytest.mark.parametrize("name", ["triple_embedding", "label_neighbours"])
+def test_what_is_promised_of_every_method(
+    embedded: Knowledge, name: str, model: Callable[[Any], LanguageModel]
+) -> None:
+    nobel = embedded
     answer = ask(nobel, name)
     assert answer.status == ("partial" if answer.gaps else "answered")
     for item in answer.evidence:
@@ -120,62 +116,46 @@ def test_names_and_options() -> None:
 # -- The model alone
 
 
-def test_names_that_a_model_knows_are_never_the_graph_s(
-    by_words: Knowledge, model: Callable[[Any], LanguageModel]
-) -> None:
-    says = model([Text({"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})])
-    answer = ask(by_words, "closed_book", model=says)
+def test_names_that_a_model_knows_are_never_the_graph_s(plain: Knowledge) -> None:
+    with ModelServer([Text({"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})]) as server:
+        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
+        answer = ask(plain, "closed_book", model=model)
+        model.client.close()
     assert (answer.status, answer.grounding, len(answer.evidence), answer.claims) == ("answered", "model", 0, ())
     assert [(a.term, a.label, a.markers) for a in answer.answers] == [
         (Literal("Marie Curie"), "Marie Curie", ()), (Literal("Pierre Curie"), "Pierre Curie", ()),
     ]  # fmt: skip
     assert answer.answers[0].score > answer.answers[1].score
     assert (answer.usage["model_calls"], answer.text) == (1, "Marie Curie; Pierre Curie")
-
-
-def test_what_a_closed_book_is_asked_holds_nothing_of_the_graph(by_words: Knowledge) -> None:
-    with ModelServer([Text({"answers": ["X"]})]) as server:
-        asked = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
-        ask(by_words, "closed_book", model=asked)
-        asked.client.close()
     (request,) = server.requests
     rules, question = request.body["messages"]
-    assert question["content"] == f"Question: {RADIUM}"
+    assert question["content"] == f"Question: {RADIUM}", "it is asked nothing of the graph"
     assert "radium" not in rules["content"].lower()
+    with pytest.raises(OptionError, match="model alone"):
+        ask(plain, "closed_book")
+    assert "model" in baselines.why_not("closed_book", plain, model=False)
+    assert not baselines.why_not("closed_book", plain, model=True)
 
 
 def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_is_an_error(
-    by_words: Knowledge, model: Callable[[Any], LanguageModel]
+    plain: Knowledge, model: Callable[[Any], LanguageModel]
 ) -> None:
     replies: tuple[Any, ...] = ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, [])
     for reply in replies:
-        answer = ask(by_words, "closed_book", model=model([Text(json.dumps(reply))]))
+        answer = ask(plain, "closed_book", model=model([Text(json.dumps(reply))]))
         assert (answer.status, answer.answers, answer.text) == ("not_in_graph", (), NOT_KNOWN)
     for text in ("It was Marie Curie.", '{"names": 3}'):
         with pytest.raises(ModelReplyError):
-            ask(by_words, "closed_book", model=model([Text(text)]))
-
-
-def test_a_closed_book_without_a_model_is_refused(by_words: Knowledge) -> None:
-    with pytest.raises(OptionError, match="model alone"):
-        ask(by_words, "closed_book")
-    assert "model" in baselines.why_not("closed_book", by_words, model=False)
-    assert not baselines.why_not("closed_book", by_words, model=True)
+            ask(plain, "closed_book", model=model([Text(text)]))
 
 
 # -- The nearest triples
 
 
-def test_the_triples_that_share_most_words_come_first(by_words: Knowledge) -> None:
-    answer = ask(by_words, "triple_embedding", "What is the chemical symbol of radium?", own={"triples": "3"})
-    assert next(item.text for item in answer.evidence) == "radium —chemical symbol→ Ra"
-    assert (len(answer.evidence), answer.answers[0].label) == (3, "Ra")
-
-
-def test_nearest_by_meaning_is_nearest_by_cosine(by_meaning: Knowledge) -> None:
+def test_nearest_embedded_is_nearest_by_cosine(embedded: Knowledge) -> None:
     embedder = HashedEmbedder()
-    index = TripleIndex.by_meaning(by_meaning, embedder)
-    labels = by_meaning.labels({term for t in index.triples for term in (t.subject, t.predicate, t.object)})
+    index = TripleIndex.made_of(embedded, embedder)
+    labels = embedded.labels({term for t in index.triples for term in (t.subject, t.predicate, t.object)})
     texts = [" ".join(labels[term] for term in (t.subject, t.predicate, t.object)) for t in index.triples]
     scores = embedder.embed(texts) @ embedder.embed([RADIUM])[0]
     best = np.argsort(-scores, kind="stable")[:20]
@@ -192,10 +172,8 @@ def test_names_and_blank_nodes_are_no_triples_to_compare(graph_of: Callable[...,
     )
     assert set(LABELS).isdisjoint(predicates_of(knowledge))
     assert sum(predicates_of(knowledge).values()) == 4
-    index = TripleIndex.by_words(knowledge)
+    index = TripleIndex.made_of(knowledge, HashedEmbedder())
     assert sorted(str(t.object) for t in index.triples) == ['"1965"', "<http://example.org/bob>"]
-    assert index.nearest("Whom does Ann know?", 5)[0][0].object == IRI("http://example.org/bob")
-    assert index.nearest("zzz", 5) == []
 
 
 def test_a_triple_in_two_named_graphs_is_compared_and_counted_once(tmp_path: Path) -> None:
@@ -207,14 +185,13 @@ def test_a_triple_in_two_named_graphs_is_compared_and_counted_once(tmp_path: Pat
     )
     knowledge = kgsparql.open(file, embedder="none")
     assert predicates_of(knowledge) == {IRI("http://example.org/at"): 2, IRI("http://other.org/at"): 3}
-    assert len(TripleIndex.by_words(knowledge).triples) == 5
+    assert len(TripleIndex.made_of(knowledge, HashedEmbedder()).triples) == 5
 
 
 def test_a_graph_without_triples_to_compare_has_none(graph_of: Callable[..., OxigraphGraph]) -> None:
-    for embedder in (None, HashedEmbedder()):
-        knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=embedder)
-        answer = ask(knowledge, "triple_embedding", "Who is Ann?")
-        assert (len(answer.evidence), answer.status) == (0, "not_in_graph")
+    knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=HashedEmbedder())
+    answer = ask(knowledge, "triple_embedding", "Who is Ann?")
+    assert (len(answer.evidence), answer.status) == (0, "not_in_graph")
 
 
 class Failing(HashedEmbedder):
@@ -242,12 +219,12 @@ def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monk
         assert embedder is not None
         if texts == 2_100:
             with pytest.raises(EmbeddingError):
-                TripleIndex.by_meaning(knowledge, embedder)
+                TripleIndex.made_of(knowledge, embedder)
             (part,) = (tmp_path / "cache").glob("**/*.f32")
         elif texts:
-            index = TripleIndex.by_meaning(knowledge, embedder)
+            index = TripleIndex.made_of(knowledge, embedder)
         else:
-            assert len(TripleIndex.by_meaning(knowledge, embedder).triples) == len(index.triples)
+            assert len(TripleIndex.made_of(knowledge, embedder).triples) == len(index.triples)
     written = log.read_text(encoding="utf-8").splitlines()
     assert len(written) - len(index.triples) < 256, "only what was not yet a file"
     assert [one for one in told if one[0] == "embedding triples"][-1] == (
@@ -257,49 +234,45 @@ def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monk
     )
     part.write_bytes(part.read_bytes()[:-1_000])  # what a full disk may leave
     again = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder())
-    assert TripleIndex.by_meaning(again, HashedEmbedder()).nearest(RADIUM, 50) == index.nearest(RADIUM, 50)
+    assert TripleIndex.made_of(again, HashedEmbedder()).nearest(RADIUM, 50) == index.nearest(RADIUM, 50)
     assert any(kept.kind == "labels" for kept in CacheContents(tmp_path / "cache").summary())
 
 
-def test_two_at_a_time_are_refused(by_meaning: Knowledge) -> None:
+def test_two_at_a_time_are_refused(embedded: Knowledge) -> None:
     embedder = HashedEmbedder("busy")
-    with writer_lock(baselines._vector_directory(by_meaning, embedder)), pytest.raises(StoreLockedError):
-        TripleIndex.by_meaning(by_meaning, embedder)
+    with writer_lock(baselines._vector_directory(embedded, embedder)), pytest.raises(StoreLockedError):
+        TripleIndex.made_of(embedded, embedder)
 
 
 def test_what_takes_long_is_left_out_and_says_how_to_have_it(
-    by_words: Knowledge, by_meaning: Knowledge, monkeypatch: pytest.MonkeyPatch
+    plain: Knowledge, embedded: Knowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not baselines.why_not("triple_embedding", by_meaning, model=False)
+    assert not baselines.why_not("triple_embedding", embedded, model=False)
     monkeypatch.setattr(baselines, "EMBED_AT_ONCE", 100)
-    TripleIndex.by_meaning(by_meaning, HashedEmbedder())
-    assert not baselines.why_not("triple_embedding", by_meaning, model=False)  # it is there already
+    TripleIndex.made_of(embedded, HashedEmbedder())
+    assert not baselines.why_not("triple_embedding", embedded, model=False)  # it is there already
     other = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder("slow"))
     why = baselines.why_not("triple_embedding", other, model=False)
     assert why == "2,811 triples take about 1 min to embed, once; -r triple_embedding does it"
-    monkeypatch.setattr(baselines, "MOST_BY_WORDS", 100)
-    assert "too many" in baselines.why_not("triple_embedding", by_words, model=False)
-    with pytest.raises(OptionError, match="2,811 triples are too many"):
-        baselines.load("triple_embedding", by_words, {})
-
-
-def test_the_triples_of_an_endpoint_are_not_read() -> None:
-    knowledge = Knowledge(kgsparql.graphs.open_graph("http://127.0.0.1:9/sparql"), embedder=None)
-    assert "endpoint" in baselines.why_not("triple_embedding", knowledge, model=False)
-    with pytest.raises(OptionError, match="endpoint"):
-        baselines.load("triple_embedding", knowledge, {})
-
-
-def test_a_method_without_its_index_says_where_it_is_made(by_words: Knowledge) -> None:
+    monkeypatch.setattr(baselines, "MOST_EMBEDDED", 100)
+    endpoint = Knowledge(kgsparql.graphs.open_graph("http://127.0.0.1:9/sparql"), embedder=None)
+    for knowledge, said in (
+        (other, "2,811 triples are too many"),
+        (plain, "no embedding model"),
+        (endpoint, "endpoint"),
+    ):
+        assert said in baselines.why_not("triple_embedding", knowledge, model=False)
+        with pytest.raises(OptionError, match=said):
+            baselines.load("triple_embedding", knowledge, {})
     with pytest.raises(OptionError, match="no index"):
-        by_words.ask(RADIUM, retriever=TripleEmbedding())
+        plain.ask(RADIUM, retriever=TripleEmbedding())
 
 
 # -- The nearest labels
 
 
-def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence(nobel: Knowledge) -> None:
-    answer = ask(nobel, "label_neighbours", "Which laboratory is in Cambridge?", own={"labels": "5", "lines": "2"})
+def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence(plain: Knowledge) -> None:
+    answer = ask(plain, "label_neighbours", "Which laboratory is in Cambridge?", own={"labels": "5", "lines": "2"})
     assert 1 <= len(answer.answers) <= 5
     scores = [term.score for term in answer.answers]
     assert scores == sorted(scores, reverse=True)
@@ -308,9 +281,9 @@ def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence
         assert all(answer.evidence[marker].ways[0].start == term.term for marker in term.markers)
 
 
-def test_labels_are_found_where_entities_are_given(nobel: Knowledge) -> None:
+def test_labels_are_found_where_entities_are_given(embedded: Knowledge) -> None:
     curie = IRI("http://dbpedia.org/resource/Marie_Curie")
-    given = ask(nobel, "label_neighbours", "Where is the Radium Institute?", entities=(curie,))
+    given = ask(embedded, "label_neighbours", "Where is the Radium Institute?", entities=(curie,))
     assert given.answers
-    session = nobel.session("Where is the Radium Institute?", AskOptions(entities=(curie,)))
+    session = embedded.session("Where is the Radium Institute?", AskOptions(entities=(curie,)))
     assert session.linker is None

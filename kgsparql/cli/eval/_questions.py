@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -220,11 +218,11 @@ def methods_with(
 
 
 def _tally_text(at: MethodProgress) -> str:
-    """Say in one line how many questions are done, how good the answers are, their cost, and the time left.
+    """Say in one line how many questions are done, how good the answers are, and their cost.
 
     >>> from kgsparql.evaluation.runs.running import MethodProgress
-    >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
-    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
+    >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123))
+    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123'
     """
     parts = [f"{at.method} {at.done:,}/{at.total:,}"]
     if at.done:
@@ -233,54 +231,32 @@ def _tally_text(at: MethodProgress) -> str:
         parts.append(f"{at.failed:,} failed")
     if at.cost is not None:
         parts.append(f"cost {at.cost:.4g}")
-    if at.seconds_left is not None and at.done < at.total:
-        minutes, seconds = divmod(round(at.seconds_left), 60)
-        parts.append(f"{minutes}:{seconds:02} left")
     return " · ".join(parts)
 
 
-class TallyLine:
-    """Line that shows how far a method is, and changes on a terminal; elsewhere one at its end and now and then.
+class TallyLine(c.Progress):
+    """A bar that shows how far a method is; a line at its end and, where there is no terminal, now and then.
 
     Of a run that is stopped it says how to go on with it.
     """
 
     def __init__(self, directory: Path, *, quiet: bool) -> None:
-        self._directory = directory
-        self._quiet = quiet
+        super().__init__(quiet=quiet)
+        self._directory, self._quiet = directory, quiet
         self._last_line_at = time.monotonic()
-        self._live: Any = None
-        if not quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
-
-    def __enter__(self) -> TallyLine:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-        if isinstance(error, KeyboardInterrupt | CancelledError):
+    def __exit__(self, *exception: object) -> None:
+        """Take the bar off the terminal."""
+        super().__exit__(*exception)
+        if isinstance(exception[1], KeyboardInterrupt | CancelledError):
             c.say(f"stopped; the same command with --resume goes on: {self._directory}", quiet=self._quiet)
 
-    def __call__(self, at: MethodProgress) -> None:
+    def tell(self, at: MethodProgress) -> None:
         """Show it; the line of a method that is done stays on the screen."""
-        text = _tally_text(at)
-        if self._live is not None:
-            from rich.text import Text
-
-            self._live.update(Text(text))
-        is_due = self._live is None and time.monotonic() - self._last_line_at > _EVERY_S
-        if at.done != at.total and not is_due:
-            return
-        self._last_line_at = time.monotonic()
-        if self._live is not None:
-            self._live.console.print(text, highlight=False, markup=False)
+        is_due = not self._enabled and time.monotonic() - self._last_line_at > _EVERY_S
+        if at.done == at.total or is_due:
+            self.clear()
+            self._last_line_at = time.monotonic()
+            c.say(_tally_text(at), quiet=self._quiet)
         else:
-            c.say(text, quiet=self._quiet)
+            self(at.method, at.done, at.total)

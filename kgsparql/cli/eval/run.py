@@ -104,7 +104,7 @@ def run(
             graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
             graph.say(_about_oracle(plan))
             with TallyLine(how.output, quiet=graph.quiet) as line:
-                resume_or_begin(knowledge, plan, how.output, wanted, tell=line)
+                resume_or_begin(knowledge, plan, how.output, wanted, tell=line.tell)
     graph.say(f"compare: kgsparql eval compare {how.output}")
 
 

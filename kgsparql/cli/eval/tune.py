@@ -120,7 +120,7 @@ def tune(
         with TallyLine(how.output, quiet=graph.quiet) as line:
             bench = Bench(
                 knowledge=knowledge, plan=asked.plan(knowledge, asking, questions, ()), path=how.output, space=space,
-                metric=how.metric, configuration=partial(asked.configuration, loaded, knowledge), tell=line,
+                metric=how.metric, configuration=partial(asked.configuration, loaded, knowledge), tell=line.tell,
             )  # fmt: skip
             found = tune_all(bench, parts, search, seed=asked.seed)
     _write_results(found, preset_file, form, reproducible=how.reproducible)

@@ -348,11 +348,7 @@ def _read_text2sparql(found: _CollectedQuestions) -> None:
 
 
 def _read_table(found: _CollectedQuestions, columns: Mapping[str, str] | None) -> None:
-    """Read the rows of a CSV or TSV file.
-
-    A malformed row, such as one with a quote that is never closed, is a problem of its first line, and the next line is
-    read as a row again.
-    """
+    """Read the rows of a CSV or TSV file, up to one that is broken, as by a quote that is never closed: a problem."""
     file = found.file
     rows = table_rows(file)
     _, head = next(rows, (1, []))
@@ -388,7 +384,7 @@ def _table_columns(file: QuestionFile, header: Sequence[str], columns: Mapping[s
 
 def _table_entry(row: list[str] | csv.Error, header: Sequence[str], places: Mapping[str, int]) -> dict[str, str | None]:
     if isinstance(row, csv.Error):
-        raise InputError(table_error(row))
+        raise InputError(f"{table_error(row)}; no row after it is read")
     check_decoded("".join(row))
     if len(row) > len(header):
         raise InputError(f"{len(row)} cells in {len(header)} columns")

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -141,23 +140,15 @@ def yaml_value(file: QuestionFile) -> Any:
 
 
 def table_rows(file: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """Yield each row, or its error, with the line that it begins in."""
-    lines = list(io.StringIO(file.text, newline=""))
+    """Yield each row with the line that it begins in; the first row that is broken, as its error, is the last."""
     delimiter = "\t" if file.suffix == ".tsv" else max(",;\t", key=file.lines[0].count)
-    at = 0
-    while at < len(lines):
-        rows, begin = csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True), at
-        at = len(lines)
-        while True:
-            start = begin + rows.line_num
-            try:
-                yield start + 1, next(rows)
-            except StopIteration:
-                break
-            except csv.Error as error:
-                yield start + 1, error
-                at = start + 1  # what a quote that is never closed swallowed is read again
-                break
+    rows, begin = csv.reader(io.StringIO(file.text, newline=""), delimiter=delimiter, strict=True), 1
+    try:
+        for row in rows:
+            yield begin, row
+            begin = rows.line_num + 1
+    except csv.Error as error:
+        yield begin, error
 
 
 def table_error(error: csv.Error) -> str:
@@ -166,6 +157,4 @@ def table_error(error: csv.Error) -> str:
         return (
             "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
         )
-    if "field limit" in str(error):
-        return f"a cell of more than {csv.field_size_limit():,} characters: is there a quote that is never closed?"
     return str(error)

@@ -65,7 +65,6 @@ class MethodProgress:
     """How far a method is.
 
     :param hits: sum of ``hits@1`` over the questions that are done.
-    :param seconds_left: for this method; ``None`` while it is not known.
     """
 
     method: str
@@ -74,7 +73,6 @@ class MethodProgress:
     hits: float = 0.0
     failed: int = 0
     cost: float | None = None
-    seconds_left: float | None = None
 
     def add(self, question: Question, record: Record) -> None:
         """Count one more answer."""
@@ -143,14 +141,12 @@ def run(
 
 
 def _run_method(method_run: _MethodRun, directory: RunDirectory, progress: MethodProgress, tell: Tell) -> None:
-    began, before, lost_in_a_row = time.monotonic(), progress.done, 0
+    lost_in_a_row = 0
     with closing(method_run.outcomes()) as outcomes:
         for outcome in outcomes:
             question, record = outcome.question, outcome.record
             directory.add(record, outcome.steps)
             progress.add(question, record)
-            per_question = (time.monotonic() - began) / (progress.done - before)
-            progress.seconds_left = per_question * (progress.total - progress.done)
             tell(progress)
             lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
             if lost_in_a_row >= UNREACHABLE:
