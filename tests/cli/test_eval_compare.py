@@ -24,15 +24,6 @@ def made(tmp_path: Path) -> Path:
     return made_run(tmp_path / "R", asked, methods)
 
 
-def test_a_table_with_intervals_by_hops(run: Run, made: Path) -> None:
-    done = run("eval", "compare", made)
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("films: 30 questions, no model\n")
-    assert "hits@1 by hops" in done.stdout
-    assert "mindmap *" in done.stdout
-    assert "\x1b" not in done.stdout
-
-
 def test_a_run_that_was_stopped_and_gone_on_with_has_the_same_table(run: Run, made: Path, tmp_path: Path) -> None:
     file = made / "answers" / "entity.jsonl"
     whole, table = file.read_text(), run("eval", "compare", made, "--reproducible").stdout
@@ -44,19 +35,16 @@ def test_a_run_that_was_stopped_and_gone_on_with_has_the_same_table(run: Run, ma
     assert run("eval", "compare", made, "--reproducible").stdout == table
 
 
-@pytest.mark.parametrize("form", ["md", "csv", "json"])
-def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_path: Path, form: str) -> None:
-    to = tmp_path / f"table.{form}"
-    done = run("eval", "compare", made, "-o", to)
-    assert (done.exit_code, done.stdout) == (0, ""), done.stderr
-    text = to.read_bytes().decode()
-    if form == "json":
-        assert [row["method"] for row in json.loads(text)] == ["mindmap", "entity"]
-    elif form == "csv":
-        assert next(csv.DictReader(io.StringIO(text, newline="")))["n"] == "30"
-        assert "\r\r" not in text
-    else:
-        assert text.startswith("## films")
+def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_path: Path) -> None:
+    text = {}
+    for form in ("md", "csv", "json"):
+        done = run("eval", "compare", made, "-o", tmp_path / f"table.{form}")
+        assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+        text[form] = (tmp_path / f"table.{form}").read_bytes().decode()
+    assert [row["method"] for row in json.loads(text["json"])] == ["mindmap", "entity"]
+    assert next(csv.DictReader(io.StringIO(text["csv"], newline="")))["n"] == "30"
+    assert "\r\r" not in text["csv"]
+    assert text["md"].startswith("## films")
 
 
 def test_one_byte_is_the_same_in_another_process(made: Path, run: Run, tmp_path: Path) -> None:
@@ -66,6 +54,16 @@ def test_one_byte_is_the_same_in_another_process(made: Path, run: Run, tmp_path:
 
 
 def test_metrics_baseline_slices_and_seed(run: Run, made: Path) -> None:
+    done = run("eval", "compare", made)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("films: 30 questions, no model\n")
+    for said in ("hits@1 by hops", "mindmap *"):
+        assert said in done.stdout
+    assert "\x1b" not in done.stdout
+    explained = run("eval", "compare", "--explain", "--metrics", "hits@1,mrr")
+    assert explained.stdout.startswith("hits@1  (answer; higher is better)\n    ")
+    assert "\nmrr  (" in explained.stdout
+    assert "\nf1  (" not in explained.stdout
     done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity", "--by", "direction", "--seed", 3)
     assert done.exit_code == 0, done.stderr
     assert "Against entity (the baseline)" in done.stdout
@@ -81,14 +79,6 @@ def test_failures_show_what_was_found(run: Run, made: Path) -> None:
     assert shown.count("  right: ") == 2
     assert "P1: Topic —film→" in shown
     assert "## Where methods differ" in run("eval", "compare", made, "--failures", "-f", "md").stdout
-
-
-def test_metrics_are_explained_without_a_run(run: Run) -> None:
-    done = run("eval", "compare", "--explain", "--metrics", "hits@1,mrr")
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("hits@1  (answer; higher is better)\n    ")
-    assert "\nmrr  (" in done.stdout
-    assert "\nf1  (" not in done.stdout
 
 
 def test_plots_are_files_and_the_same_each_time(run: Run, made: Path, tmp_path: Path) -> None:
@@ -110,8 +100,12 @@ def test_plots_are_files_and_the_same_each_time(run: Run, made: Path, tmp_path: 
 def test_plots_of_datasets_with_odd_names(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     asked = [question("q1", text="?"), question("q2", hops=2)]
+    costs = ((0, 0.001), (1, 0.1), (400, 30.0))  # far apart
     for place, name in (("A", "a/../b $x$"), ("B", "a .. b $x$"), ("C", "日本")):
-        methods = {"m_1": [record(one, "m_1", ["right"]) for one in asked]}
+        methods = {
+            f"m_{calls}": [record(one, f"m_{calls}", ["right"], calls=calls, seconds=seconds) for one in asked]
+            for calls, seconds in costs
+        }
         made_run(tmp_path / place, asked, methods, dataset=name)
     done = run("eval", "compare", *(tmp_path / place for place in "ABC"), "--plots", tmp_path / "plots")
     assert done.exit_code == 0, done.stderr
@@ -119,72 +113,28 @@ def test_plots_of_datasets_with_odd_names(run: Run, tmp_path: Path) -> None:
     assert names == {"a-b-x-1-by-hops.svg", "a-b-x-2-by-hops.svg", "dataset-by-hops.svg"}
 
 
-def test_without_matplotlib_plots_say_how_to_get_it(
+def test_what_cannot_be_done_is_said_in_a_line(
     run: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = run("eval", "compare", made, "--plots", tmp_path / "plots")
-    assert done.exit_code == 2
-    assert "kgsparql[eval]" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no run was given"),
-        (["{tmp}/nothing"], "no run is here"),
-        (["{made}", "--by", "colour"], "--by colour"),
-        (["{made}", "-f", "xml"], "no output format 'xml'"),
-        (["{made}", "-f", "json", "--failures"], "--failures is no part of json"),
-        (["{made}", "--plots", "{made}/run.json"], "cannot write"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_line(
-    run: Run, made: Path, tmp_path: Path, arguments: list[str], message: str
-) -> None:
-    if "--plots" in arguments:
-        pytest.importorskip("matplotlib")
-    done = run("eval", "compare", *(part.format(tmp=tmp_path, made=made) for part in arguments))
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("error: ")
-
-
-def test_a_line_that_cannot_be_read_is_told_by_its_number(run: Run, made: Path) -> None:
-    file = made / "answers" / "entity.jsonl"
-    file.write_text("{not json\n" + file.read_text())
-    done = run("eval", "compare", made)
-    assert done.exit_code == 4
-    assert "entity.jsonl:1: not JSON" in done.stderr
-
-
-def test_a_label_that_leads_elsewhere_is_an_error(run: Run, made: Path) -> None:
-    file = made / "run.json"
-    foreign = json.loads(file.read_text().replace('"label": "entity"', '"label": "../../two/answers/x"'))
-    del foreign["sha256"]
-    file.write_text(json.dumps(foreign))
-    done = run("eval", "compare", made)
-    assert done.exit_code == 4
-    assert "'../../two/answers/x' is no label of a method" in done.stderr
-
-
-def test_a_run_without_an_answer(run: Run, tmp_path: Path) -> None:
-    done = run("eval", "compare", made_run(tmp_path / "R", [question("q1")], {"mindmap": []}))
-    assert done.exit_code == 2
-    assert "no question has been answered yet" in done.stderr
-    assert "--resume" in done.stderr
-
-
-def test_plots_of_costs_that_lie_far_apart(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    asked = sampled_questions(9)
-    methods = {
-        name: [record(one, name, ["right"], calls=calls, seconds=seconds) for one in asked]
-        for name, calls, seconds in (("free", 0, 0.001), ("cheap", 1, 0.1), ("dear", 400, 30.0))
-    }
-    done = run("eval", "compare", made_run(tmp_path / "R", asked, methods), "--plots", tmp_path / "plots")
-    assert done.exit_code == 0, done.stderr
-    assert (tmp_path / "plots" / "films-quality-cost.png").stat().st_size > 10_000
+
+    def refused(*arguments: object) -> str:
+        done = run("eval", "compare", *arguments)
+        assert done.exit_code == 2
+        assert done.stderr.startswith("error: ")
+        return done.stderr
+
+    for arguments, message in (
+        ([], "no run was given"),
+        ([tmp_path / "nothing"], "no run is here"),
+        ([made, "--by", "colour"], "--by colour"),
+        ([made, "-f", "xml"], "no output format 'xml'"),
+        ([made, "-f", "json", "--failures"], "--failures is no part of json"),
+        ([made, "--plots", made / "run.json"], "cannot write"),
+    ):
+        assert message in refused(*arguments)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "kgsparql[eval]" in refused(made, "--plots", tmp_path / "plots")
 
 
 def test_metrics_of_text_are_a_table_of_their_own(run: Run, made: Path) -> None:

@@ -299,6 +299,10 @@ def test_each_record_is_scored_once_and_figures_come_out_the_same(tmp_path: Path
     first = compare([Run.open(run)], progress=lambda *step: told.append(step))
     assert told == [("scoring", 0, 2), ("scoring", 1, 2), ("scoring", 2, 2)]
     assert compared(run).rows == first.rows
+    again = compared(made_run(tmp_path / "S", FOUR[:1], {"x": [*four("x", "e"), *four("x", "r")]})).rows[0]
+    assert (again.n, again.mean("hits@1"), dict(again.scores.errors)) == (1, 1.0, {}), (
+        "of one asked again, the last counts"
+    )
     other = compared(run, seed=1)
     assert [r.mean("hits@1") for r in other.rows] == [r.mean("hits@1") for r in first.rows]
     assert other.rows != first.rows

@@ -123,6 +123,11 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
         write_dataset(tmp_path / name, one, nobel, sources=[str(NOBEL)], seed=1)
     for file in ("questions.jsonl", "dataset.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    with pytest.raises(InputError, match="something is there already"):
+        write_dataset(tmp_path, made, nobel, sources=[], seed=1)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "b"]
+    few = make(nobel, 20, max_hops=1, max_answers=1)
+    assert {(question.cell[0], len(question.answers)) for question in few.questions} == {(1, 1)}
     other = make(nobel, 80, seed=2)
     assert {question.text for question in other.questions} != {question.text for question in made.questions}
 
@@ -145,24 +150,11 @@ def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce(
     assert any("begin at an entity that 3 questions are about already" in why for why in many.why_no_more)
 
 
-def test_limits_on_hops_and_answers_hold(nobel: KnowledgeBase) -> None:
-    few = make(nobel, 20, max_hops=1, max_answers=1)
-    assert {question.cell[0] for question in few.questions} == {1}
-    assert {len(question.answers) for question in few.questions} == {1}
-
-
 def test_an_endpoint_gives_the_same_questions_as_the_file(nobel: KnowledgeBase, tmp_path: Path) -> None:
     with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
         remote = make(kgsparql.open(url, embedder="none"), 16)
     local = make(nobel, 16)
     assert [question.text for question in remote.questions] == [question.text for question in local.questions]
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path) -> None:
-    (tmp_path / "kept").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="something is there already"):
-        write_dataset(tmp_path, made, nobel, sources=[], seed=1)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
 
 
 def test_graphs_that_no_question_can_be_made_of(graph_of: Callable[..., OxigraphGraph]) -> None:
@@ -195,14 +187,11 @@ def test_names_that_two_entities_have_are_avoided_and_else_said_to_be_shared(
     made = make(KnowledgeBase(graph_of(twins + ":b rdfs:label 'Ann' ."), embedder=None), 20)
     assert made.are_shared
     assert made.questions
-
-
-def test_names_are_shared_in_the_language_of_the_labels(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = graph_of(
+    german = graph_of(
         ":a rdfs:label 'Springfield'@de ; :knows :b . :b rdfs:label 'Bob'@de ; :knows :d . :d rdfs:label 'Dan'@de . "
         ":c rdfs:label 'Springfield Ost'@de ; skos:altLabel 'Springfield'@de ."
     )
-    made = make(KnowledgeBase(graph, languages=("de",), embedder=None), 20)
+    made = make(KnowledgeBase(german, languages=("de",), embedder=None), 20)
     assert {question.topic for question in made.questions} == {"Bob", "Dan"}
 
 

@@ -56,21 +56,21 @@ ONE, BACK = Hop(Triple(A, P, B)), Hop(Triple(C, Q, B), "inverse")
 # -- What it goes by
 
 
-def test_predicates_of_one_name_are_all_kept_the_commonest_first(graph_of: Callable[..., OxigraphGraph]) -> None:
-    graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
-    assert predicates_by_name(graph) == {
-        "at": (IRI("http://other.org/x#at"), IRI(EX + "at")), "of it": (IRI(EX + "of%20it"),),
-    }  # fmt: skip
-
-
-def test_the_commonest_is_so_by_triples_that_several_named_graphs_hold_once(tmp_path: FilePath) -> None:
+def test_predicates_of_one_name_are_all_kept_the_commonest_first(
+    graph_of: Callable[..., OxigraphGraph], tmp_path: FilePath
+) -> None:
     file = tmp_path / "two.trig"
     file.write_text(
         "@prefix : <http://example.org/> . @prefix o: <http://other.org/> . "
         ":one { :a :at :b , :c } :two { :a :at :b , :c . :a o:at :b , :c , :d }",
         encoding="utf-8",
     )
-    assert predicates_by_name(open_graph(file)) == {"at": (IRI("http://other.org/at"), IRI(EX + "at"))}
+    held_once = {"at": (IRI("http://other.org/at"), IRI(EX + "at"))}
+    assert predicates_by_name(open_graph(file)) == held_once, "triples in two named graphs count once"
+    graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
+    assert predicates_by_name(graph) == {
+        "at": (IRI("http://other.org/x#at"), IRI(EX + "at")), "of it": (IRI(EX + "of%20it"),),
+    }  # fmt: skip
 
 
 def test_a_path_of_names_is_every_path_that_they_may_stand_for() -> None:
@@ -85,9 +85,6 @@ def test_a_path_with_a_predicate_that_the_graph_lacks_is_none() -> None:
     assert gold_paths(question(path=("p", "unheard_of")), {"p": (P,)}) == ()
     assert gold_paths(question(path=("not an iri: at all",)), {}) == ()
     assert oracle_for(question(path=("unheard_of",)), {"p": (P,)}) is None
-
-
-def test_without_path_and_triples_there_is_no_oracle() -> None:
     assert oracle_for(question(), {"p": (P,)}) is None
 
 
@@ -101,6 +98,10 @@ def test_a_gold_path_that_was_walked_to_its_end_is_enough() -> None:
     assert asked.is_enough(Evidence([along(ONE), along(ONE, BACK)])) is True
     assert asked.is_enough(Evidence([along(ONE, BACK, Hop(Triple(C, P, A)))])) is True
     assert asked.is_enough(Evidence([along(BACK.reversed)])) is False
+    with_triples = oracle(path=("p",), golden_triples=(BACK.triple,))
+    assert with_triples.is_enough(Evidence([along(ONE)])) is True, "with a path, triples do not count"
+    for knows_nothing in (RANKED, OracleChooser((), RANKED, RANKED.emit)):
+        assert knows_nothing.is_enough(Evidence([along(ONE)])) is None
 
 
 def test_every_golden_triple_in_the_evidence_is_enough_where_no_path_is_known() -> None:
@@ -146,16 +147,6 @@ def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples(graph_of: Call
     first = Hop(Triple(topic, has, triples[0].subject))
     assert chooser.is_enough(Evidence([along(first)])) is False
     assert chooser.is_enough(Evidence([along(first, Hop(triples[0]))])) is True  # the only way, walked to its end
-
-
-def test_with_a_path_triples_do_not_count() -> None:
-    asked = oracle(path=("p",), golden_triples=(BACK.triple,))
-    assert asked.is_enough(Evidence([along(ONE)])) is True
-
-
-def test_who_does_not_know_what_is_gold_cannot_say(nobel: kgsparql.KnowledgeBase) -> None:
-    assert RANKED.is_enough(Evidence([along(ONE)])) is None
-    assert OracleChooser((), RANKED, RANKED.emit).is_enough(Evidence([along(ONE)])) is None
 
 
 def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:

@@ -58,12 +58,13 @@ def begun(tmp_path: Path) -> RunDirectory:
 
 
 def test_what_was_written_is_read(begun: RunDirectory) -> None:
-    begun.add(RECORD, [{"kind": "finished"}])
+    begun.add(replace(RECORD, status="error"), [{"kind": "finished"}])
+    begun.add(RECORD, [{"kind": "finished"}])  # asked twice: the last counts
     read = Run.open(begun.path)
     assert read.questions == (QUESTION,)
     assert read.records("mindmap") == {"q1": RECORD}
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
-    assert list(whole_lines(begun.path / "events" / "mindmap.jsonl")) == [
+    assert list(whole_lines(begun.path / "events" / "mindmap.jsonl")) == 2 * [
         {"question": "q1", "events": [{"kind": "finished"}]}
     ]
 
@@ -82,12 +83,6 @@ def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
     assert (made.chosen_by, made.linked, made.has_failed) == (("model", "words"), None, False)
     made = Record.of(answer, question="q", method="m", degrees={})
     assert (made.chosen_by, made.linked) == ((), ())
-
-
-def test_of_a_question_asked_twice_the_last_record_counts(begun: RunDirectory) -> None:
-    begun.add(Record(question="q1", method="mindmap", status="error"), [])
-    begun.add(RECORD, [])
-    assert Run.open(begun.path).records("mindmap") == {"q1": RECORD}
 
 
 def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: RunDirectory) -> None:
@@ -114,16 +109,16 @@ def test_a_line_that_is_no_json_or_no_record_is_named(begun: RunDirectory) -> No
         Run.open(begun.path).records("mindmap")
 
 
-def test_a_directory_without_a_run_of_this_version(tmp_path: Path) -> None:
+def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: RunDirectory, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KgsparqlError):
+        RunDirectory(tmp_path / "file").begin(CONFIG, [])
     with pytest.raises(InputError, match="no run is here"):
         Run.open(tmp_path)
     for text in ("", "[]", "{", '{"format": 99}', '{"form": 1}'):
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(DataError, match=r"run\.json"):
             Run.open(tmp_path)
-
-
-def test_a_directory_with_something_in_it_is_left_alone(begun: RunDirectory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a run is there already"):
         begun.begin(CONFIG, [QUESTION])
     other = tmp_path / "other"
@@ -149,10 +144,3 @@ def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: RunDirectory) ->
     kept = {file: file.read_bytes() for file in before}
     assert kept[begun.path / "answers" / "mindmap.jsonl"] == before[begun.path / "answers" / "mindmap.jsonl"]
     assert all(data.endswith(b"\n") for data in kept.values())
-
-
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("")
-    with pytest.raises(KgsparqlError):
-        RunDirectory(file).begin(CONFIG, [])
