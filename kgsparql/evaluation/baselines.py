@@ -169,11 +169,7 @@ class LabelNeighbours(Retriever):
         return Retrieval(evidence=evidence, candidates=tuple(_entity_candidates(found, evidence)))
 
     def _nearest_entities(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
-        if self.nearest is not None:
-            return self.nearest(session.question, limit=at_most)
-        if session.linker is None:
-            return ()
-        return session.linker.similar(session.question, limit=at_most, threshold=0.0)
+        return () if self.nearest is None else self.nearest(session.question, limit=at_most)
 
     def _neighbour_items(
         self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session

@@ -185,6 +185,14 @@ def _question_title(one: Disagreement) -> str:
 _NO_DISAGREEMENT = "Methods do not differ on any question."
 
 
+def _lines_below(one: Disagreement) -> Iterator[tuple[int, str]]:
+    """Yield what stands below the title of a question, each line with its depth."""
+    yield from ((1, line) for line in _question_lines(one.question))
+    for outcome in one.outcomes:
+        yield 1, _outcome_title(outcome)
+        yield from ((3, line) for line in _outcome_lines(outcome))
+
+
 def disagreements_text(found: Sequence[Disagreement]) -> str:
     """Write the questions for a terminal; a right answer has a tick."""
     if not found:
@@ -192,12 +200,8 @@ def disagreements_text(found: Sequence[Disagreement]) -> str:
     lines = [f"Where methods differ in {found[0].metric} ({len(found)} shown; ✓ is right)"]
     for one in found:
         lines += ["", *wrapped(_question_title(one))]
-        for line in _question_lines(one.question):
-            lines += _hanging_lines(line, "  ")
-        for outcome in one.outcomes:
-            lines += _hanging_lines(_outcome_title(outcome), "  ")
-            for line in _outcome_lines(outcome):
-                lines += _hanging_lines(line, "      ")
+        for depth, line in _lines_below(one):
+            lines += _hanging_lines(line, "  " * depth)
     return "\n".join(lines) + "\n"
 
 
@@ -212,8 +216,5 @@ def disagreements_markdown(found: Sequence[Disagreement]) -> str:
     lines = ["## Where methods differ", *([] if found else ["", _NO_DISAGREEMENT])]
     for one in found:
         lines += ["", f"### {escaped(_question_title(one))}", ""]
-        lines += [f"- {escaped(line)}" for line in _question_lines(one.question)]
-        for outcome in one.outcomes:
-            lines.append(f"- **{escaped(_outcome_title(outcome))}**")
-            lines += [f"  - {escaped(line)}" for line in _outcome_lines(outcome)]
+        lines += [f"{'  ' * (depth // 2)}- {escaped(line)}" for depth, line in _lines_below(one)]
     return "\n".join(lines) + "\n"

@@ -150,47 +150,37 @@ def test_calls_of_a_model_are_bounded_and_not_paid_twice(
         assert len(server.requests) == asked
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-O", "mindmap.paths_kept=1"), "this method is not tuned"),
-        (("-O", "paths_kept=1", "-O", "paths_kept=2"), "named twice"),
-        (("-O", "paths_kept=1", "--search", "greedy"), "no search 'greedy'"),
-        (("-O", "paths_kept=1", "--trials", "3"), "--trials with --search grid"),
-        (("-O", "paths_kept=1", "--resume"), "no tuning to go on with"),
-        (("-O", "paths_kept=1", "--preset-out", "/no/such/place/p.toml"), "its directory is not there"),
-    ],
-)
-def test_what_is_wrong_is_said_before_a_graph_is_loaded(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    done = run(
-        "eval", "tune", FIXTURES / "nobel_questions.jsonl", "-k", tmp_path / "no.ttl", "-o", tmp_path / "t", *arguments
+def test_what_is_wrong_is_said_before_a_graph_is_loaded(run: Run, tmp_path: Path) -> None:
+    where = (FIXTURES / "nobel_questions.jsonl", "-k", tmp_path / "no.ttl", "-o", tmp_path / "t", "-O")
+    for arguments, said in (
+        (("mindmap.paths_kept=1",), "this method is not tuned"),
+        (("paths_kept=1", "-O", "paths_kept=2"), "named twice"),
+        (("paths_kept=1", "--search", "greedy"), "no search 'greedy'"),
+        (("paths_kept=1", "--trials", "3"), "--trials with --search grid"),
+        (("paths_kept=1", "--resume"), "no tuning to go on with"),
+        (("paths_kept=1", "--preset-out", "/no/such/place/p.toml"), "its directory is not there"),
+    ):
+        done = run("eval", "tune", *where, *arguments)
+        assert done.exit_code == 2, done.stderr
+        assert said in done.stderr
+        assert not (tmp_path / "t").exists()
+
+
+def test_a_preset_that_cannot_be_used_is_said_before_a_graph_is_loaded(run: Run, tmp_path: Path) -> None:
+    commands: tuple[tuple[object, ...], ...] = (
+        ("ask", "Where was Marie Curie born?"),
+        ("eval", FIXTURES / "nobel_questions.jsonl", "-o", tmp_path / "t"),
     )
-    assert done.exit_code == 2, done.stderr
-    assert said in done.stderr
-    assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize(
-    "command", [("ask", "Where was Marie Curie born?"), ("eval", FIXTURES / "nobel_questions.jsonl")]
-)
-@pytest.mark.parametrize(
-    ("text", "arguments", "said"),
-    [
+    for text, arguments, said in (
         ('method = "mindmap"\n', ("-r", "entity"), "-r entity: the preset"),
         ('method = "mindmap"\n[options]\npaths = 1\n', (), "own.toml:3: mindmap has no option 'paths'"),
         ("method = \n", (), "own.toml:1:10: not TOML"),
-    ],
-)  # fmt: skip
-def test_a_preset_that_cannot_be_used_is_said_before_a_graph_is_loaded(
-    run: Run, tmp_path: Path, command: tuple[object, ...], text: str, arguments: tuple[str, ...], said: str
-) -> None:
-    out = ("-o", tmp_path / "t") if command[0] == "eval" else ()
-    file = preset_in(tmp_path, text)
-    done = run(*command, "-k", tmp_path / "no.ttl", "--no-model", "--preset", file, *arguments, *out)
-    assert done.exit_code == 2, done.stderr
-    assert said in done.stderr
+    ):
+        file = preset_in(tmp_path, text)
+        for command in commands:
+            done = run(*command, "-k", tmp_path / "no.ttl", "--no-model", "--preset", file, *arguments)
+            assert done.exit_code == 2, done.stderr
+            assert said in done.stderr
 
 
 def test_a_run_of_many_methods_takes_the_preset_of_one(run: Run, nobel: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ NAMES = (
 )
 WRONG = [f"x p {i}" for i in range(20)]
 
-TABLE = [
+TABLE: list[tuple[list[str], list[list[str]], list[float | None]]] = [
     # golden, evidence: precision, recall, F1, hit@10, any@10, R@10, P@10, MAP@10, MRR@10
     (["a p b"], [["a p b"]], [1] * 9),
     (["a p b", "b q c"], [["a p b", "x p y"]], [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1 / 2, 1 / 2, 1 / 2, 1]),
@@ -38,22 +38,16 @@ def resting_on(golden: list[str]) -> Question:
     return Question(id="1", text="?", golden_triples=tuple(map(triple, golden)))
 
 
-@pytest.mark.parametrize(("golden", "evidence", "expected"), TABLE)
-def test_the_table(golden: list[str], evidence: list[list[str]], expected: list[float | None]) -> None:
-    made = record(evidence=tuple(item(*triples, marker=f"P{i}") for i, triples in enumerate(evidence, 1)))
-    found = of(NAMES, resting_on(golden), made)
-    assert found == (expected if expected[0] is None else pytest.approx(expected))
-
-
-def test_of_more_than_ten_golden_triples_the_average_is_of_ten() -> None:
-    golden = [f"a p {i}" for i in range(12)]
-    found = of("triple_hit@10 triple_map@10", resting_on(golden), record(evidence=(item(*golden),)))
-    assert found == pytest.approx([10 / 12, 1])
-
-
-def test_a_failed_question_has_no_evidence() -> None:
+def test_the_table() -> None:
+    for golden, evidence, expected in TABLE:
+        made = record(evidence=tuple(item(*triples, marker=f"P{i}") for i, triples in enumerate(evidence, 1)))
+        found = of(NAMES, resting_on(golden), made)
+        assert found == (expected if expected[0] is None else pytest.approx(expected)), (golden, evidence)
     failed = Record(question="1", method="test", status="error")
     assert of(NAMES, resting_on(["a p b"]), failed) == [0] * 9
+    many = [f"a p {i}" for i in range(12)]
+    found = of("triple_hit@10 triple_map@10", resting_on(many), record(evidence=(item(*many),)))
+    assert found == pytest.approx([10 / 12, 1]), "of more than ten golden triples the average is of ten"
 
 
 def test_literals_of_triples_are_compared_by_value() -> None:
@@ -79,10 +73,6 @@ def test_linking_is_scored_where_the_entities_are_known() -> None:
     assert of(LINKING, asking("a", topics=topics("Ann")), record()) == [0] * 4
     failed = Record(question="1", method="test", status="error", linked=(link("Ann"),))
     assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [0] * 4
-
-
-def test_linking_is_not_scored_for_a_method_that_does_not_look_for_entities() -> None:
-    question = asking("a", topics=topics("Ann"))
-    assert of(LINKING, question, record(linked=None)) == [None] * 4
+    assert of(LINKING, asking("a", topics=topics("Ann")), record(linked=None)) == [None] * 4, "it does not look"
     failed = Record.failed(KgsparqlError("gone"), question="1", method="test", seconds=1.0, links=False)
-    assert of(LINKING, question, failed) == [None] * 4
+    assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [None] * 4

@@ -46,6 +46,8 @@ def test_abstention_is_a_share_of_some_questions() -> None:
     assert of(names, asking(""), FAILED) == [0, None, 0]
     assert of(names, asking(""), FROM_MEMORY) == [0, None, 0]
     assert of(names, asking(None), SILENT) == [1, None, None]
+    assert of("abstained hits@1", asking(""), record(ranked=True)) == [1, 1]
+    assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]
 
 
 def test_misleading_is_what_is_called_an_answer_and_is_none() -> None:
@@ -54,11 +56,6 @@ def test_misleading_is_what_is_called_an_answer_and_is_none() -> None:
     assert [of("misleading", asking("a"), one) for one in made] == [[1], [0], [0], [0], [0]]
     assert of("misleading", asking(""), wrong) == [1]
     assert of("misleading", asking(None), wrong) == [None]
-
-
-def test_who_ranked_nothing_and_who_ran_out_of_budget_said_nothing() -> None:
-    assert of("abstained hits@1", asking(""), record(ranked=True)) == [1, 1]
-    assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]
 
 
 @pytest.mark.parametrize("status", ["answered", "partial"])
@@ -92,6 +89,9 @@ def test_shares_of_questions() -> None:
     assert of(names, asking("a"), record(status="partial")) == [0, 1, 0]
     assert of(names, asking("a"), FAILED) == [0, 0, 1]
     assert of(names, asking(None), record()) == [0, 0, 0]
+    how_it_was_run = ("ranking", "no embedding model: texts are compared by the words they share")
+    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run,))) == [0]
+    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run, ("prune", "empty")))) == [1]
 
 
 def test_costs_are_as_measured_and_unknown_without_prices() -> None:
@@ -107,12 +107,6 @@ def test_costs_are_as_measured_and_unknown_without_prices() -> None:
     assert of("cost paid_cost tokens", asking("a"), record()) == [None, None, 0]
     late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))
     assert of("seconds", asking("a"), late) == [9]
-
-
-def test_texts_compared_by_their_words_are_no_fallback_of_a_question() -> None:
-    how_it_was_run = ("ranking", "no embedding model: texts are compared by the words they share")
-    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run,))) == [0]
-    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run, ("prune", "empty")))) == [1]
 
 
 def test_a_question_whose_model_failed_has_failed() -> None:

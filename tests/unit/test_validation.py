@@ -104,11 +104,6 @@ def test_a_query_that_was_killed_does_not_end_those_after_it(rivers: KnowledgeBa
     assert findings[0].reason == "the query was stopped after 1 s"
 
 
-def test_a_variable_that_is_always_empty_is_noted(rivers: KnowledgeBase) -> None:
-    finding = one(asked(f"SELECT ?r ?twice {{ ?r <{R}length> ?l . BIND(STR(?r) * 2 AS ?twice) }}"), rivers)
-    assert (finding.outcome, finding.reason) == ("derived", "?twice is empty in every solution")
-
-
 def test_literals_are_compared_by_value_and_names_by_labels(rivers: KnowledgeBase) -> None:
     length = f"SELECT ?l {{ <{R}Rhine> <{R}length> ?l }}"
     decimal = Literal("1230.0", datatype=IRI("http://www.w3.org/2001/XMLSchema#decimal"))
@@ -120,7 +115,9 @@ def test_literals_are_compared_by_value_and_names_by_labels(rivers: KnowledgeBas
     assert one(asked("ASK { ?s ?p 'no' }", GoldAnswer(Literal("false"), "")), rivers).outcome == "reproduced"
 
 
-def test_a_path_with_a_predicate_that_the_graph_lacks_is_refused(rivers: KnowledgeBase) -> None:
+def test_what_finds_nothing_says_what_is_lacking_or_empty(rivers: KnowledgeBase) -> None:
+    finding = one(asked(f"SELECT ?r ?twice {{ ?r <{R}length> ?l . BIND(STR(?r) * 2 AS ?twice) }}"), rivers)
+    assert (finding.outcome, finding.reason) == ("derived", "?twice is empty in every solution")
     topic = Topic(IRI(R + "Rhine"))
     question = Question(id="q", text="?", path=("mouth", "^nope"), topics=(topic,), answers=(GoldAnswer(None, "x"),))
     finding = one(Dataset(name="one", questions=(question,)), rivers)
@@ -160,16 +157,13 @@ def test_answers_of_several_columns_are_the_iris(rivers: KnowledgeBase) -> None:
     assert {answer.label for answer in literals.answers or ()} == {"Danube", "2850"}
 
 
-def test_labels_that_a_dataset_lacks_come_from_the_graph(rivers: KnowledgeBase) -> None:
-    dataset = answered(load(FIXTURES / "datasets" / "qald.json"), rivers)
-    assert dataset.questions[0].answers == (GoldAnswer(IRI(R + "NorthSea"), "North Sea"),)
-
-
 def test_queries_that_all_find_nothing_are_another_graph(rivers: KnowledgeBase) -> None:
     with pytest.raises(DataError, match="none of the 1 queries of one finds anything"):
         answered(asked("SELECT ?x { ?x <http://e.org/p> ?y }"), rivers)
     complete = load(RIVERS)
     assert answered(complete, rivers) == complete
+    dataset = answered(load(FIXTURES / "datasets" / "qald.json"), rivers)
+    assert dataset.questions[0].answers == (GoldAnswer(IRI(R + "NorthSea"), "North Sea"),), "labels are the graph's"
 
 
 OF_WHAT_A_GRAPH_LACKS = [
