@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast
 
 import typer
 
@@ -193,7 +193,7 @@ class Progress:
         self._bar: Any = None
         self._tasks: dict[str, Any] = {}
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
