@@ -563,7 +563,7 @@ def test_a_question_whose_time_was_over_ends_at_the_same_place(
             made = knowledge.ask(FEYNMAN, retriever="think_on_graph", budget=Budget(max_seconds=seconds))
         except BudgetExceededError as error:
             return error.to_json()
-        return made.to_json()
+        return kgsparql.answer_to_json(made)
 
     with Snapshot(tmp_path / "snapshot", "write") as snapshot:
         recorded = asked(snapshot)
