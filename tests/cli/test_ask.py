@@ -281,7 +281,9 @@ def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), 2, "not a valid IRI"),
     ],
 )
-def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object, ...], code: int, says: str) -> None:
+def test_U01_U02_bad_input_is_one_line_with_a_way_out(
+    run: Run, arguments: tuple[object, ...], code: int, says: str
+) -> None:
     """Rows U01, U02, Q03, Q05 among others."""
     done = run("ask", *arguments)
     assert done.exit_code == code

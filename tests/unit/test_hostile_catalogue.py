@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from benchmarks.hostile import AREAS, Outcome, Row, catalogue, outcomes, page, summary, wanted
+from benchmarks.hostile import AREAS, Outcome, Row, catalogue, numbers_in, outcomes, page, summary, wanted
+from tests.conftest import ROOT
+
+
+def test_every_row_of_the_catalogue_has_a_test_or_says_why_not() -> None:
+    rows = catalogue()
+    there = {
+        number
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        for number in numbers_in(node.name)
+    }
+    assert [row.number for row in rows if row.number not in there and not row.not_run] == []
 
 
 def test_rows_are_chosen_by_area_and_number() -> None:

@@ -299,7 +299,7 @@ def _damages(directory: Path, seed: int) -> Iterator[tuple[Path, bytes, str]]:
 @pytest.mark.longer
 @pytest.mark.timeout(3_000)
 @pytest.mark.parametrize("name", KINDS)
-def test_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
+def test_S12_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
     name: str, made: Callable[[str], Path], tmp_path: Path
 ) -> None:
     original = made(name)
@@ -316,7 +316,7 @@ def test_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
 
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.version])
-def test_another_version_is_an_error_or_made_anew(name: str, made: Callable[[str], Path], tmp_path: Path) -> None:
+def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[[str], Path], tmp_path: Path) -> None:
     for number in (0, 2, 99):
         copy = Path(shutil.copytree(made(name), tmp_path / str(number)))
         expected = KINDS[name].read(copy)

@@ -153,6 +153,12 @@ def test_facts_that_are_not_enough_are_said_to_be_so() -> None:
     assert "Queens" not in answer.text
 
 
+def test_M04_an_answer_in_another_script_is_kept_and_told() -> None:
+    answer = ask(by_call(answer=wrote("他在加州理工学院工作 [P1]."))).answer
+    assert answer.text == "他在加州理工学院工作 [P1]."
+    assert any("another script" in note for note in answer.notes)
+
+
 def test_M05_M06_entities_are_numbers_of_the_list() -> None:
     said = {"answer": "So [P1].", "entities": [1, 1, 0, -1, 999, "all", "Linus Paulin"]}
     answer = ask(by_call(answer=Text(said))).answer

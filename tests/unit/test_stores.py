@@ -334,7 +334,7 @@ def test_S05_disk_full_is_known_by_number_and_by_text() -> None:
 
 
 @pytest.mark.usefixtures("five")
-def test_a_store_of_a_newer_version_or_without_some_of_its_files(store: Path) -> None:
+def test_S11_a_store_of_a_newer_version_or_without_some_of_its_files(store: Path) -> None:
     manifest = store / "kgsparql.json"
     newer = json.dumps({**json.loads(manifest.read_text()), "version": 99})
     for text, code, said in ((newer, "E_VERSION", "newer"), ("{", "E_STORE_CORRUPT", "manifest|damaged")):
