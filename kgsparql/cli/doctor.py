@@ -47,7 +47,7 @@ _HINT_AT_DOCTOR = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
 """A hint to run the command that is running."""
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """What one check found.
 
     :param state: ``absent`` for something optional that is not there, or was not looked at.
@@ -118,7 +118,7 @@ def _finding_text(finding: dict[str, str]) -> str:
 
 def _named_checks(
     sources: Sequence[str], *, model: str | None, base_url: str | None, embedder: str, timeout_s: float, note: Note
-) -> Iterator[tuple[str, Callable[[], Finding]]]:
+) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
     """List the checks. To load the embedder takes seconds: it comes last."""
     yield "kgsparql", _version_finding
     yield "packages", partial(_package_finding, _PACKAGES)
@@ -131,7 +131,7 @@ def _named_checks(
     yield "embedder", partial(_embedder_finding, embedder, timeout_s, note)
 
 
-def _attempted(look: Callable[[], Finding]) -> Finding:
+def _attempted(look: Callable[[], CheckResult]) -> CheckResult:
     """Return what ``look`` finds; an error of kgsparql's, or a package that is damaged, is a failure."""
     try:
         return look()
@@ -141,13 +141,13 @@ def _attempted(look: Callable[[], Finding]) -> Finding:
         return _failure(error)
     except ImportError as error:
         hint = f"pip install --force-reinstall {error.name or 'kgsparql'}"
-        return Finding(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
+        return CheckResult(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
 
 
-def _failure(error: KgsparqlError, hint: str = "") -> Finding:
+def _failure(error: KgsparqlError, hint: str = "") -> CheckResult:
     if isinstance(error, ModelTimeoutError):
         hint = "a model that is being loaded needs longer: --timeout 60"
-    return Finding(
+    return CheckResult(
         f"{error.message} [{error.code}]", hint or _HINT_AT_DOCTOR.sub("", error.hint), "fail", error.exit_code
     )
 
@@ -155,12 +155,12 @@ def _failure(error: KgsparqlError, hint: str = "") -> Finding:
 # -- The installation ---------------------------------------------------------------------------------------------
 
 
-def _version_finding() -> Finding:
+def _version_finding() -> CheckResult:
     where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
-    return Finding(f"{version('kgsparql')} in {where}")
+    return CheckResult(f"{version('kgsparql')} in {where}")
 
 
-def _package_finding(packages: Sequence[str], extra: str = "") -> Finding:
+def _package_finding(packages: Sequence[str], extra: str = "") -> CheckResult:
     """Say which versions are installed; nothing is imported. Packages of an extra may be missing."""
     shown, missing = [], []
     for package in packages:
@@ -170,13 +170,13 @@ def _package_finding(packages: Sequence[str], extra: str = "") -> Finding:
             shown.append(f"no {package}")
             missing.append(package)
     if not missing:
-        return Finding(", ".join(shown))
+        return CheckResult(", ".join(shown))
     if extra:
-        return Finding(", ".join(shown), f"pip install 'kgsparql[{extra}]'", "absent")
-    return Finding(", ".join(shown), f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
+        return CheckResult(", ".join(shown), f"pip install 'kgsparql[{extra}]'", "absent")
+    return CheckResult(", ".join(shown), f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
 
 
-def _cache_finding() -> Finding:
+def _cache_finding() -> CheckResult:
     """Write a temporary file, or look whether the directory could be made; it is not made here."""
     from kgsparql.resources import cache_directory
 
@@ -190,21 +190,21 @@ def _cache_finding() -> Finding:
     except OSError as error:
         hint = "set KGSPARQL_CACHE_DIR to a directory you may write to; without, nothing is kept between runs"
         raise StoreError(f"{directory}: cannot be written: {error.strerror}", hint=hint) from error
-    return Finding(f"{directory}: {'writable' if nearest == directory else 'not made yet'}")
+    return CheckResult(f"{directory}: {'writable' if nearest == directory else 'not made yet'}")
 
 
 # -- The graph ----------------------------------------------------------------------------------------------------
 
 
-def _graph_finding(source: str, timeout_s: float, note: Note) -> Finding:
+def _graph_finding(source: str, timeout_s: float, note: Note) -> CheckResult:
     """Open a graph and see that it has triples and labels."""
     from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
     from kgsparql.rdf.query import Query
 
     if not source:
-        return Finding("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
+        return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
     if source == "-":
-        return Finding("standard input is read only by what asks it", state="absent")
+        return CheckResult("standard input is read only by what asks it", state="absent")
     note(f"opening {shown_source(source)} …")
     began = time.perf_counter()
     graph = open_graph(source, cache=not names_endpoint([source]))
@@ -216,7 +216,7 @@ def _graph_finding(source: str, timeout_s: float, note: Note) -> Finding:
     else:
         opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
     labels, hint = _labels_of(graph, timeout_s)
-    return Finding(f"{opened}; {labels}", hint)
+    return CheckResult(f"{opened}; {labels}", hint)
 
 
 def _labels_of(graph: KnowledgeGraph, timeout_s: float) -> tuple[str, str]:
@@ -253,7 +253,7 @@ def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
 # -- The model and the embedder -----------------------------------------------------------------------------------
 
 
-def _model_finding(name: str | None, base_url: str | None, timeout_s: float, note: Note) -> Finding:
+def _model_finding(name: str | None, base_url: str | None, timeout_s: float, note: Note) -> CheckResult:
     """Ask a model one small question; without a name, the one that the server has."""
     key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
     if not name and not base_url:
@@ -261,7 +261,7 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float, not
             f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of "
             "an OpenAI-compatible server, such as http://localhost:11434/v1"
         )
-        return Finding(f"none is named; {key}", hint, "absent")
+        return CheckResult(f"none is named; {key}", hint, "absent")
     from kgsparql.models.language_model import LanguageModel
     from kgsparql.models.openai_client import OpenAIClient
 
@@ -271,7 +271,7 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float, not
         more = f" … ({len(listed):,})" if len(listed) > _MAX_NAMED_MODELS else ""
         there_are = f"{', '.join(printable(one, 60) for one in listed[:_MAX_NAMED_MODELS])}{more}" or "no models"
         if name is None and len(listed) != 1:
-            return Finding(f"none is named; {client.base_url} has {there_are}", "name one with -m", "absent")
+            return CheckResult(f"none is named; {client.base_url} has {there_are}", "name one with -m", "absent")
         name = name or listed[0]
         note(f"asking {printable(name, 100)} one small question …")
         try:
@@ -282,7 +282,7 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float, not
             return _failure(error, f"name another with -m: {there_are}" if listed and name not in listed else "")
     refused = ", ".join(model.capabilities.without)
     takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
-    return Finding(f"{printable(name, 100)} at {client.base_url}: {takes}; replied in {took:.2f} s; {key}")
+    return CheckResult(f"{printable(name, 100)} at {client.base_url}: {takes}; replied in {took:.2f} s; {key}")
 
 
 def _listed_models(client: OpenAIClient, timeout_s: float, *, is_needed: bool) -> Sequence[str]:
@@ -317,7 +317,7 @@ def _time_of_small_call(model: LanguageModel) -> float:
     return time.perf_counter() - began
 
 
-def _embedder_finding(spec: str, timeout_s: float, note: Note) -> Finding:
+def _embedder_finding(spec: str, timeout_s: float, note: Note) -> CheckResult:
     """Say which embedder is used and where it comes from, and embed one text."""
     from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
     from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
@@ -325,7 +325,7 @@ def _embedder_finding(spec: str, timeout_s: float, note: Note) -> Finding:
     embedder = open_embedder(spec, note=note)
     if embedder is None:
         hint = "" if spec == "none" else INSTALL_HINT
-        return Finding("none: texts are compared by the words they share", hint, "absent")
+        return CheckResult("none: texts are compared by the words they share", hint, "absent")
     if isinstance(embedder, OpenAIEmbedder):
         base_url, _, model = spec.partition("#")
         embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
@@ -334,9 +334,9 @@ def _embedder_finding(spec: str, timeout_s: float, note: Note) -> Finding:
         source = f"{local.name} from {local.directory}"
     else:
         hint = "the first use downloads it from the hub; or name a directory that holds a model"
-        return Finding(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
+        return CheckResult(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
     note(f"trying {embedder.name} …")
     began = time.perf_counter()
     with closing(embedder) if isinstance(embedder, OpenAIEmbedder) else nullcontext():
         size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
-    return Finding(f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")
+    return CheckResult(f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")

@@ -6,14 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
+import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.graphs import OxigraphGraph
-from tests.model_server import Text
+from tests.model_server import ModelServer, Text
 from tests.scripted import marked, numbered
-from tests.unit.test_path_ranking import FILMS, picks, scripted
+from tests.unit.test_path_ranking import FILMS, picks
 
 Graph = Callable[..., OxigraphGraph]
 WHO = "who directed the films that Sigourney Weaver is an actor of?"
+
+
+def scripted(graph: OxigraphGraph, replies: list[Text], question: str) -> tuple[Answer, ModelServer]:
+    """Ask with path ranking and a model that gives these replies."""
+    with ModelServer(replies) as server, kgsparql.open_model("m", base_url=server.url) as model:
+        knowledge = kgsparql.KnowledgeBase(graph, embedder="none")
+        return knowledge.ask(question, retriever="path_ranking", model=model), server
 
 
 def reply(numbers: list[int], text: str = "So it is [P1].") -> Text:
@@ -22,7 +30,7 @@ def reply(numbers: list[int], text: str = "So it is [P1].") -> Text:
 
 def listed(graph: OxigraphGraph, question: str = WHO, path: int = 2) -> tuple[dict[int, str], dict[str, str]]:
     """The choices by number, and the facts by marker, of a question for which this listed path is chosen."""
-    _, server, _ = scripted(graph, [picks(path), reply([])], question)
+    _, server = scripted(graph, [picks(path), reply([])], question)
     return numbered(server.requests[-1].body), marked(server.requests[-1].body)
 
 
@@ -32,7 +40,7 @@ def answered(
     """The answer of a model that names the choice with these words."""
     choices, _ = listed(graph, question, path)
     (number,) = (n for n, shown in choices.items() if shown.startswith(choice))
-    answer, _, _ = scripted(graph, [picks(path), reply([number], text)], question)
+    answer, _ = scripted(graph, [picks(path), reply([number], text)], question)
     return answer
 
 
@@ -75,12 +83,12 @@ def test_a_choice_on_the_way_cites_its_item_where_the_text_cites_nothing(graph_o
 def test_the_kind_that_is_asked_for_comes_first(graph_of: Graph) -> None:
     for asked, first in (("person", "at the end"), ("film", "in the middle")):
         question = f"which {asked} directed has to do with Sigourney Weaver?"
-        _, server, _ = scripted(graph_of(FILMS), [picks(2), reply([])], question)
+        _, server = scripted(graph_of(FILMS), [picks(2), reply([])], question)
         paths = numbered(server.requests[0].body)
         (path,) = (
             n for n, text in paths.items() if text.startswith("Sigourney Weaver ←actor— film —director→ person (")
         )
-        _, server, _ = scripted(graph_of(FILMS), [picks(path), reply([])], question)
+        _, server = scripted(graph_of(FILMS), [picks(path), reply([])], question)
         choices = numbered(server.requests[-1].body)
         assert choices[1] == f"all 2 {first} of P1 [P1]"
         found = {choices[3], choices[4]}

@@ -179,7 +179,10 @@ def test_Q15_a_path_of_any_length_with_both_ends_free_ends_by_a_limit(store: ox.
         cut = worker.run(check(f"SELECT * {{ ?a <{EX}next>* ?b }}"), max_rows=100)
         assert (cut.rows, cut.complete) == (100, False)
         with pytest.raises((QueryTimeoutError, LimitError)):
-            worker.run(check(f"SELECT (COUNT(*) AS ?n) {{ ?a <{EX}next>* ?b . ?c <{EX}next>* ?d }}"), timeout_s=0.5)
+            worker.run(
+                check(f"SELECT (COUNT(*) AS ?n) {{ ?a <{EX}next>* ?b . ?c <{EX}next>* ?d . ?e <{EX}next>* ?f }}"),
+                timeout_s=0.5,
+            )
         assert worker.run(COUNT).rows == 1
 
 
