@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs
 
+from kgsparql.graphs import EndpointGraph
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from tests.endpoints.ports import listener
 
 __all__ = [
-    "ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "FaultServer", "Request", "answering", "fresh_url", "reply",
-    "results",
+    "ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "Fake", "FaultServer", "Request", "answering", "fresh_url",
+    "http", "reply", "results", "taking",
 ]  # fmt: skip
 
 _numbers = count(1)
@@ -67,6 +69,14 @@ class Request:
     def asks_for_description(self) -> bool:
         """Whether this is a request without a query, for what the server says of itself."""
         return self.line.startswith("GET ") and "query=" not in self.line and not self.query
+
+
+@contextmanager
+def taking(*, at_least: float = 0.0, less_than: float = math.inf) -> Iterator[None]:
+    """Fail where what is inside takes less or more seconds."""
+    began = time.monotonic()
+    yield
+    assert at_least <= time.monotonic() - began < less_than
 
 
 Behaviour = Callable[[socket.socket, Request], None]
@@ -178,25 +188,50 @@ def results(body: bytes = SELECT_JSON, **options: object) -> Behaviour:
     return lambda sock, _: sock.sendall(data)
 
 
-def answering(
+def http(
     body: bytes = SELECT_JSON,
     *,
     status: int = 200,
     type: str | None = JSON,  # noqa: A002
     **headers: str,
-) -> Transport:
-    """Reply always the same, with no socket; a graph that looks round is told that there is nothing else."""
+) -> HttpReply:
+    """A reply without a socket."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpReply(status, {**({"content-type": type} if type else {}), **named}, body)
 
-    def transport(request: HttpRequest) -> HttpReply:
-        form = parse_qs((request.body or b"").decode())
+
+class Fake:
+    """An endpoint without a socket, which gives one reply after the other, and the last for ever.
+
+    A graph that looks round is told that there is nothing else, and its requests are not in ``asked``.
+    """
+
+    def __init__(self, *replies: HttpReply | Transport) -> None:
+        self.url = fresh_url()
+        self.asked: list[HttpRequest] = []
+        self._replies = list(replies)
+
+    def __call__(self, request: HttpRequest) -> HttpReply:
+        query = "".join(parse_qs((request.body or b"").decode()).get("query", ()))
         if request.method == "GET" and "query=" not in request.url:
             return HttpReply(404)
-        if any("isIRI(?subject) && isIRI(?object)" in query for query in form.get("query", ())):
+        if "isIRI(?subject) && isIRI(?object)" in query:
             return HttpReply(200, {"content-type": JSON}, NOTHING)
-        return HttpReply(status, {**({"content-type": type} if type else {}), **named}, body)
+        self.asked.append(request)
+        given = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+        return given(request) if callable(given) else given
 
-    return transport
+    @property
+    def methods(self) -> str:
+        return " ".join(request.method for request in self.asked)
+
+    def graph(self, **options: Any) -> EndpointGraph:
+        return EndpointGraph(self.url, transport=self, **options)
+
+
+def answering(body: bytes = SELECT_JSON, **options: Any) -> Fake:
+    """Reply always the same, with no socket."""
+    return Fake(http(body, **options))
 
 
 def drip(data: bytes, *, every_s: float = 0.05) -> Behaviour:
