@@ -31,7 +31,7 @@ from tests.endpoints.faults import Request
 from tests.endpoints.ports import listener
 
 __all__ = [
-    "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "as_json", "changed", "chunks_cut", "closes", "cut",
+    "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "as_json", "changed", "chunks_cut", "cut",
     "drips", "first", "followed_by", "goes_down", "hangs", "late", "packed", "resets", "sends", "unframed",
     "wrong_length",
 ]  # fmt: skip
@@ -376,11 +376,6 @@ async def hangs(exchange: Exchange) -> None:
     """Nothing, until the client goes."""
     while await exchange.reader.read(65536):
         pass
-
-
-async def closes(exchange: Exchange) -> None:
-    """The end of the connection, without a reply."""
-    exchange.end()
 
 
 async def goes_down(exchange: Exchange) -> None:

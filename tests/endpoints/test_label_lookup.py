@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pyoxigraph as ox
 import pytest
@@ -16,6 +17,7 @@ from kgsparql.errors import EndpointReplyError, InputError, LimitError, NotFound
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
+from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.kept import KeptLabels, read_slice
 from kgsparql.linking.label_index.lookup import EndpointLabels
@@ -29,7 +31,7 @@ from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
-from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.faults import Fake, answering, http, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
@@ -37,7 +39,7 @@ from tests.unit.hashed_embedder import HashedEmbedder
 
 NOBEL = FIXTURES / "nobel.ttl"
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
-NOBEL_QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
+QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 SCIENTIST = IRI(ONTOLOGY + "Scientist")
 PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
@@ -218,15 +220,15 @@ def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
 
 
 def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:
-    every = found_by(whole(open_graph(str(NOBEL))), NOBEL_QUESTIONS)
+    every = found_by(whole(open_graph(str(NOBEL))), QUESTIONS)
     graph = Counting(EndpointGraph(virtuoso_url))
-    searched = found_by(lookup(graph, "bif:contains"), NOBEL_QUESTIONS)
-    exact = found_by(lookup(EndpointGraph(virtuoso_url)), NOBEL_QUESTIONS)
+    searched = found_by(lookup(graph, "bif:contains"), QUESTIONS)
+    exact = found_by(lookup(EndpointGraph(virtuoso_url)), QUESTIONS)
     print(f"Nobel topic entities linked, and others: whole index {every}, bif:contains {searched}, exact {exact}")  # noqa: T201 - the figures are what this is for
     assert searched[0] >= every[0]
     assert searched[1] <= every[1] + 2
     assert exact[0] >= every[0] - 0.1
-    assert len(graph.asked) <= 6 * len(NOBEL_QUESTIONS)
+    assert len(graph.asked) <= 6 * len(QUESTIONS)
 
 
 def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url: str) -> None:
@@ -241,7 +243,7 @@ def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url
         assert linker.notes(()) == ()
 
 
-def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
+def wikidata(seen: list[str]) -> Fake:
     """Replies of a small server to the queries of a search of a Wikibase, which it reads."""
     item = "http://www.wikidata.org/entity/"
 
@@ -271,23 +273,23 @@ def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
             ]  # fmt: skip
         return []
 
-    def behave(sock: Any, request: Request) -> None:
-        assert "wikibase:label" not in request.query
-        found = solutions(request.query)
+    def replying(request: HttpRequest) -> HttpReply:
+        query = parse_qs((request.body or b"").decode())["query"][0]
+        assert "wikibase:label" not in query
+        found = solutions(query)
         head = sorted({name for solution in found for name in solution})
-        sock.sendall(reply(json.dumps({"head": {"vars": head}, "results": {"bindings": found}}).encode()))
+        return http(json.dumps({"head": {"vars": head}, "results": {"bindings": found}}).encode())
 
-    return behave
+    return Fake(replying)
 
 
-def test_the_own_search_of_a_wikibase_finds_items_by_name(nobel_url: str) -> None:
+def test_the_own_search_of_a_wikibase_finds_items_by_name() -> None:
     seen: list[str] = []
-    with FaultServer(wikidata(seen)) as server:
-        sitelinks = IRI("http://wikiba.se/ontology#sitelinks")
-        options = {"search_host": "items.example.org", "degree_predicate": sitelinks}
-        linker = lookup(EndpointGraph(server.url, profile=PUBLIC), "wikibase:mwapi", **options)
-        (link,) = linker.link("When was Douglas Adams born?")
-        assert linker.notes((link,)) == ()
+    sitelinks = IRI("http://wikiba.se/ontology#sitelinks")
+    options = {"search_host": "items.example.org", "degree_predicate": sitelinks}
+    linker = lookup(wikidata(seen).graph(profile=PUBLIC), "wikibase:mwapi", **options)
+    (link,) = linker.link("When was Douglas Adams born?")
+    assert linker.notes((link,)) == ()
     assert seen == ["Douglas Adams"]
     assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English
     assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
@@ -296,17 +298,12 @@ def test_the_own_search_of_a_wikibase_finds_items_by_name(nobel_url: str) -> Non
 def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: Path) -> None:
     profile = known_endpoints().named("wikidata")
     assert profile is not None
-    asked: list[str] = []
-
-    def behave(sock: Any, request: Request) -> None:
-        asked.append(request.query)
-        sock.sendall(reply(b'{"head":{"vars":["entity"]},"results":{"bindings":[]}}'))
-
-    with FaultServer(behave) as server:
-        for types in (profile.type_predicates, ()):
-            graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True, type_predicates=types))
-            with pytest.raises(NotFoundError):
-                read_slice(graph, [SCIENTIST], KeptLabels(tmp_path / "labels.sqlite"), limit=5)
+    fake = answering(b'{"head":{"vars":["entity"]},"results":{"bindings":[]}}')
+    for types in (profile.type_predicates, ()):
+        graph = fake.graph(profile=EndpointProfile(has_union=True, type_predicates=types))
+        with pytest.raises(NotFoundError):
+            read_slice(graph, [SCIENTIST], KeptLabels(tmp_path / "labels.sqlite"), limit=5)
+    asked = [parse_qs((request.body or b"").decode())["query"][0] for request in fake.asked]
     assert ["direct/P31>" in query for query in asked if "STR(?entity) >" in query] == [True, False]
 
 
@@ -320,14 +317,12 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     assert [found.label for found in answer.answers][:1] == ["Warsaw"]
     with pytest.raises(LimitError, match="too many"):
         known.indexes.build()
-
-
-def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.linking.label_index.reading.REMOTE_ROWS", 100)
-    assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").indexes.index.is_partial
-    graph = Counting(EndpointGraph(nobel_url))
-    assert KnowledgeBase(graph, embedder="none").indexes.index.is_partial  # type: ignore[arg-type]
-    assert [query.name for query in graph.asked] == []
+    with Proxy(nobel_url) as proxy:
+        assert KnowledgeBase(EndpointGraph(proxy.url), embedder="none").indexes.index.is_partial
+        graph = Counting(EndpointGraph(proxy.url))
+        assert KnowledgeBase(graph, embedder="none").indexes.index.is_partial  # type: ignore[arg-type]
+        assert [query.name for query in graph.asked] == [], "it is not tried again"
 
 
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
@@ -371,41 +366,38 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     assert graph.asked == []
 
 
-def cutting(sign: str, *, at: int) -> Callable[[Any, Request], None]:
+def cutting(sign: str, *, at: int) -> EndpointGraph:
     """An endpoint that gives so many instances of a class at most, and says so, or does not."""
     store = ox.Store()
     store.load(path=str(NOBEL), format=ox.RdfFormat.TURTLE)
 
-    def behave(sock: Any, request: Request) -> None:
-        found = json.loads(store.query(request.query).serialize(format=ox.QueryResultsFormat.JSON))  # type: ignore[union-attr,arg-type]
-        bindings, is_cut = found["results"]["bindings"], False
-        if "?kind" in request.query and len(bindings) > at:
-            found["results"]["bindings"], is_cut = bindings[:at], True
-        headers = ["X-SQL-State: S1TAT"] if is_cut and sign == "header" else []
-        status = "206 Partial Content" if is_cut and sign == "status" else "200 OK"
-        sock.sendall(reply(json.dumps(found).encode(), status=status, headers=headers))
+    def replying(request: HttpRequest) -> HttpReply:
+        query = parse_qs((request.body or b"").decode())["query"][0]
+        found = json.loads(store.query(query).serialize(format=ox.QueryResultsFormat.JSON))  # type: ignore[union-attr,arg-type]
+        bindings, is_cut = found["results"]["bindings"], "?kind" in query
+        if is_cut and (is_cut := len(bindings) > at):
+            del bindings[at:]
+        headers = {"x_sql_state": "S1TAT"} if is_cut and sign == "header" else {}
+        return http(json.dumps(found).encode(), status=206 if is_cut and sign == "status" else 200, **headers)
 
-    return behave
+    return Fake(replying).graph()
 
 
-@pytest.mark.parametrize("sign", ["header", "status", "nothing"])
-def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_path: Path, sign: str) -> None:
-    expected, kept = KeptLabels(tmp_path / "a" / "labels.sqlite"), KeptLabels(tmp_path / "b" / "labels.sqlite")
+def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_path: Path) -> None:
+    expected = KeptLabels(tmp_path / "whole" / "labels.sqlite")
     number = read_slice(EndpointGraph(nobel_url), [SCIENTIST], expected, limit=10_000)
     assert number > 30
-    with FaultServer(cutting(sign, at=20)) as server:
-        assert read_slice(EndpointGraph(server.url), [SCIENTIST], kept, limit=10_000) == number
+    for sign in ("header", "status", "nothing"):
+        kept = KeptLabels(tmp_path / sign / "labels.sqlite")
+        assert read_slice(cutting(sign, at=20), [SCIENTIST], kept, limit=10_000) == number
         assert kept.slices()[SCIENTIST.value].whole
-    assert kept.slice_rows() == expected.slice_rows()
+        assert kept.slice_rows() == expected.slice_rows()
 
 
 def test_what_cannot_be_a_slice_is_an_error(nobel_url: str, tmp_path: Path) -> None:
     kept = KeptLabels(tmp_path / "labels.sqlite")
-    with (
-        FaultServer(cutting("header", at=0)) as server,
-        pytest.raises(LimitError, match="too many to be read in order"),
-    ):
-        read_slice(EndpointGraph(server.url), [SCIENTIST], kept, limit=10)
+    with pytest.raises(LimitError, match="too many to be read in order"):
+        read_slice(cutting("header", at=0), [SCIENTIST], kept, limit=10)
     with pytest.raises(NotFoundError, match="no instances"):
         read_slice(EndpointGraph(nobel_url), [IRI(ONTOLOGY + "Nothing")], kept, limit=5)
     assert kept.slices() == {}

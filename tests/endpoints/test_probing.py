@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +17,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol.discovery import FOLDER, ProbeResult, recalled, remember
 from kgsparql.http.address import Address
+from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import sealed_json
@@ -24,14 +25,14 @@ from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
 from tests.endpoints import faults
-from tests.endpoints.faults import NOTHING, FaultServer, reply, results
+from tests.endpoints.faults import NOTHING, FaultServer, answering, fresh_url, http, reply, results, taking
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
 from tests.kept import read_sealed_json, rewrite
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
-VIRTUOSO = ("Server: Virtuoso/07.20.3229 (Linux) x86_64-pc-linux-gnu",)
+VIRTUOSO = "Virtuoso/07.20.3229 (Linux) x86_64-pc-linux-gnu"
 DESCRIPTION = b"""@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
 @prefix void: <http://rdfs.org/ns/void#> .
 [] a sd:Service ; sd:endpoint <> ; sd:feature sd:UnionDefaultGraph ;
@@ -58,11 +59,24 @@ def found_out(graph: EndpointGraph) -> ProbeResult:
     return graph.probe.found
 
 
-def turtle(body: bytes, *headers: str, status: str = "200 OK") -> faults.Behaviour:
-    return results(body, type="text/turtle", headers=headers, status=status)
+def turtle(body: bytes, **options: Any) -> HttpReply:
+    return http(body, type="text/turtle", **options)
 
 
-def test_oxigraph_says_what_it_is(people_url: str) -> None:
+def described(said: HttpReply, probes: list[HttpRequest] | None = None) -> Transport:
+    """An endpoint that says this of itself."""
+
+    def transport(request: HttpRequest) -> HttpReply:
+        if request.method != "GET" or "query=" in request.url:
+            return answering()(request)
+        if probes is not None:
+            probes.append(request)
+        return said
+
+    return transport
+
+
+def test_engines_say_what_they_are(people_url: str, cache: Path, virtuoso_server: Virtuoso) -> None:
     graph = EndpointGraph(people_url)
     assert (graph.profile, graph.probe.found) == (UNKNOWN, None), "nothing is sent before the first query"
     found = found_out(graph)
@@ -70,28 +84,21 @@ def test_oxigraph_says_what_it_is(people_url: str) -> None:
     assert found.version.split(".")[0].isdigit()
     assert found.server == f"Oxigraph/{found.version}"
     assert (graph.profile.name, graph.profile.engine, graph.profile.urls) == ("Oxigraph", "Oxigraph", ())
-
-
-def test_rdflib_endpoint_says_what_it_is() -> None:
+    assert not cache.exists(), "nothing is kept of a server on this machine"
     with rdflib_endpoint(FIXTURES / "queries" / "people.ttl") as url:
         graph = EndpointGraph(url)
         found = found_out(graph)
-    assert (found.engine, found.is_described) == ("rdflib-endpoint", True)
-    assert graph.profile.concurrency == 1
-
-
-def test_virtuoso_says_what_it_is(virtuoso_server: Virtuoso) -> None:
+    assert (found.engine, found.is_described, graph.profile.concurrency) == ("rdflib-endpoint", True, 1)
     graph = EndpointGraph(virtuoso_server.fill(PEOPLE))
     found = found_out(graph)
-    assert graph.notes == ()
-    assert graph.may_repeat_triples
+    assert (graph.notes, graph.may_repeat_triples) == ((), True)
     assert found.engine == "Virtuoso"
     assert found.version.startswith("07.20.")
     assert (graph.profile.has_union, graph.profile.max_solutions) == (True, 10_000)
 
 
 def test_one_request_for_all_queries_questions_and_threads() -> None:
-    with FaultServer(results(), describe=turtle(b"", *VIRTUOSO)) as server:
+    with FaultServer(results(), describe=results(b"", type="text/turtle", headers=[f"Server: {VIRTUOSO}"])) as server:
         graph = EndpointGraph(server.url)
         views = [graph.within(Usage(Budget())) for _ in range(4)]
         threads = [threading.Thread(target=view.select, args=(ALL,)) for view in views for _ in range(3)]
@@ -111,18 +118,15 @@ def test_an_endpoint_whose_profile_says_enough_is_not_asked() -> None:
     known = known_endpoints()
     for profile in (known.named("dbpedia"), known.by_name("QLever"), EndpointProfile(name="mine")):
         assert profile is not None
-        with FaultServer(results()) as server:
-            EndpointGraph(server.url, profile=profile).select(ALL)
-        assert server.probes == []
+        probes: list[HttpRequest] = []
+        EndpointGraph(fresh_url(), profile=profile, transport=described(http(b""), probes)).select(ALL)
+        assert probes == []
 
 
 def test_of_a_service_only_the_engine_is_found_out() -> None:
-    known = EndpointProfile(
-        name="Ours", urls=("http://e.org/",), chunk_size=7, max_solutions=99,
-    )  # fmt: skip
-    with FaultServer(results(), describe=turtle(b"", *VIRTUOSO)) as server:
-        graph = EndpointGraph(server.url, profile=known)
-        graph.select(ALL)
+    known = EndpointProfile(name="Ours", urls=("http://e.org/",), chunk_size=7, max_solutions=99)
+    graph = EndpointGraph(fresh_url(), profile=known, transport=described(turtle(b"", server=VIRTUOSO)))
+    graph.select(ALL)
     profile = graph.profile
     assert (profile.name, profile.engine, profile.chunk_size, profile.max_solutions) == ("Ours", "Virtuoso", 7, 99)
     assert (profile.text_search, profile.has_union, profile.urls) == ("bif:contains", True, known.urls)
@@ -136,68 +140,57 @@ def test_credentials_go_where_the_queries_go() -> None:
     assert probe.headers["authorization"].startswith("Basic ")
 
 
-def test_a_description_is_read() -> None:
-    with FaultServer(results(), describe=turtle(DESCRIPTION, "Server: nginx/1.2")) as server:
-        graph = EndpointGraph(server.url)
-        found = found_out(graph)
+def test_an_engine_gives_itself_away_and_a_description_is_read() -> None:
+    for headers, body, engine, version in (
+        ({"server": "Virtuoso/08.03.3326 (Linux)"}, b"", "Virtuoso", "08.03.3326"),
+        ({"server": "Apache Jena Fuseki (4.9.0)"}, b"", "Apache Jena Fuseki", "4.9.0"),
+        ({"fuseki_request_id": "17"}, b"", "Apache Jena Fuseki", ""),
+        ({"server": "GraphDB 6.0.7835, Forest 2.1.3"}, b"", "GraphDB", "6.0.7835"),
+        ({"server": "Jetty"}, b"<a:a> <http://www.bigdata.com/rdf#/features/KB/Namespace> 'kb' .", "Blazegraph", ""),
+        ({"server": "\x1b[31mVirtuoso/07"}, b"", "", ""),
+        ({"server": "cloudflare"}, b"<a:a> <a:b> 'Server: Virtuoso/07' .", "", ""),
+    ):
+        found = found_out(EndpointGraph(fresh_url(), transport=described(turtle(body, **headers))))
+        assert (found.engine, found.version) == (engine, version), headers
+        assert "\x1b" not in found.server
+    graph = EndpointGraph(fresh_url(), transport=described(turtle(DESCRIPTION, server="nginx/1.2")))
+    found = found_out(graph)
     assert (found.engine, found.server, found.version) == ("", "nginx/1.2", "")
     assert (found.is_described, found.has_union, found.triples) == (True, True, 1_234_567)
     assert (graph.profile.name, graph.profile.has_union) == (UNKNOWN.name, True)
 
 
-def test_an_engine_gives_itself_away() -> None:
-    for headers, body, engine, version in (
-        (("Server: Virtuoso/08.03.3326 (Linux)",), b"", "Virtuoso", "08.03.3326"),
-        (("Server: Apache Jena Fuseki (4.9.0)",), b"", "Apache Jena Fuseki", "4.9.0"),
-        (("Fuseki-Request-Id: 17",), b"", "Apache Jena Fuseki", ""),
-        (("Server: GraphDB 6.0.7835, Forest 2.1.3",), b"", "GraphDB", "6.0.7835"),
-        (("Server: Jetty",), b"<a:a> <http://www.bigdata.com/rdf#/features/KB/Namespace> 'kb' .", "Blazegraph", ""),
-        (("Server: \x1b[31mVirtuoso/07",), b"", "", ""),
-        (("Server: cloudflare",), b"<a:a> <a:b> 'Server: Virtuoso/07' .", "", ""),
-    ):
-        with FaultServer(results(), describe=turtle(body, *headers)) as server:
-            found = found_out(EndpointGraph(server.url))
-        assert (found.engine, found.version) == (engine, version)
-        assert "\x1b" not in found.server
-
-
 def test_a_reply_that_says_nothing_changes_nothing() -> None:
-    for describe in (
-        results(b"<html>no</html>", type="text/html"),
-        results(b"<html>Virtuoso http://www.bigdata.com/rdf#</html>", type="text/html"),
-        results(NOTHING),
+    for said in (
+        http(b"<html>no</html>", type="text/html"),
+        http(b"<html>Virtuoso http://www.bigdata.com/rdf#</html>", type="text/html"),
+        http(NOTHING),
         turtle(b"<a:a> <a:b> "),
         turtle(b"<a:a> <http://rdfs.org/ns/void#triples> " + b"9" * 5_000 + b" ."),
         turtle(b"\xff\xfe\x00"),
-        turtle(b"", status="500 Internal Server Error"),
-        turtle(DESCRIPTION, status="404 Not Found"),
-        turtle(b"", status="405 Method Not Allowed"),
-        results(b"", status="401 Unauthorized", headers=["WWW-Authenticate: Basic"]),
-        results(b"", status="302 Found", headers=["Location: http://127.0.0.1:9/sparql"]),
-        results(b"", status="302 Found", headers=["Location: /sparql"]),
+        turtle(b"", status=500),
+        turtle(DESCRIPTION, status=404),
+        turtle(b"", status=405),
+        http(b"", status=401, www_authenticate="Basic"),
+        http(b"", status=302, location="http://127.0.0.1:9/sparql"),
+        http(b"", status=302, location="/sparql"),
         turtle(b"<a:a> <a:b> <a:c> .\n" * 20_000),
-        results(DESCRIPTION, type="text/turtle", length=99_999),
-        faults.close,
     ):
-        with FaultServer(results(), describe=_closing(describe)) as server:
+        probes: list[HttpRequest] = []
+        graph = EndpointGraph(fresh_url(), transport=described(said, probes))
+        assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
+        assert graph.profile == UNKNOWN
+        assert len(probes) <= 8, "redirects within the server are followed a few times, and then no more"
+
+    def breaks_off(sock: faults.socket.socket, request: faults.Request) -> None:
+        results(DESCRIPTION, type="text/turtle", length=99_999)(sock, request)
+        faults.close(sock, request)
+
+    for describe in (breaks_off, faults.close):
+        with FaultServer(results(), describe=describe) as server, taking(less_than=10):
             graph = EndpointGraph(server.url)
-            began = time.monotonic()
-            assert len(graph.select(ALL)) == 2
+            assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
             assert graph.profile == UNKNOWN
-            assert time.monotonic() - began < 10
-            graph.select(ALL)
-            asked = len(server.probes)
-        assert asked <= 8, "redirects within the server are followed a few times, and then no more"
-
-
-def _closing(describe: faults.Behaviour) -> faults.Behaviour:
-    """The behaviour, and the end of the connection: a body that is shorter than promised ends there."""
-
-    def behave(sock: faults.socket.socket, request: faults.Request) -> None:
-        describe(sock, request)
-        sock.shutdown(faults.socket.SHUT_RDWR)
-
-    return behave
 
 
 def test_E02_a_server_that_hangs_there_is_asked_all_the_same() -> None:
@@ -223,21 +216,21 @@ def test_a_stop_is_heard_while_it_is_looked_for() -> None:
     cancel = threading.Event()
     with FaultServer(results(), describe=faults.hang) as server:
         threading.Timer(0.3, cancel.set).start()
-        began = time.monotonic()
-        with pytest.raises(CancelledError):
+        with taking(less_than=10), pytest.raises(CancelledError):
             EndpointGraph(server.url).select_within(ALL, cancel=cancel)
-        assert time.monotonic() - began < 10
     assert server.requests == []
 
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
     """A server that is reached as a proxy, so that the endpoint is not on this machine."""
-    with FaultServer(results(), describe=turtle(DESCRIPTION, *VIRTUOSO)) as server:
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.port}")
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
-        for name in ("NO_PROXY", "no_proxy"):
+    with FaultServer(
+        results(), describe=results(DESCRIPTION, type="text/turtle", headers=[f"Server: {VIRTUOSO}"])
+    ) as server:
+        for name in ("http_proxy", "no_proxy"):
             monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.upper(), raising=False)
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
         yield server
 
 
@@ -257,33 +250,29 @@ def test_what_was_found_out_lasts_for_a_week(elsewhere: FaultServer, cache: Path
         assert len(elsewhere.probes) == probes
 
 
-@pytest.mark.parametrize("spoiled", ["", "{", "[]", '{"url": "%s"}', '{"url": "http://e.org/", "at": "%s"}', "\x00"])
-def test_a_file_that_cannot_be_read_is_found_out_again(elsewhere: FaultServer, cache: Path, spoiled: str) -> None:
-    found_out(EndpointGraph(URL))
-    (kept,) = cache.iterdir()
-    text = spoiled.replace("%s", URL)
-    for probes, written in enumerate((text, sealed_json({"url": text})), 2):
-        kept.write_text(written)
-        assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
-        assert len(elsewhere.probes) == probes
-        assert read_sealed_json(kept)["engine"] == "Virtuoso"
-
-
-def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhere: FaultServer) -> None:
+def test_what_was_found_out_is_in_the_cache_and_found_out_again_where_it_cannot_be_read(
+    run: Run, elsewhere: FaultServer, cache: Path
+) -> None:
     found_out(EndpointGraph(URL))
     told = {kept["kind"]: kept for kept in json.loads(run("cache", "-f", "json").stdout)["kinds"]}
     assert told["endpoints"]["count"] == 1
+    (kept,) = cache.iterdir()
+    spoiled = ("", "{", "[]", f'{{"url": "{URL}"}}', f'{{"url": "http://e.org/", "at": "{URL}"}}', "\x00")
+    for written in (*spoiled, *(sealed_json({"url": text}) for text in spoiled)):
+        before = len(elsewhere.probes)
+        kept.write_text(written)
+        assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
+        assert len(elsewhere.probes) == before + 1
+        assert read_sealed_json(kept)["engine"] == "Virtuoso"
     assert run("cache", "--clear", "endpoints").exit_code == 0
     found_out(EndpointGraph(URL))
-    assert len(elsewhere.probes) == 2
+    assert len(elsewhere.probes) == before + 2
 
 
 def test_what_is_kept_has_the_types_that_it_should_have() -> None:
+    address, at = Address.parse(URL), datetime.now(UTC).isoformat(timespec="seconds")
+    found = ProbeResult(at=at, engine="Virtuoso", has_union=True, triples=5)
     for change in ({"engine": 5}, {"has_union": "yes"}, {"triples": "many"}, {"more": 1}):
-        address = Address.parse(URL)
-        found = ProbeResult(
-            at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5
-        )
         remember(address, found)
         assert recalled(address) == found
         (kept,) = (cache_directory() / FOLDER).iterdir()
@@ -299,11 +288,6 @@ def test_a_place_that_cannot_be_written_is_done_without(
     graph = EndpointGraph(URL)
     assert found_out(graph).engine == "Virtuoso"
     assert graph.probe.trouble.startswith("not kept: ")
-
-
-def test_nothing_is_kept_of_a_server_on_this_machine(people_url: str, cache: Path) -> None:
-    found_out(EndpointGraph(people_url))
-    assert not cache.exists()
 
 
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+import kgsparql
 from kgsparql.errors import (
     AuthenticationError,
     CancelledError,
@@ -84,18 +85,15 @@ def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile
     return EndpointGraph(simulator.url, profile=simulator.profile(**profile), timeout_s=timeout_s)
 
 
-def test_the_simulator_answers_only_those_who_say_how_to_reach_them(nobel_url: str) -> None:
+def test_the_simulator_answers_who_can_be_reached_and_throttles_strikes_and_bans_one_and_no_other(
+    nobel_url: str,
+) -> None:
     with WikidataSimulator(nobel_url) as simulator:
         assert "set a user-agent" in rude(simulator, None)[2]
-        assert rude(simulator, None)[0] == 200
         assert rude(simulator, "sparqlwrapper 2.0.0")[0] == 403
         assert "bindings" in rude(simulator)[2]
-    assert (simulator.pleas, simulator.without_contact) == (2, 3)
+    assert (simulator.pleas, simulator.without_contact, simulator.banned) == (1, 2, ())
     assert simulator.user_agents == {"", "sparqlwrapper 2.0.0", POLITE}
-    assert simulator.banned == ()
-
-
-def test_the_simulator_throttles_strikes_and_bans_one_client_and_no_other(nobel_url: str) -> None:
     with WikidataSimulator(nobel_url, charge=charged(50)) as simulator:
         assert [rude(simulator)[0] for _ in range(3)] == [200, 200, 200]
         status, wait, _ = rude(simulator)
@@ -104,19 +102,11 @@ def test_the_simulator_throttles_strikes_and_bans_one_client_and_no_other(nobel_
         assert [rude(simulator)[0] for _ in range(MAY_STRIKE + 1)] == [429, 403]
         assert (simulator.strikes, simulator.banned) == (MAY_STRIKE + 1, (POLITE,))
         assert rude(simulator, "other/1.0 (https://example.org)")[0] == 200
-
-
-def test_the_simulator_lets_a_window_pass_sooner_when_its_clock_is_fast(nobel_url: str) -> None:
     with WikidataSimulator(nobel_url, charge=charged(150), speed=60) as simulator:
-        assert rude(simulator)[0] == 200
-        status, wait, _ = rude(simulator)
-        assert (status, wait) == (429, "1")
+        assert [rude(simulator)[0], rude(simulator)[:2]] == [200, (429, "1")]
         time.sleep(1.05)
         assert rude(simulator)[0] == 200
     assert (simulator.strikes, simulator.throttled) == (0, 1)
-
-
-def test_the_simulator_counts_errors_and_requests_at_once(nobel_url: str) -> None:
     with WikidataSimulator(nobel_url, faults=lambda _: late(0.2)) as simulator, ThreadPoolExecutor(2) as pool:
         assert {status for status, *_ in pool.map(lambda _: rude(simulator), range(4))} == {200}
     assert simulator.most_at_once == 2
@@ -126,59 +116,39 @@ def test_the_simulator_counts_errors_and_requests_at_once(nobel_url: str) -> Non
     assert statuses[-1] == 429
 
 
-def test_nobody_asks_without_a_contact(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KGSPARQL_CONTACT")
-    with WikidataSimulator(nobel_url) as simulator:
-        with pytest.raises(InputError) as caught:
-            graph_of(simulator).select(SMALL)
-        assert simulator.requests == []
-    assert "KGSPARQL_CONTACT" in f"{caught.value.message} {caught.value.hint}"
-
-
-@pytest.mark.parametrize("value", ["nobody", "me@", "me@example.org\r\nX-Evil: 1", " "])
-def test_a_contact_that_is_none_is_not_sent(nobel_url: str, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("KGSPARQL_CONTACT", value)
-    with WikidataSimulator(nobel_url) as simulator:
-        with pytest.raises(InputError):
-            graph_of(simulator).select(SMALL)
-        assert simulator.requests == []
-
-
-def test_wikidata_itself_is_refused_without_a_contact_before_anything_is_sent(
-    monkeypatch: pytest.MonkeyPatch,
+def test_nobody_asks_without_a_contact_or_with_one_that_is_none(
+    nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its profile is found by its URL, through a proxy of the environment that would notice a request."""
+    with WikidataSimulator(nobel_url) as simulator:
+        for value in (None, "nobody", "me@", "me@example.org\r\nX-Evil: 1", " "):
+            monkeypatch.setenv("KGSPARQL_CONTACT", value) if value else monkeypatch.delenv("KGSPARQL_CONTACT")
+            with pytest.raises(InputError) as caught:
+                graph_of(simulator).select(SMALL)
+            assert "KGSPARQL_CONTACT" in f"{caught.value.message} {caught.value.hint}"
+        assert simulator.requests == []
+    # Wikidata itself is known by its URL; a proxy of the environment would notice a request.
     monkeypatch.delenv("KGSPARQL_CONTACT")
     with faults.Proxy("http://127.0.0.1:9/") as proxy:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
         monkeypatch.delenv("no_proxy", raising=False)
-        import kgsparql
-
         with pytest.raises(InputError) as caught:
             kgsparql.open("https://query.wikidata.org/sparql", embedder="none").ask("Who?", entities=["urn:x"])
         assert proxy.connections == 0
     assert "KGSPARQL_CONTACT" in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_every_request_says_who_asks(nobel_url: str) -> None:
-    with WikidataSimulator(nobel_url) as simulator:
-        graph = graph_of(simulator)
-        graph.select(SMALL)
-        graph.ask(Query("any", "ASK { ?s ?p ?o }"))
-        assert graph.fingerprint
-    (agent,) = simulator.user_agents
-    assert agent.startswith(f"kgsparql/{version('kgsparql')} (")
-    assert CONTACT in agent
-    assert simulator.without_contact == 0
-
-
-def test_one_query_at_a_time_whoever_asks(nobel_url: str) -> None:
+def test_one_query_at_a_time_whoever_asks_and_every_request_says_who(nobel_url: str) -> None:
     with WikidataSimulator(nobel_url, faults=lambda _: late(0.02)) as simulator:
         graphs = [graph_of(simulator) for _ in range(2)]
         with ThreadPoolExecutor(6) as pool:
             done = pool.map(lambda number: len(graphs[number % 2].select(SMALL)), range(24))
             assert list(done) == [3] * 24
-    assert simulator.most_at_once == 1
+        graphs[0].ask(Query("any", "ASK { ?s ?p ?o }"))
+        assert graphs[0].fingerprint
+    assert (simulator.most_at_once, simulator.without_contact) == (1, 0)
+    (agent,) = simulator.user_agents
+    assert agent.startswith(f"kgsparql/{version('kgsparql')} (")
+    assert CONTACT in agent
 
 
 @pytest.fixture
@@ -226,25 +196,19 @@ def test_query_time_is_saved_before_the_service_has_to_say_so(nobel_url: str) ->
     assert (simulator.throttled, simulator.strikes) == (0, 0)
 
 
-def test_E24_a_bad_hour_of_the_service_ends_the_asking_before_a_ban(nobel_url: str) -> None:
+def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:
     broken = sends(reply(b"java.lang.OutOfMemoryError", status="500 Broken", type="text/plain"))
-    with WikidataSimulator(nobel_url, faults=lambda _: broken) as simulator:
-        graph = graph_of(simulator)
-        for _ in range(80):
-            with pytest.raises(UnreachableError):
-                graph.select(SMALL)
-    assert 1 <= len(simulator.requests) <= 15
-    assert simulator.throttled == 0
-
-
-def test_E24_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:
-    with WikidataSimulator(nobel_url) as simulator:
-        graph = graph_of(simulator)
-        for _ in range(80):
-            with pytest.raises(KgsparqlError):
-                graph.select(Query("wrong", "SELECT"))
-    assert 1 <= len(simulator.requests) < 30
-    assert simulator.throttled == 0
+    for fault, query, most in ((broken, SMALL, 15), (None, Query("wrong", "SELECT"), 29)):
+        with WikidataSimulator(nobel_url, faults=lambda _, fault=fault: fault) as simulator:
+            graph = graph_of(simulator)
+            for _ in range(80):
+                with pytest.raises(KgsparqlError) as caught:
+                    graph.select(query)
+        assert 1 <= len(simulator.requests) <= most
+        assert isinstance(caught.value, UnreachableError)
+        assert caught.value.retryable
+        assert caught.value.hint
+        assert simulator.throttled == 0
 
 
 def test_a_ban_is_not_argued_with(nobel_url: str) -> None:
