@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,5 +15,19 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 def nobel_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """``fixtures/nobel.ttl`` behind ``oxigraph serve-read-only``."""
     store = store_of(FIXTURES / "nobel.ttl", tmp_path_factory.mktemp("nobel") / "store")
+    with oxigraph_serve(store) as url:
+        yield url
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be known from an earlier test."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def people_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """``people.trig``, which has named graphs, behind the same."""
+    store = store_of(FIXTURES / "queries" / "people.trig", tmp_path_factory.mktemp("people") / "store")
     with oxigraph_serve(store) as url:
         yield url

@@ -20,12 +20,9 @@ from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.proxy import Proxy, first, late
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 QUESTION = "Where was Richard Feynman born?"
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize("has_many_labels", [False, True])

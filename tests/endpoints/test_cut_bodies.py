@@ -148,11 +148,7 @@ def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[
 
 
 @examples(25)
-@given(
-    triples,
-    st.integers(0, 10**6),
-    st.sampled_from(AFTER),
-)
+@given(triples, st.integers(0, 10**6), st.sampled_from(AFTER))
 def test_E07_a_cut_with_something_after_it(pairs: list[tuple[Any, Any]], at: int, after: bytes) -> None:
     body: bytes = results_of(pairs).serialize(format=QueryResultsFormat.JSON)
     cut = body[: at % len(body)] + after
@@ -164,20 +160,19 @@ def test_E07_a_cut_with_something_after_it(pairs: list[tuple[Any, Any]], at: int
         assert set(document) >= {"head"}
 
 
-@pytest.mark.parametrize("bad", ["http://example.org/a b", "no iri", "", "http://[", "urn:x:<>"])
-def test_E20_a_cut_is_refused_where_rows_are_dropped_too(bad: str) -> None:
+def test_E20_a_cut_is_refused_where_rows_are_dropped_too() -> None:
     """Reading on past a bad term may not become reading on past the end."""
-    rows = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(5)]
-    rows[2]["s"]["value"] = bad
-    body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
-    found = solutions(HttpReply(200, {"content-type": JSON}, body), SENT)
-    assert [s["s"].value for s in found] == ["urn:x:0", "urn:x:1", "urn:x:3", "urn:x:4"]  # type: ignore[union-attr]
-    assert not found.complete
-    refused_at_every_byte(solutions, body, JSON)
+    for bad in ("http://example.org/a b", "no iri", "", "http://[", "urn:x:<>"):
+        rows = [{"s": {"type": "uri", "value": bad if n == 2 else f"urn:x:{n}"}} for n in range(5)]
+        body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
+        found = solutions(HttpReply(200, {"content-type": JSON}, body), SENT)
+        assert [s["s"].value for s in found] == ["urn:x:0", "urn:x:1", "urn:x:3", "urn:x:4"]  # type: ignore[union-attr]
+        assert not found.complete
+        refused_at_every_byte(solutions, body, JSON)
 
 
-@pytest.mark.parametrize("rows", [1_000, 30_000])
-def test_E20_a_big_result_with_one_bad_iri_loses_one_row(rows: int) -> None:
+def test_E20_a_big_result_with_one_bad_iri_loses_one_row() -> None:
+    rows = 30_000
     made = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(rows)]
     made[rows // 3]["s"]["value"] = "http://example.org/a b"
     body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": made}}).encode()

@@ -18,12 +18,9 @@ from tests.conftest import FIXTURES
 from tests.endpoints.proxy import Proxy, hangs, late
 from tests.endpoints.servers import oxigraph_serve, store_of
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 FEYNMAN = "Where did Richard Feynman study?"
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")

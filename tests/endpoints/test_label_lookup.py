@@ -37,6 +37,8 @@ from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 NOBEL = FIXTURES / "nobel.ttl"
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
@@ -77,11 +79,6 @@ def found_by(linker: Linker, questions: Sequence[dict[str, Any]]) -> tuple[float
         links = {link.term.value for link in linker.link(question["question"])}
         hits, topics, others = hits + len(gold & links), topics + len(gold), others + len(links - gold)
     return hits / topics, others
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -207,16 +204,6 @@ def test_label_predicates_of_a_profile_name_things_in_ask_find_and_show_also_wit
         asked = run("ask", question, *both, "--embedder", "none")
         assert asked.exit_code == 0, asked.stderr
         assert answer in asked.stdout
-
-
-def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
-    data = tmp_path / "own.ttl"
-    data.write_text(f"{OWN}\n<http://e.org/Q1> a <http://e.org/Person> .", encoding="utf-8")
-    profile = EndpointProfile(label_predicates=(IRI("http://e.org/caption"),))
-    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
-        kept = KeptLabels(tmp_path / "kept.sqlite")
-        assert read_slice(EndpointGraph(url, profile=profile), [IRI("http://e.org/Person")], kept, limit=10) == 1
-    assert [row.text for row in kept.slice_rows()] == ["Ada Lovelace"]
 
 
 def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:

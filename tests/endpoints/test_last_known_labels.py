@@ -30,6 +30,8 @@ from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.kept import rewrite
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 NAMES = f"""
 <http://e.org/Q1> <{LABEL}> "Zora Hurston" ; a <http://e.org/C1> .
@@ -40,11 +42,6 @@ BESIDE = f"""
 <http://e.org/shows> <{LABEL}> "film shows" .
 """
 QUESTION = "Which film shows Zora Hurston?"
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 class Place:

@@ -27,7 +27,7 @@ from tests.conftest import FIXTURES
 from tests.endpoints import faults
 from tests.endpoints.faults import NOTHING, FaultServer, answering, fresh_url, http, reply, results, taking
 from tests.endpoints.proxy import Proxy, sends
-from tests.endpoints.servers import Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
+from tests.endpoints.servers import Virtuoso, rdflib_endpoint
 from tests.kept import read_sealed_json, rewrite
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
@@ -45,12 +45,6 @@ URL = "http://sparql.example.org/query"
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache" / FOLDER
-
-
-@pytest.fixture(scope="module")
-def people_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with oxigraph_serve(store_of(PEOPLE, tmp_path_factory.mktemp("people") / "store")) as url:
-        yield url
 
 
 def found_out(graph: EndpointGraph) -> ProbeResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +15,12 @@ from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Proxy, first, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wikibase", "library"))
 FAILS = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))
 WRITTEN = "What was written by Marie Curie?"
 VIAF = IRI("http://www.wikidata.org/prop/direct/P214")
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
