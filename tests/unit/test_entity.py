@@ -169,20 +169,6 @@ def test_longer_lines_are_found_again_and_go_back_only_to_others() -> None:
         assert all(len(set(way.terms)) == len(way.terms) for way in item.ways)
 
 
-def test_the_query_of_a_line_leaves_out_blank_nodes_where_its_ends_do() -> None:
-    kb = knowledge(
-        ":ann rdfs:label 'Ann' ; :employer :acme , :bolt , [ :country :land ] ; :likes :tea , :rum . "
-        ":acme rdfs:label 'Acme' . :bolt rdfs:label 'Bolt' ."
-    )
-    found = retrieve(kb, "Who is the employer of Ann, and what likes Ann?")
-    ends = {item.text: item for item in found.evidence if item.ends}
-    assert {text: "isBlank" in item.query.text for text, item in ends.items()} == {
-        "Ann —employer→ Acme; Bolt": True, "Ann —likes→ rum; tea": False,
-    }  # fmt: skip
-    for item in ends.values():
-        assert {row["answer"] for row in kb.graph.select(item.query)} == set(item.ends)
-
-
 def test_the_place_of_a_cut_has_arrows() -> None:
     made = "".join(f':o{i:03} :writtenBy :a ; rdfs:label "o{i:03}" . ' for i in range(70))
     turtle = ':a rdfs:label "Ann Lee" . :writtenBy rdfs:label "written by" . ' + made
