@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from kgsparql.answering.choosing import Chooser, RankerChooser
 from kgsparql.answering.retriever import Retriever, did_you_mean
+from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.events import Emit
@@ -42,7 +42,7 @@ class AskOptions:
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
-    :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
+    :param oracle: chooses in the place of model and ranker, for ceilings.
     :param direction: in which triples are walked.
     :param seed: of what is drawn by chance.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -59,7 +59,7 @@ class AskOptions:
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
-    chooser: Callable[[RankerChooser], Chooser] | None = None
+    oracle: Oracle | None = None
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)

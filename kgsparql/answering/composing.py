@@ -130,7 +130,7 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
-    known = session.choose.is_enough(retrieval.evidence)
+    known = None if session.oracle is None else session.oracle.is_enough(retrieval.evidence)
     if known is not None:
         return Draft("", sufficient=True) if known else None
     call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, _written_answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from shlex import quote
 
-from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser, is_read
+from kgsparql.answering.choosing import Links, choose_or_mend
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
@@ -165,32 +165,16 @@ _LIKE_ENOUGH = 0.5
 """The score of what is found under a name that a model gave, at least."""
 
 
-def choose_or_mend(
-    chooser: Chooser,
-    candidates: Sequence[Candidate],
-    purpose: str,
-    at_most: int,
-    session: Session,
-    *,
-    mends: bool = True,
-) -> Chosen:
-    """Return what a chooser takes of these candidates; a model may say that a link is wrong, too."""
-    if isinstance(chooser, ModelChooser):
-        links = links_to_mend(session) if mends else None
-        return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links)
-    return Chosen(tuple(chooser.choose(session.question, candidates, purpose, at_most)))
-
-
 def find_links(session: Session) -> bool:
     """Where nothing in the question was linked, or only a predicate, link what a model means; whether it was asked.
 
     It chooses from what looks like words of the question, or names something to look up.
     """
     is_linked = session.given or any(link.kind != "predicate" for link in session.links)
-    if is_linked or session.linker is None or not is_read(session.choose) or not session.can_spare_call("links"):
+    if is_linked or session.linker is None or not session.model_reads or not session.can_spare_call("links"):
         return False
     with session.within_budget():
-        said = choose_or_mend(session.choose, [], "links", 1, session)
+        said = choose_or_mend([], "links", 1, session, links_to_mend(session))
         found = said.links or looked_up(said.search, session, at_most=_MAX_MEANINGS)
         if found:
             mend_links(session, [replace(found[0], candidates=tuple(found[1:]))])

@@ -154,7 +154,7 @@ class Routed(Retriever):
         unfound = session.notes.causes(MISSING_NAME)
         names = {link.term for link in session.links if link.kind == "entity"}
         is_tried = (is_asked or unfound or len(names) > 1) and not is_foreign(session.question)
-        if not is_tried or session.chooser is not None or not session.graph.is_one_local_graph:
+        if not is_tried or session.oracle is not None or not session.graph.is_one_local_graph:
             return self.walking.retrieve(session)
         from kgsparql.plans.type_check import terms_in  # with all of the plans
 

@@ -12,12 +12,11 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kgsparql.answering.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
@@ -29,8 +28,8 @@ from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import TextToken, root, stop_words, tokens
 from kgsparql.models.chat_completion import Call
-from kgsparql.rdf.paths import Directions
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.paths import Directions, PropertyPath
+from kgsparql.rdf.terms import IRI, Term, Triple
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
@@ -167,6 +166,38 @@ def _content_roots(text: str) -> frozenset[str]:
     return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
 
 
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """What a perfect chooser would know, for ceilings: it sees where candidates lead, not their wording.
+
+    :param predicates: of the gold path; on it is what walks only these.
+    :param paths: gold paths from an entity of the question, where they are known whole: on them is what
+        begins them, the longest first.
+    :param triples: gold triples, which the evidence should hold; the paths lead to them then.
+    """
+
+    predicates: frozenset[IRI] = frozenset()
+    paths: tuple[PropertyPath, ...] = ()
+    triples: tuple[Triple, ...] = ()
+
+    def is_gold(self, path: PropertyPath) -> bool:
+        """Tell whether a path is on a gold one."""
+        if self.paths:
+            return any(gold.steps[: len(path.steps)] == path.steps for gold in self.paths)
+        return self.predicates.issuperset(step.predicate for step in path.steps)
+
+    def is_enough(self, evidence: Evidence) -> bool | None:
+        """Tell whether a way of the evidence walks a whole gold path; ``None`` where nothing gold is known.
+
+        Where gold triples are known: whether it holds them all, or walks every gold path.
+        """
+        walked = {path.property_path for item in evidence for path in item.paths}
+        reached = [any(own.steps[: len(gold.steps)] == gold.steps for own in walked) for gold in self.paths]
+        if self.triples:
+            return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
+        return any(reached) if reached else None
+
+
 T = TypeVar("T")
 
 _CALL_KEPT = "the last model call of the budget is kept for the answer"
@@ -176,12 +207,11 @@ _CALL_KEPT = "the last model call of the budget is kept for the answer"
 class Session:
     """One question on its way: the graph, who links, ranks and chooses, and the notes for the reader of its answer.
 
-    A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
-    model: ``choose`` and :meth:`ask_model` do what can be done.
+    A retriever takes its options from its own fields and everything else from here.
 
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param model: who is asked; ``None`` for nobody.
-    :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
+    :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what one of several graphs says is the same as a linked entity.
@@ -195,7 +225,7 @@ class Session:
     linker: Linker | None
     ranker: Ranker
     model: LanguageModel | None = None
-    chooser: Chooser | None = None
+    oracle: Oracle | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
     given: tuple[IRI, ...] = ()
@@ -207,19 +237,10 @@ class Session:
     rounds: int = 0
     kept_a_call: bool = False
     random: Random = field(init=False)
-    ranked: RankerChooser = field(init=False)
-    choose: Chooser = field(init=False)
 
     def __post_init__(self) -> None:
         seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
-        self.ranked = RankerChooser(self.ranker, self.emit)
-        if self.chooser is not None:
-            self.choose = self.chooser
-        elif self.model is not None:
-            self.choose = ModelChooser(self.ask_model, self.ranked, self.emit, self.model.name, self.fall_back)
-        else:
-            self.choose = self.ranked
 
     @property
     def graph(self) -> MeteredGraph:
@@ -300,7 +321,12 @@ class Session:
     @property
     def reads_lists(self) -> bool:
         """Tell whether a model or an oracle chooses from lists; else the ranker takes the best."""
-        return self.model is not None or self.chooser is not None
+        return self.model is not None or self.oracle is not None
+
+    @property
+    def model_reads(self) -> bool:
+        """Tell whether a model reads the candidates: what is in no other's score is fetched for nobody else."""
+        return self.model is not None and self.oracle is None
 
     def can_spare_call(self, purpose: str) -> bool:
         """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer.
@@ -313,13 +339,6 @@ class Session:
         self.kept_a_call = True
         self.fall_back(purpose, _CALL_KEPT)
         return False
-
-    def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-        """Score how well each candidate fits the question, shape ``(n_candidates,)``.
-
-        The mentions that were linked are left out of the question: what is asked weighs more than about whom.
-        """
-        return wording_scores(self.ranker, self.masked_question, candidates) if candidates else np.zeros(0)
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
         """Score how well each kind of term fits the one the question expects, in [0, 1]; 0 where either is unknown."""

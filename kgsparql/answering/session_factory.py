@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.choosing import RankerChooser
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, LimitError, NotFoundError
@@ -109,7 +108,7 @@ class SessionFactory:
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,
             complete=asking.complete,
-            chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
+            oracle=asking.oracle,
             given=given,
             passages=self._labels.passages,
             direction=asking.direction,

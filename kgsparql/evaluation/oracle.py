@@ -5,11 +5,11 @@ With it, the figures of a method are a ceiling: what is possible if every choice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice, product
 from urllib.parse import unquote
 
-from kgsparql.answering.choosing import Chooser, OracleChooser, RankerChooser
+from kgsparql.answering.session import Oracle
 from kgsparql.errors import IriError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.exploration import predicate_counts, shortest_paths
@@ -87,8 +87,8 @@ def _may_end(path: Path, hop: Hop) -> bool:
 
 def oracle_for(
     question: Question, names: Mapping[str, tuple[IRI, ...]], graph: KnowledgeGraph | None = None
-) -> Callable[[RankerChooser], Chooser] | None:
-    """Return a function that makes the oracle of a question; ``None`` if the way to its answers is not known.
+) -> Oracle | None:
+    """Return the oracle of a question; ``None`` if the way to its answers is not known.
 
     If the path is known, the oracle chooses what begins it, and stops when it has been walked. Else it chooses what
     leads from the topics to the golden triples (without a graph, just their predicates), and stops when the evidence
@@ -102,4 +102,4 @@ def oracle_for(
     elif graph is not None:
         paths = paths_to_triples(question, graph)
     predicates = {step.predicate for path in paths for step in path.steps} | {triple.predicate for triple in triples}
-    return lambda ranked: OracleChooser(frozenset(predicates), ranked, ranked.emit, paths, triples)
+    return Oracle(frozenset(predicates), paths, tuple(triples))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import read_statements
@@ -122,10 +123,10 @@ def best_lines(
     own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
     own = [] if by_degree else own
     question, purpose = session.masked_question, "lines around the entities"
-    chosen = session.ranked.choose(question, own, purpose, (at_most + 1) // 2)
+    chosen = ranked_choices(question, own, purpose, (at_most + 1) // 2, session)
     taken = {choice.candidate.number for choice in chosen}
     rest = [candidate for candidate in candidates if candidate.number not in taken]
-    chosen += session.ranked.choose(question, rest, purpose, at_most - len(chosen))
+    chosen += ranked_choices(question, rest, purpose, at_most - len(chosen), session)
     best = [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
     return [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in best]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.choosing import Choice
 from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -309,7 +309,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
         order.sort(key=lambda i: -shared[i])
         session.note_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
     compared, rest = order[:_MAX_COMPARED_BY_MEANING], order[_MAX_COMPARED_BY_MEANING:]
-    scores = session.score([Candidate(i, texts[i]) for i in compared])
+    scores = session.ranker.rank(question, [texts[i] for i in compared])
     ranked = dict(zip(compared, scores, strict=True))
     return [*sorted(compared, key=lambda i: -ranked[i]), *rest]
 

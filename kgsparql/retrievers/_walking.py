@@ -197,7 +197,7 @@ def run_in_parallel(session: Session, steps: Sequence[Callable[[Session], T]]) -
 
     :raises BaseException: what the first step that failed raised, once all have ended.
     """
-    if len(steps) < 2 or session.chooser is not None or _is_scarce(session, len(steps)):
+    if len(steps) < 2 or session.oracle is not None or _is_scarce(session, len(steps)):
         return [step(session) for step in steps]
     heard: list[list[Event]] = [[] for _ in steps]
     branches = [session.branch(events.append) for events in heard]

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.composing import ANSWER, answer_messages, draft_from_reply
 from kgsparql.answering.grounding import evidence_labels, retrieval_with_tree
 from kgsparql.answering.retriever import Cost, Retriever, Within
@@ -176,7 +177,7 @@ class MindMap(Retriever):
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
         """Take the lines that fit the question best; one of the two-hop lines with the same ends."""
         lines = telling_lines(lines, session)
-        chosen = session.ranked.choose(session.masked_question, line_candidates(lines, session), purpose, at_most)
+        chosen = ranked_choices(session.masked_question, line_candidates(lines, session), purpose, at_most, session)
         best = [lines[choice.candidate.number] for choice in chosen]
         shown = [replace(line, ways=line.ways[: self.ends_per_line]) for line in best]
         read_statements([way for line in shown for way in line.ways], session.labels)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, Chosen
-from kgsparql.answering.entity_linking import alternatives, choose_or_mend, find_links, looked_up, mend_links
+from kgsparql.answering.choosing import Candidate, Choice, Chosen, choose_or_mend, ranked_choices
+from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
 from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.path_scoring import Weights, score_paths
 from kgsparql.answering.retrieval import answers_at_ends
@@ -196,14 +196,17 @@ class PathRanking(Weights, Retriever):
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
         # Of paths to the same ends a model reads one; who chooses by the path itself, such as an oracle, needs its own.
-        likely = found if session.chooser is not None else distinct_paths(found, 2 * self.prompt_paths)
+        likely = found if session.oracle is not None else distinct_paths(found, 2 * self.prompt_paths)
         first = likely[: self.prompt_paths]
-        spared = session.chooser is not None or session.can_spare_call("paths")
-        chooser = session.choose if spared else session.ranked
+        spared = session.oracle is not None or session.can_spare_call("paths")
         said = Chosen()
         with session.within_budget():
             listed = numbered_list(first, session)
-            said = choose_or_mend(chooser, listed, "paths", self.paths_kept, session, mends=mends)
+            if spared:
+                links = links_to_mend(session) if mends and session.model_reads else None
+                said = choose_or_mend(listed, "paths", self.paths_kept, session, links)
+            else:
+                said = Chosen(tuple(ranked_choices(session.question, listed, "paths", self.paths_kept, session)))
         chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
         if said.wants_more:
             with session.within_budget():
@@ -231,9 +234,8 @@ class PathRanking(Weights, Retriever):
         wrong = [other.mention for other in others]
         right = [one for one in likely if not any(one.link.mention.overlaps(mention) for mention in wrong)]
         listed += [] if said.choices else right[: self.paths_kept]
-        again = choose_or_mend(
-            session.choose, numbered_list(listed, session), "paths", self.paths_kept, session, mends=not others
-        )
+        candidates, links = numbered_list(listed, session), None if others else links_to_mend(session)
+        again = choose_or_mend(candidates, "paths", self.paths_kept, session, links)
         chosen = [(listed[choice.candidate.number], choice) for choice in again.choices]
         if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
             best = distinct_paths(self.likely_paths(session, meant), self.paths_kept)

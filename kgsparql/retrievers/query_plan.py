@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.choosing import is_read
 from kgsparql.answering.computed import computed_retrieval, reading_in_words
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.retriever import Cost, Retriever, Within
@@ -76,7 +75,7 @@ class QueryPlan(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the plan that a model wrote, or the likeliest, comes to, with the facts it rests on."""
         asked = PlanQuestion.of(session, sets=self.sets)
-        if is_read(session.choose):
+        if session.model_reads:
             writing = PlanWriting(asked)
             with session.within_budget():
                 writing.run()
@@ -89,7 +88,7 @@ class QueryPlan(Retriever):
             return Retrieval()
         made = computed_retrieval(found.computed, session, score=found.chosen.score, gaps=found.gaps)
         # A model that wrote no plan says whether this one is what was asked.
-        return replace(made, draft=None) if is_read(session.choose) else made
+        return replace(made, draft=None) if session.model_reads else made
 
     def by_rank(self, asked: PlanQuestion) -> RankedChoice:
         """The likeliest of the plans that can be made of what the question names, and what it comes to."""

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, is_read
+from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import alternatives, find_links, mend_links
 from kgsparql.answering.retrieval import answers_at_ends
@@ -148,7 +148,7 @@ class StructGPT(WalkingRetriever):
             expansions, chosen = self._second_choices(expansions, session)
         limit = self.neighbours_per_predicate
         taken = [expansions[choice.candidate.number] for choice in chosen]
-        if is_read(session.choose):
+        if session.model_reads:
             numbers = {choice.candidate.number for choice in chosen}
             left[:] = [expansion for number, expansion in enumerate(expansions) if number not in numbers]
         asked = [
@@ -180,17 +180,17 @@ class StructGPT(WalkingRetriever):
     def _chosen_predicates(
         self, candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
     ) -> list[Choice]:
-        """Choose predicates by the session's chooser; a model reads the likeliest, each with what it leads to."""
-        most = self.predicates_per_step or (3 if is_read(session.choose) else 1)
+        """Choose predicates; a model reads the likeliest, each with what it leads to."""
+        most = self.predicates_per_step or (3 if session.model_reads else 1)
         if not candidates:
             return []
-        if session.chooser is None and not session.can_spare_call("predicates"):
-            return session.ranked.choose(session.question, candidates, "predicates", self.predicates_per_step or 1)
-        if is_read(session.choose):
+        if session.oracle is None and not session.can_spare_call("predicates"):
+            return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
+        if session.model_reads:
             candidates = _with_examples(_likeliest_candidates(candidates), expansions, session)
         with session.within_budget():
-            return session.choose.choose(session.question, candidates, "predicates", most)
-        return session.ranked.choose(session.question, candidates, "predicates", 1)
+            return choose(candidates, "predicates", most, session)
+        return ranked_choices(session.question, candidates, "predicates", 1, session)
 
     def _second_choices(self, expansions: list[Expansion], session: Session) -> tuple[list[Expansion], list[Choice]]:
         """Ask a model that chose nothing for the next predicates, or for those of what else names may mean."""

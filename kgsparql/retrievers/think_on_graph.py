@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, RankerChooser, is_read, wording_scores
+from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, wording_scores
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import alternatives, find_links, mend_links
 from kgsparql.answering.retriever import Cost, Within, check_ranges
@@ -149,7 +149,7 @@ class ThinkOnGraph(WalkingRetriever):
             if walked.stopped:
                 return []
             lists = self._lists_of_predicates(offered, session)
-            if self.prune == "model" and is_read(session.choose):
+            if self.prune == "model" and session.model_reads:
                 lists = [with_examples(own, offered, session) for own in lists]
             return run_in_parallel(session, list(map(choosing, lists)))
         except _MODEL_FAILED as error:
@@ -210,11 +210,12 @@ class ThinkOnGraph(WalkingRetriever):
 
     def _chosen_among(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
         if self.prune == "bm25":
-            by_words = RankerChooser(BM25Ranker(), session.emit)
             unscored = [replace(candidate, score=None) for candidate in candidates]
-            return by_words.choose(session.masked_question, unscored, "predicates", at_most)
+            return ranked_choices(
+                session.masked_question, unscored, "predicates", at_most, session, ranker=BM25Ranker()
+            )
         if self.prune == "embedding":
-            return session.ranked.choose(session.masked_question, candidates, "predicates", at_most)
+            return ranked_choices(session.masked_question, candidates, "predicates", at_most, session)
         return choices_among(candidates, "predicates", at_most, session)
 
     def _kept_and_onward(
@@ -345,12 +346,12 @@ def candidate_lists(
 
 
 def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """Choose by the session's chooser, or by the ranker if it has no call left; a model may choose nothing."""
-    if session.chooser is None and not session.can_spare_call(purpose):
-        return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
+    """Choose, by the ranker if no call is left; a model may choose nothing."""
+    if session.oracle is None and not session.can_spare_call(purpose):
+        return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
     with session.within_budget():
-        return session.choose.choose(session.question, candidates, purpose, at_most)
-    return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
+        return choose(candidates, purpose, at_most, session)
+    return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
 
 
 def chosen_offers(

@@ -18,8 +18,8 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.pipeline import answer
+from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.errors import NotFoundError
 from kgsparql.events import ModelCalled, QueryRun
@@ -194,7 +194,7 @@ def test_with_an_oracle_who_chooses_everything_that_is_gold_is_found(
         topics = tuple(IRI(topic["iri"]) for topic in gold["topic_entities"])
         asked = ask(
             embedded, gold["question"], walker, entities=topics,
-            chooser=lambda second, path=path: OracleChooser((), second, second.emit, paths=[path]),
+            oracle=Oracle(paths=(path,)),
         )  # fmt: skip
         check_honest(asked)
         if walker not in NOT_CHOSEN:

@@ -10,14 +10,14 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.choosing import Candidate, OracleChooser, RankerChooser
+from kgsparql.answering.choosing import Candidate, choose
 from kgsparql.answering.composing import draft_if_enough
+from kgsparql.answering.session import Oracle
 from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.oracle import gold_paths, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph, open_graph
-from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Hop, Path, PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
@@ -26,7 +26,6 @@ from tests.conftest import FIXTURES
 EX = "http://example.org/"
 A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
-RANKED = RankerChooser(BM25Ranker(), lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +37,10 @@ def question(**more: object) -> Question:
     return Question(id="1", text="Who?", **more)  # type: ignore[arg-type]
 
 
-def oracle(**more: object) -> OracleChooser:
+def oracle(**more: object) -> Oracle:
     made = oracle_for(question(**more), {"p": (P,), "q": (Q,)})
     assert made is not None
-    chooser = made(RANKED)
-    assert isinstance(chooser, OracleChooser)
-    return chooser
+    return made
 
 
 def along(*hops: Hop) -> EvidenceItem:
@@ -100,8 +97,7 @@ def test_a_gold_path_that_was_walked_to_its_end_is_enough() -> None:
     assert asked.is_enough(Evidence([along(BACK.reversed)])) is False
     with_triples = oracle(path=("p",), golden_triples=(BACK.triple,))
     assert with_triples.is_enough(Evidence([along(ONE)])) is True, "with a path, triples do not count"
-    for knows_nothing in (RANKED, OracleChooser((), RANKED, RANKED.emit)):
-        assert knows_nothing.is_enough(Evidence([along(ONE)])) is None
+    assert Oracle().is_enough(Evidence([along(ONE)])) is None
 
 
 def test_every_golden_triple_in_the_evidence_is_enough_where_no_path_is_known() -> None:
@@ -140,13 +136,13 @@ def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples(graph_of: Call
     asked = question(golden_triples=triples, topics=(Topic(IRI(EX + "topic")),))
     made = oracle_for(asked, {}, graph)
     assert made is not None
-    chooser = made(RANKED)
     topic, has = IRI(EX + "topic"), IRI(EX + "has")
     steps = [Candidate(0, "a", path=PropertyPath.of(EX + "about")), Candidate(1, "b", path=PropertyPath.of(EX + "has"))]
-    assert [(c.candidate.number, c.chosen_by) for c in chooser.choose("?", steps, "predicates", 2)] == [(1, "oracle")]
+    session = kgsparql.KnowledgeBase(graph, embedder="none").session("of the topic?", AskOptions(oracle=made))
+    assert [(c.candidate.number, c.chosen_by) for c in choose(steps, "predicates", 2, session)] == [(1, "oracle")]
     first = Hop(Triple(topic, has, triples[0].subject))
-    assert chooser.is_enough(Evidence([along(first)])) is False
-    assert chooser.is_enough(Evidence([along(first, Hop(triples[0]))])) is True  # the only way, walked to its end
+    assert made.is_enough(Evidence([along(first)])) is False
+    assert made.is_enough(Evidence([along(first, Hop(triples[0]))])) is True  # the only way, walked to its end
 
 
 def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
@@ -157,9 +153,7 @@ def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
         for step in way.property_path.steps
     ]
     for path, draft in ((gold, (True, "")), ([*gold, "http://e.org/more"], None)):
-        session = nobel.session(
-            "Who discovered radium?", AskOptions(chooser=oracle_for(question(path=tuple(path)), {}))
-        )
+        session = nobel.session("Who discovered radium?", AskOptions(oracle=oracle_for(question(path=tuple(path)), {})))
         said = draft_if_enough(retrieval, session)
         assert (said and (said.sufficient, said.text)) == draft
 
@@ -175,9 +169,9 @@ def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(
     hops = set()
     for known in GOLD[::4]:
         steps: list[Event] = []
-        chooser = oracle_for(question(path=tuple(known["path"])), names)
+        chosen_by = oracle_for(question(path=tuple(known["path"])), names)
         topics = tuple(IRI(topic["iri"]) for topic in known["topic_entities"])
-        answer = nobel.ask(known["question"], retriever=method, entities=topics, chooser=chooser, emit=steps.append)
+        answer = nobel.ask(known["question"], retriever=method, entities=topics, oracle=chosen_by, emit=steps.append)
         best = answer.evidence[answer.answers[0].markers[0]]
         assert set(known["answer_iris"] or known["answers"]) <= {getattr(end, "value", "") for end in best.ends}
         assert max(len(way) for item in answer.evidence for way in item.ways) == len(known["path"])

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.choosing import Candidate, OracleChooser
-from kgsparql.answering.session import Session
+from kgsparql.answering.choosing import Candidate, choose
+from kgsparql.answering.session import Oracle, Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, InputError
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed, ModelCalled
@@ -75,18 +75,17 @@ def test_a_budget_that_ended_one_of_them_ended_the_question_early(graph_of: Call
     assert not whole.notes.partial
 
 
-def test_with_a_chooser_of_the_callers_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_with_an_oracle_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph]) -> None:
     """It tells what it does by itself, so that side by side the order would be a matter of luck."""
     events: list[Event] = []
     session = session_of(graph_of(":a :p :b ."), events)
-    oracle = OracleChooser((), session.ranked, events.append)
-    session = replace(session, chooser=oracle)
+    session = replace(session, oracle=Oracle())
     threads: list[int] = []
 
     def step(number: int) -> Callable[[Session], None]:
         def chosen(own: Session) -> None:
             threads.append(threading.get_ident())
-            own.choose.choose("what?", [Candidate(0, "one", score=1.0)], f"step {number}", 1)
+            choose([Candidate(0, "one", score=1.0)], f"step {number}", 1, own)
             own.fall_back(f"step {number}", "why")
 
         return chosen

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.path_scoring import Weights
+from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, OptionError
 from kgsparql.events import CandidatesChosen, ModelCalled
@@ -223,6 +223,6 @@ def test_an_oracle_follows_the_gold_path() -> None:
     gold = PropertyPath.of("^" + EX + "actor", EX + "director")
     asked = ask(
         FILMS, "what about Sigourney Weaver?",
-        chooser=lambda ranked: OracleChooser((), ranked, ranked.emit, paths=(gold,)),
+        oracle=Oracle(paths=(gold,)),
     )  # fmt: skip
     assert set(asked.labels[:2]) == {"Ridley Scott", "Michael Apted"}

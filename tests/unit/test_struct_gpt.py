@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.choosing import OracleChooser
+from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.rdf.paths import PropertyPath
@@ -125,7 +125,7 @@ def test_an_oracle_is_followed_and_what_it_chose_comes_first() -> None:
     gold = PropertyPath.of(*(f"{EX}{name}" for name in ("children", "parents", "children")))
     asked = ask(
         turtle, "which children have the parents of the children of a?",
-        chooser=lambda ranked: OracleChooser([s.predicate for s in gold.steps], ranked, ranked.emit, paths=[gold]),
+        oracle=Oracle(frozenset(s.predicate for s in gold.steps), (gold,)),
     )  # fmt: skip
     first = max(asked.answer.evidence, key=lambda item: item.score)
     assert first.ways[0].property_path == gold

@@ -13,8 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import OracleChooser, RankerChooser
-from kgsparql.answering.session import Session
+from kgsparql.answering.session import Oracle, Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import OptionError
 from kgsparql.events import Event, ModelCalled, QueryRun
@@ -55,8 +54,7 @@ def session_of(turtle: str, question: str = "what about it?", entities: Sequence
     usage, events = Usage(Budget()), more.pop("events", [])
     ranker = more.pop("ranker", BM25Ranker())
     if "gold" in more:
-        gold = more.pop("gold")
-        more["chooser"] = OracleChooser((), RankerChooser(ranker, events.append), events.append, gold)
+        more["oracle"] = Oracle(paths=tuple(more.pop("gold")))
     session = Session(
         question=question, labels=labels_of(MeteredGraph(graph_from(turtle), usage, events.append)), linker=None,
         ranker=ranker, given=ex(*entities or first_subject(turtle)), **more,

@@ -14,8 +14,8 @@ from typing import Any
 
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.choosing import Chooser, RankerChooser
 from kgsparql.answering.retriever import AUTO, Retriever
+from kgsparql.answering.session import Oracle
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Dataset, Question
@@ -33,7 +33,7 @@ NO_MODEL = "+no_model"
 
 GROUPS = ("all", "methods", "baselines")
 
-Oracles = Callable[[Question], "Callable[[RankerChooser], Chooser] | None"]
+Oracles = Callable[[Question], Oracle | None]
 
 _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",

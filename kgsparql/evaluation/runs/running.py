@@ -56,7 +56,7 @@ _MAX_DEGREES = 200
 
 _MAX_QUERY_CHARACTERS = 2_000
 
-_NOT_SENT = frozenset({"model", "chooser", "emit", "cancel", "stop"})
+_NOT_SENT = frozenset({"model", "oracle", "emit", "cancel", "stop"})
 """Fields of :class:`AskOptions` that belong to this process."""
 
 
@@ -293,8 +293,8 @@ def _question_options(plan: Plan, method: Method, question: Question, emit: Call
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:
         return replace(asking, model=None)
-    if plan.oracle is not None and (chooser := plan.oracle(question)) is not None:
-        return replace(asking, chooser=chooser)
+    if plan.oracle is not None and (oracle := plan.oracle(question)) is not None:
+        return replace(asking, oracle=oracle)
     return asking
 
 
