@@ -12,19 +12,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 from typing import Literal as OneOf
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, model_validator
 
 from kgsparql.answering.session_factory import checked_question
-from kgsparql.errors import InputError
+from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.evidence.term_labels import name_by_itself
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, normalised, parse_term, printable
 
-NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
+_NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
@@ -35,10 +35,6 @@ _PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^>\s]*)>", re.IGNORECASE)
 _NAME = re.compile(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\\.)*[^\W.,])")
 _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
 _NO_TEXT = re.compile(r"\W*|n/?a|none|null", re.IGNORECASE)
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = frozenset(_XSD + name for name in ("integer", "decimal", "double", "float", "int", "nonNegativeInteger"))
-_DATES = frozenset(_XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "time"))
 
 
 def _as_text(value: Any) -> Any:
@@ -70,17 +66,33 @@ Asked = Annotated[str, AfterValidator(checked_question)]
 Cells = Annotated[list[str], BeforeValidator(_as_cells)]
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a file says of its questions.
-
-    :param prefix: of the ids of its questions.
-    """
+class About(NamedTuple):
+    """What a file says of its questions; the prefix is that of their ids."""
 
     name: str = ""
     source: str = ""
     licence: str = ""
     prefix: str = ""
+
+
+def about_qald(data: Mapping[str, Any]) -> About:
+    """Read what a file of QALD says of itself."""
+    about = data.get("dataset")
+    own = printable(str(about.get("id") or ""), 100) if isinstance(about, Mapping) else ""
+    if own.lower() in {"qald-x", "qald-10"}:
+        return About("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT")
+    return About(own, f"QALD, dataset {own}" if own else "QALD")
+
+
+def about_text2sparql(data: Mapping[str, Any]) -> About:
+    """Read what a file of TEXT2SPARQL says of itself."""
+    about = data.get("dataset")
+    texts = about if isinstance(about, Mapping) else {}
+    source, prefix = printable(str(texts.get("id", "")), 200), printable(str(texts.get("prefix", "")), 60)
+    if source == "https://text2sparql.aksw.org/2025/corporate/":
+        known = "CK25, https://github.com/eccenca/ck25-dataset (TEXT2SPARQL challenge 2025)"
+        return About(prefix, known, "CC BY 4.0", prefix)
+    return About(prefix, source, "", prefix)
 
 
 class _WithoutNulls(BaseModel):
@@ -108,9 +120,12 @@ class Entry(_WithoutNulls):
 def question_of(model: type[Entry], value: Any, number: int, *, about: About, language: str) -> Question:
     """Read one question.
 
+    :param value: the entry, or the error that it could not be read for.
     :param number: its id, if it has none.
     :raises InputError: if it cannot be used, with the reason.
     """
+    if isinstance(value, KgsparqlError):
+        raise value
     if not isinstance(value, Mapping):
         raise InputError(f"no object but {printable(json.dumps(value, default=str), 40)}")
     try:
@@ -123,7 +138,7 @@ def question_of(model: type[Entry], value: Any, number: int, *, about: About, la
     question = entry.to_question(language)
     finds = question.sparql.strip() or question.path or question.golden_triples or question.reference
     if question.answers is None and not finds:
-        raise InputError(NOTHING_FINDS_ANSWERS)
+        raise InputError(_NOTHING_FINDS_ANSWERS)
     own = printable(entry.id, 200) or str(number)
     return replace(question, id=f"{about.prefix}-{own}" if about.prefix else own)
 
@@ -321,7 +336,7 @@ class TableEntry(Entry):
         """Make the question."""
         terms = dict.fromkeys((term_of(part), part) for part in self.answers)
         if not terms and not self.sparql and not (self.path and self.topics):  # answers may have been forgotten
-            raise InputError(NOTHING_FINDS_ANSWERS)
+            raise InputError(_NOTHING_FINDS_ANSWERS)
         answers = tuple(GoldAnswer(term, part if term is None else name_by_itself(term, part)) for term, part in terms)
         return Question(
             id=self.id, text=self.question, answers=answers or None, topics=tuple(map(_table_topic, self.topics)),
@@ -394,11 +409,9 @@ def gold_of(
 ) -> tuple[GoldAnswer, ...] | None:
     """Make gold answers of a list of labels and a list of IRIs, either of which may be missing (``None``).
 
-    - As many labels as IRIs: they are pairs.
-    - No list of IRIs: the answers are known by name only, and have no term.
-    - An empty list of IRIs: no answer is an IRI, so the texts are literals.
-    - Another number of IRIs than of labels: the IRIs are the answers. The label of an IRI is the one that the question
-      has elsewhere, or the only label, or the label that equals the end of the IRI.
+    As many labels as IRIs are pairs. Without a list of IRIs the answers are names only; with an empty one they are
+    literals. Else the IRIs are the answers, and a label is the one in ``names``, or the only one, or the one that
+    equals the end of the IRI.
 
     :param names: labels of terms that the question has elsewhere.
 
@@ -436,7 +449,9 @@ def _answer_type(answers: tuple[GoldAnswer, ...] | None) -> str:
     term = answers[0].term
     if not isinstance(term, Literal):
         return "resource"
-    datatype = term.datatype.value
-    if datatype == _XSD + "boolean":
-        return "boolean"
-    return "number" if datatype in _NUMBERS else "date" if datatype in _DATES else "string"
+    datatype = term.datatype.value.rpartition("#")[2]
+    if datatype in {"integer", "decimal", "double", "float", "int", "nonNegativeInteger"}:
+        return "number"
+    return (
+        "date" if datatype.startswith(("date", "gYear", "time")) else "boolean" if datatype == "boolean" else "string"
+    )

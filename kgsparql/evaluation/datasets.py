@@ -1,0 +1,348 @@
+"""Questions with known answers, read from the formats that datasets come in, and drawn from them.
+
+Open ``question_formats.py`` next: a model of an entry of each format.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
+from kgsparql.evaluation.dataset import Dataset, Problem, Question
+from kgsparql.evaluation.question_formats import (
+    About,
+    Entry,
+    LcQuad1Entry,
+    LcQuad2Entry,
+    OwnEntry,
+    QaldEntry,
+    TableEntry,
+    Text2SparqlEntry,
+    about_qald,
+    about_text2sparql,
+    question_of,
+)
+from kgsparql.graphs.files import has_rdf_suffix
+from kgsparql.made_questions.patterns import drawn, equal_shares
+from kgsparql.rdf.terms import printable
+
+LEFT_OUT = "left out: "
+"""The begin of a problem for which a question is left out."""
+
+FORMATS = (
+    "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
+    "JSON Lines: a question a line, with answers and answer_iris",
+    "TEXT2SPARQL YAML: questions[].question.en and query.sparql",
+    "QALD JSON: questions[].question[].string",
+    "LC-QuAD 1: corrected_question and sparql_query",
+    "LC-QuAD 2: question or NNQT_question, sparql_wikidata or sparql_dbpedia18",
+    "CSV or TSV, with the columns named: question, answers, topics …",
+)
+"""What can be read, for people."""
+
+_MAX_BYTES = 2**29
+"""The limit for a file of questions, unpacked: the largest known have 100 MB."""
+_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
+_YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
+_LC_QUAD_1 = About("lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
+_LC_QUAD_2 = About("lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech")
+
+
+def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
+    """Load the questions of a file, or of a folder with a graph and questions about it.
+
+    The format is recognised by the content. A question that cannot be used becomes a problem, and one that is there
+    twice counts once. In a folder, the graph is every RDF file called ``graph.*``, and the questions are in
+    ``questions.jsonl`` or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if
+    there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
+
+    :param columns: of CSV and TSV, what is in which column: ``{"question": "q", "answers": "gold"}``; by default the
+        header's own names.
+    :param language: of questions that are asked in several.
+    :raises InputError: if there is nothing, no format is recognised, or a column is missing.
+    :raises DataError: if the file is malformed, or none of its questions can be used.
+
+    >>> dataset = load("fixtures/nobel_questions.jsonl")
+    >>> dataset.name, len(dataset.questions), dataset.questions[0].answers[0].label
+    ('nobel_questions', 40, 'Warsaw')
+    """
+    place = Path(path)
+    if os.path.isdir(place):  # noqa: PTH112 - Path's method raises for a name that is too long
+        return _folder_dataset(place, columns, language)
+    if not os.path.isfile(place):  # noqa: PTH113
+        hint = f"name {'; or '.join(FORMATS)}"
+        raise InputError(f"{printable(str(path), 200)}: no such file or folder", hint=hint)
+    return _file_dataset(place, columns, language)
+
+
+def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
+    names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
+    file = next((folder / name for name in names if (folder / name).is_file()), None)
+    if file is None:
+        there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
+        raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
+    about: Any = {}
+    if (folder / "dataset.json").is_file():
+        about = _json_value(_file_text(folder / "dataset.json"), f"{folder / 'dataset.json'}: ")
+    named = about.get("graph") or [] if isinstance(about, Mapping) else None
+    named = [named] if isinstance(named, str) else named
+    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
+        hint = "name, source, licence; graph: one path or a list of them, from the folder on"
+        raise DataError(f"{folder / 'dataset.json'}: no JSON object, or its graph is no path", hint=hint)
+    graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
+    graph = graph or [Path(os.path.normpath(folder / name)) for name in named]
+    spelled = {"license": "licence"}
+    said = {
+        spelled.get(key, key): str(about[key]) for key in ("name", "source", "license", "licence") if about.get(key)
+    }
+    return replace(_file_dataset(file, columns, language), graph=tuple(graph), **said)
+
+
+def _file_dataset(path: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
+    found = _entries_of(path, columns)
+    questions, problems = _distinct_questions(path, found, language)
+    if not questions:
+        if not problems:
+            raise DataError(f"{path}: no questions in it", hint="is it the right file?")
+        first = str(problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
+        raise DataError(
+            f"{path}: none of {len(problems):,} questions can be used; the first{first}",
+            hint="is it the right file, or the right --lang?",
+        )
+    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    name = path.absolute().parent.name if stem == "questions" else stem
+    return Dataset(
+        name=printable(found.about.name or name, 60), source=found.about.source, licence=found.about.licence,
+        questions=tuple(questions), problems=tuple(problems),
+    )  # fmt: skip
+
+
+class _Entries(NamedTuple):
+    """What a file has of questions.
+
+    :param numbered: each entry with its number, or the error that it could not be read for.
+    :param where: what stands between the file and the number: ``:`` before that of a line.
+    """
+
+    model: type[Entry]
+    numbered: Iterable[tuple[int, Any]]
+    where: str = ": question "
+    about: About = About()
+
+
+def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[list[Question], list[Problem]]:
+    """Make the questions; one with the id, text and answers of another counts once, another of its id gets a number."""
+    questions: list[Question] = []
+    problems: list[Problem] = []
+    first_of: dict[Hashable, int] = {}
+    ids: set[str] = set()
+    for number, value in found.numbered:
+        place = f"{path}{found.where}{number}"
+        try:
+            question = question_of(found.model, value, number, about=found.about, language=language)
+        except KgsparqlError as error:
+            problems.append(Problem(place, LEFT_OUT + error.message))
+            continue
+        first = first_of.setdefault(_content_key(question), number)
+        if first != number:
+            problems.append(Problem(place, f"{LEFT_OUT}the same as {path.name}{found.where}{first}"))
+            continue
+        if question.id in ids:
+            new = next(name for n in range(2, len(ids) + 3) if (name := f"{question.id}#{n}") not in ids)
+            problems.append(Problem(place, f"read as {new}: its id is there already"))
+            question = replace(question, id=new)
+        ids.add(question.id)
+        questions.append(question)
+    return questions, problems
+
+
+def _content_key(question: Question) -> Hashable:
+    """Return what makes two questions the same: id, text and answers, or what finds the answers."""
+    if question.answers is not None:
+        return question.id, question.text, frozenset(question.answers)
+    return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference
+
+
+def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
+    """Read a file of any format, which is known by its content."""
+    text = _file_text(path)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if columns is not None or suffix in {".csv", ".tsv"}:
+        return _table_entries(path, text, suffix, columns)
+    begin = text.lstrip()
+    if suffix in {".jsonl", ".ndjson"} or (begin.startswith("{") and _is_own_line(begin.split("\n", 1)[0])):
+        lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
+        return _Entries(OwnEntry, ((n, _value_or_error(line)) for n, line in lines), ":")
+    if begin.startswith(("{", "[")):
+        try:
+            data = _json_value(text)
+        except DataError as error:
+            raise _unknown_format(path, f" ({error.message})") from error
+        return _json_entries(path, data)
+    if _YAML_QUESTIONS.search(text):
+        return _text2sparql_entries(path, text)
+    raise _unknown_format(path)
+
+
+def _unknown_format(path: Path, why: str = "") -> InputError:
+    hint = f"known: {'; '.join(FORMATS)}"
+    return InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=hint)
+
+
+def _file_text(path: Path) -> str:
+    """Read the text of a file, unpacked if it is packed with gzip."""
+    try:
+        with path.open("rb") as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if is_packed else path.open("rb") as stream:
+            data = stream.read(_MAX_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: a packed file that is not whole: {error}", hint="fetch it again") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
+    if len(data) > _MAX_BYTES:
+        raise LimitError(f"{path}: more than {_MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
+
+
+def _json_value(text: str, where: str = "") -> Any:
+    """Read a JSON value as the standard has it: no ``NaN``, no half of a character, not too deep."""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise DataError(f"{where}not JSON: {error}", hint="is it whole?") from error
+
+
+def _value_or_error(line: str) -> Any:
+    try:
+        return _json_value(line)
+    except DataError as error:
+        return error
+
+
+def _is_own_line(line: str) -> bool:
+    return _is_own_entry(_value_or_error(line))
+
+
+def _is_own_entry(value: Any) -> bool:
+    own = {"answers", "answer_iris", "topic_entities", "path", "sparql", "golden_triples", "reference_answer"}
+    return isinstance(value, Mapping) and isinstance(value.get("question"), str) and not own.isdisjoint(value)
+
+
+def _json_entries(path: Path, data: Any) -> _Entries:
+    is_qald = isinstance(data, Mapping) and isinstance(data.get("questions"), list)
+    listed = data["questions"] if is_qald else data if isinstance(data, list) else []
+    first = next((entry for entry in listed if isinstance(entry, Mapping)), {})
+    if is_qald and (not listed or isinstance(first.get("question"), list)):
+        return _Entries(QaldEntry, enumerate(listed, 1), about=about_qald(data))
+    if first.keys() >= {"corrected_question", "sparql_query"}:
+        return _Entries(LcQuad1Entry, enumerate(listed, 1), about=_LC_QUAD_1)
+    if "sparql_wikidata" in first or "sparql_dbpedia18" in first:
+        return _Entries(LcQuad2Entry, enumerate(listed, 1), about=_LC_QUAD_2)
+    if is_qald or not any(map(_is_own_entry, listed)):
+        raise _unknown_format(path)
+    return _Entries(OwnEntry, enumerate(listed, 1))
+
+
+def _text2sparql_entries(path: Path, text: str) -> _Entries:
+    data = _yaml_value(path, text)
+    entries = data.get("questions") if isinstance(data, Mapping) else None
+    if not isinstance(entries, list):
+        raise DataError(f"{path}: questions is no list", hint="each begins with - id: …")
+    return _Entries(Text2SparqlEntry, enumerate(entries, 1), about=about_text2sparql(data))
+
+
+def _yaml_value(path: Path, text: str) -> Any:
+    """Read YAML without aliases: a few lines of aliases of aliases stand for gigabytes."""
+    import yaml
+
+    try:
+        for event in yaml.parse(text, yaml.SafeLoader) if "*" in text else ():
+            if isinstance(event, yaml.AliasEvent):
+                message = f"{path}:{event.start_mark.line + 1}: an alias: *{printable(event.anchor, 60)}"
+                raise DataError(message, hint="aliases are not read: write out what they stand for")
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        message = f"{path}:{line}: not YAML: {printable(error.problem or '', 100)}"
+        raise DataError(message, hint="look at that line") from error
+    except (yaml.YAMLError, RecursionError, OverflowError) as error:
+        raise DataError(f"{path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
+
+
+def _table_entries(path: Path, text: str, suffix: str, columns: Mapping[str, str] | None) -> _Entries:
+    delimiter = "\t" if suffix == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip() for name in next(rows, [])]
+    except csv.Error as error:
+        raise InputError(f"{path}:1: {error}", hint="the first line names the columns; is a quote closed?") from error
+    there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
+    fields = TableEntry.model_fields
+    wanted = columns if columns is not None else {name: name for name in fields if name in header}
+    for name, column in wanted.items():
+        if name not in fields:
+            raise InputError(f"no field {printable(name, 40)}", hint=f"a column may be: {', '.join(fields)}")
+        if column not in header:
+            message = f"{path}: no column {printable(column, 60)} for {name}"
+            raise InputError(message, hint=f"the columns are: {there}")
+    if "question" not in wanted:
+        hint = f"name it: question=COLUMN; the columns are: {there}"
+        raise InputError(f"{path}: which column is the question?", hint=hint)
+    places = {name: header.index(column) for name, column in wanted.items()}
+    return _Entries(TableEntry, _table_rows(rows, len(header), places), ":")
+
+
+def _table_rows(rows: Any, width: int, places: Mapping[str, int]) -> Iterator[tuple[int, Any]]:
+    """Yield the cells of each row with the line that it begins in, up to a row that is broken."""
+    while True:
+        line = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield line, InputError(f"{error} (is a quote closed?); no row after it is read")
+            return
+        if row is None:
+            return
+        if len(row) > width:
+            yield line, InputError(f"{len(row)} cells in {width} columns")
+        elif any(cell.strip() for cell in row):
+            cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
+            yield line, {name: cell for name, cell in cells.items() if cell or name == "question"}
+
+
+def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
+    """Draw at most ``limit`` questions, in their order; each number of hops gets an equal share, as far as it has any.
+
+    Questions without a number of hops are a group of their own. The sample of a group depends only on the seed and the
+    ids: a larger limit keeps what a smaller one took.
+
+    >>> many = [Question(id=str(n), text="?", hops=n % 3) for n in range(300)]
+    >>> from collections import Counter
+    >>> sorted(Counter(question.hops for question in sample(many, 90)).items())
+    [(0, 30), (1, 30), (2, 30)]
+    """
+    if limit is None or limit >= len(questions):
+        return tuple(questions)
+    groups: dict[int | None, list[Question]] = {}
+    for question in drawn(questions, seed, key=lambda question: question.id):
+        groups.setdefault(question.hops, []).append(question)
+    ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
+    shares = equal_shares([len(group) for _, group in ordered], limit)
+    taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
+    return tuple(question for question in questions if question.id in taken)
