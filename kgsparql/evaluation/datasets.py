@@ -103,7 +103,7 @@ def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: s
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in named]
     spelled = {"license": "licence"}
-    said = {
+    said: dict[str, Any] = {
         spelled.get(key, key): str(about[key]) for key in ("name", "source", "license", "licence") if about.get(key)
     }
     return replace(_file_dataset(file, columns, language), graph=tuple(graph), **said)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,15 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.evaluation.runs import running
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.plan import Method, Plan, load_methods
-from kgsparql.evaluation.runs.running import QuestionOutcome, WorkerProcesses, outcome_of, run
+from kgsparql.evaluation.runs.plan import Plan, load_methods
+from kgsparql.evaluation.runs.running import (
+    MethodProgress,
+    QuestionOutcome,
+    WorkerProcesses,
+    _worker_outcome,
+    outcome_of,
+    run,
+)
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.conftest import FIXTURES
 
@@ -51,19 +59,6 @@ def plan(questions: tuple[Question, ...], knowledge: KnowledgeBase) -> Plan:
     return Plan(questions=questions, methods=methods, asking=AskOptions(seed=3), workers=4)
 
 
-@pytest.fixture
-def workers(knowledge: KnowledgeBase, plan: Plan) -> Iterator[WorkerProcesses]:
-    """Those of the plan, ready to be asked."""
-    with closing(opened(knowledge, plan)) as found:
-        yield found
-
-
-def opened(knowledge: KnowledgeBase, plan: Plan) -> WorkerProcesses:
-    found = WorkerProcesses(knowledge, plan)
-    assert [one.result(READY_S) for one in found.opening(plan.methods[0], plan.questions)] == [None, None]
-    return found
-
-
 def untimed(value: Any) -> Any:
     """Records and steps without how long something took, and when."""
     if isinstance(value, dict):
@@ -71,32 +66,25 @@ def untimed(value: Any) -> Any:
     return [untimed(own) for own in value] if isinstance(value, list | tuple) else value
 
 
-def described(outcome: QuestionOutcome | None) -> Any:
-    assert outcome is not None
+def described(outcome: QuestionOutcome) -> Any:
     error = None if outcome.error is None else (type(outcome.error), outcome.error.to_json())
     return outcome.question, untimed(outcome.record.to_json()), untimed(outcome.steps), untimed(error)
 
 
-def test_an_outcome_is_the_same_in_any_process(knowledge: KnowledgeBase, plan: Plan, workers: WorkerProcesses) -> None:
+def test_an_outcome_is_the_same_in_any_process_and_limits_hold_there(knowledge: KnowledgeBase, plan: Plan) -> None:
     lost = Question(id="lost", text="x" * 5_000)
-    with knowledge.forgetting():
-        for method in plan.methods[:3]:
-            for question in (*plan.questions[:4], lost):
-                here = outcome_of(knowledge, plan, method, question)
-                assert described(workers.outcome(method, question)) == described(here)
-                assert (here.error is None) is (question is not lost)
-
-
-def test_limits_hold_in_a_process(knowledge: KnowledgeBase, plan: Plan) -> None:
-    asking = AskOptions(budget=Budget(max_queries=2))
-    narrow = replace(plan, asking=asking, gold_topics=True)
-    with closing(opened(knowledge, narrow)) as workers:
-        outcome = workers.outcome(plan.methods[0], plan.questions[0])
-    assert outcome is not None
-    assert outcome.record.status == "partial"
-    assert [link.term for link in outcome.record.linked or ()] == [str(t.iri) for t in plan.questions[0].topics]
-    with knowledge.forgetting():
-        assert described(outcome) == described(outcome_of(knowledge, narrow, plan.methods[0], plan.questions[0]))
+    narrow = replace(plan, asking=AskOptions(budget=Budget(max_queries=2)), gold_topics=True)
+    for own, methods in ((plan, plan.methods[:3]), (narrow, plan.methods[:1])):
+        with closing(WorkerProcesses(knowledge, own)) as workers, knowledge.forgetting():
+            pool = workers.pool_for(plan.methods[0], plan.questions)
+            assert pool is not None
+            for method in methods:
+                for question in (*plan.questions[:4], lost):
+                    here = outcome_of(knowledge, own, method, question)
+                    there = pool.submit(_worker_outcome, method, question).result(READY_S)
+                    assert described(there) == described(here)
+                    assert (here.error is None) is (question is not lost)
+                    assert own is plan or question is lost or here.record.status == "partial"
 
 
 def asked(knowledge: KnowledgeBase, plan: Plan, path: Path, tell: Callable[..., None] = lambda _: None) -> Run:
@@ -117,33 +105,22 @@ def test_one_worker_and_four_record_the_same(knowledge: KnowledgeBase, plan: Pla
         assert len(first) == len(plan.questions)
 
 
-def test_a_process_that_ends_is_done_without(
-    knowledge: KnowledgeBase, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_process_is_killed_the_rest_is_asked_here(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
     killed: list[int] = []
-    answers = WorkerProcesses.outcome
 
-    def outcome(workers: WorkerProcesses, method: Method, question: Question) -> QuestionOutcome | None:
-        if not killed:
-            killed.extend(children_of(os.getpid()))
+    def kill(at: MethodProgress) -> None:
+        if at.done == 1:
+            killed.append(children_of(os.getpid())[0])
             os.kill(killed[0], signal.SIGKILL)
-        return answers(workers, method, question)
 
-    monkeypatch.setattr(WorkerProcesses, "outcome", outcome)
-    made = asked(knowledge, replace(repeated(plan), methods=plan.methods[:1]), tmp_path / "run")
+    made = asked(knowledge, replace(repeated(plan), methods=plan.methods[:1]), tmp_path / "run", kill)
     records = made.records("path_ranking").values()
-    assert killed
-    assert len(records) == 96
+    assert (len(killed), len(records)) == (1, 96)
     assert all(record.error is None for record in records)
 
 
 def repeated(plan: Plan) -> Plan:
     return replace(plan, questions=[replace(q, id=f"{q.id}-{i}") for q in plan.questions for i in range(8)])
-
-
-def test_who_waits_for_a_process_that_is_ended_gets_nothing(plan: Plan, workers: WorkerProcesses) -> None:
-    workers.close()
-    assert workers.outcome(plan.methods[0], plan.questions[0]) is None
 
 
 def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path) -> None:
@@ -153,23 +130,24 @@ def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path)
     with file.open("a") as stream:
         stream.write("<http://e.org/new> <http://e.org/is> <http://e.org/here> .\n")
     with closing(WorkerProcesses(knowledge, plan)) as workers:
-        found = workers.opening(plan.methods[0], plan.questions)
-        assert all(one.exception(READY_S) is not None for one in found)
-        assert len(found) == 2
+        pool = workers.pool_for(plan.methods[0], plan.questions)
+        assert pool is not None
+        with pytest.raises(BrokenExecutor):
+            pool.submit(_worker_outcome, plan.methods[0], plan.questions[0]).result(READY_S)
 
 
 def test_what_waits_or_cannot_be_opened_again_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
     workers = WorkerProcesses(knowledge, plan)
-    assert workers.opening(plan.methods[3], plan.questions) == [], "a baseline"
-    assert workers.opening(plan.methods[0], plan.questions[:1]) == [], "one question"
+    assert workers.pool_for(plan.methods[3], plan.questions) is None, "a baseline"
+    assert workers.pool_for(plan.methods[0], plan.questions[:1]) is None, "one question"
     for other in (replace(plan, workers=1), replace(plan, oracle=lambda _: None)):
-        assert WorkerProcesses(knowledge, other).opening(plan.methods[0], plan.questions) == []
+        assert WorkerProcesses(knowledge, other).pool_for(plan.methods[0], plan.questions) is None
     for graph in (
         kgsparql.open(knowledge.graph.store, embedder="none"),  # type: ignore[attr-defined]
         kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", cache=False),
         kgsparql.open("http://127.0.0.1:9/sparql", FIXTURES / "nobel.ttl", embedder="none"),
     ):
-        assert WorkerProcesses(graph, plan).opening(plan.methods[0], plan.questions) == []
+        assert WorkerProcesses(graph, plan).pool_for(plan.methods[0], plan.questions) is None
 
 
 def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
@@ -182,7 +160,7 @@ def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tm
 
     with pytest.raises(KeyboardInterrupt):
         asked(knowledge, repeated(plan), tmp_path / "run", stop)
-    assert len(pids) == 2
+    assert pids
     assert not set(pids) & set(children_of(os.getpid()))
 
 

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import gc
 import os
-import queue
 import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError as Unanswered
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.errors import CancelledError, EndpointError, KgsparqlError, error_from
+from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
@@ -44,12 +49,6 @@ from kgsparql.storage.files import writer_lock
 
 UNREACHABLE = 3
 """Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
-
-_STOP_S = 2.0
-"""Seconds that questions may take to end when the run stops."""
-
-_OPENED_S = 0.05
-"""Seconds between two looks whether a process has opened the graph, while others may answer the last question."""
 
 _MAX_DEGREES = 200
 """Answers of a question whose triples are counted, which orders the answers of one path."""
@@ -137,117 +136,76 @@ def run(
                 else:
                     progress.add(question, record)
             tell(progress)
-            _run_method(_MethodRun(knowledge, plan, method, left, workers), directory, progress, tell)
+            outcomes = _Asking(knowledge, plan, method, workers).outcomes(left)
+            with closing(outcomes):
+                _write_outcomes(outcomes, directory, progress, tell)
 
 
-def _run_method(method_run: _MethodRun, directory: RunDirectory, progress: MethodProgress, tell: Tell) -> None:
+def _write_outcomes(
+    outcomes: Iterable[QuestionOutcome], directory: RunDirectory, progress: MethodProgress, tell: Tell
+) -> None:
     lost_in_a_row = 0
-    with closing(method_run.outcomes()) as outcomes:
-        for outcome in outcomes:
-            question, record = outcome.question, outcome.record
-            directory.add(record, outcome.steps)
-            progress.add(question, record)
-            tell(progress)
-            lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
-            if lost_in_a_row >= UNREACHABLE:
-                stopped = outcome.error or EndpointError("nobody answers")
-                about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
-                stopped.hint = f"{about} {stopped.hint or ''}".strip()
-                raise stopped
-
-
-class _MethodRun:
-    """The questions of one method, asked by a few threads at a time: in this process, or one thread a worker."""
-
-    def __init__(
-        self,
-        knowledge: KnowledgeBase,
-        plan: Plan,
-        method: Method,
-        questions: Sequence[Question],
-        workers: WorkerProcesses,
-    ) -> None:
-        self._knowledge, self._plan, self._method = knowledge, plan, method
-        self._questions, self._workers = questions, workers
-        self._waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
-        self._ended: queue.SimpleQueue[QuestionOutcome | BaseException] = queue.SimpleQueue()
-        self._stop = threading.Event()
-        self._counting, self._lost_in_a_row = threading.Lock(), 0
-
-    def outcomes(self) -> Generator[QuestionOutcome]:
-        """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time."""
-        for question in self._questions:
-            self._waiting.put(question)
-        remote = self._workers.opening(self._method, self._questions)
-        here = 1 if remote else min(self._plan.workers, len(self._questions))
-        threads = [
-            threading.Thread(target=self._answer_waiting, args=(one,), daemon=True) for one in [*[None] * here, *remote]
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            came = (_or_raise(self._ended.get()) for _ in self._questions)
-            yield from came if self._knowledge.snapshot is None else _in_order(came, self._questions)
-        except BaseException:
-            self._plan.asking.cancel.set()
-            self._workers.close()
-            raise
-        finally:
-            self._stop.set()
-            until = time.monotonic() + _STOP_S
-            for thread in threads:  # what they use, such as the model, may be closed next
-                thread.join(max(0.0, until - time.monotonic()))
-
-    def _answer_waiting(self, opening: Future[None] | None) -> None:
-        """Answer questions until none is left.
-
-        :param opening: is done when a worker has opened the graph; ``None`` to ask in this process.
-        """
-        if opening is not None and not self._is_of_use(opening):
-            return
-        while not self._stop.is_set():
-            try:
-                question = self._waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                outcome = None if opening is None else self._workers.outcome(self._method, question)
-                outcome = outcome or outcome_of(self._knowledge, self._plan, self._method, question)
-                with self._counting:
-                    self._lost_in_a_row = self._lost_in_a_row + 1 if outcome.record.is_lost else 0
-                    # The caller stops the run then; until it does, no other question begins. With a snapshot the
-                    # caller counts in the order of the questions, which is another row.
-                    if self._lost_in_a_row >= UNREACHABLE and self._knowledge.snapshot is None:
-                        self._stop.set()
-                    self._ended.put(outcome)
-            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-                self._ended.put(error)
-                return
-
-    def _is_of_use(self, opening: Future[None]) -> bool:
-        """Wait until a worker can be asked, or until nothing is left that it could be asked."""
-        while not (self._stop.is_set() or self._waiting.empty()):
-            try:
-                return opening.exception(_OPENED_S) is None
-            except NotYet:
-                continue
-        return False
-
-
-def _in_order(outcomes: Iterable[QuestionOutcome], questions: Sequence[Question]) -> Iterator[QuestionOutcome]:
-    """Yield the outcomes in the order of the questions: the speed of threads must not show in a snapshot."""
-    waiting: dict[str, QuestionOutcome] = {}
-    left = deque(question.id for question in questions)
     for outcome in outcomes:
-        waiting[outcome.question.id] = outcome
-        while left and left[0] in waiting:
-            yield waiting.pop(left.popleft())
+        directory.add(outcome.record, outcome.steps)
+        progress.add(outcome.question, outcome.record)
+        tell(progress)
+        lost_in_a_row = lost_in_a_row + 1 if outcome.record.is_lost else 0
+        if lost_in_a_row >= UNREACHABLE:
+            stopped = outcome.error or EndpointError("nobody answers")
+            about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
+            stopped.hint = f"{about} {stopped.hint or ''}".strip()
+            raise stopped
 
 
-def _or_raise(outcome: QuestionOutcome | BaseException) -> QuestionOutcome:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The questions of one method, asked by processes where these are of use, else by threads."""
+
+    knowledge: KnowledgeBase
+    plan: Plan
+    method: Method
+    workers: WorkerProcesses
+
+    def outcomes(self, questions: Sequence[Question]) -> Generator[QuestionOutcome]:
+        """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time."""
+        left = {question.id: question for question in questions}
+        processes = self.workers.pool_for(self.method, questions)
+        if processes is not None:
+            try:
+                for outcome in self._completed(processes, partial(_worker_outcome, self.method), questions):
+                    del left[outcome.question.id]
+                    yield outcome
+            except BrokenExecutor:  # a process was killed, or the graph is another by now: the rest is asked here
+                self.workers.close()
+        ask = partial(outcome_of, self.knowledge, self.plan, self.method)
+        threads = ThreadPoolExecutor(self.plan.workers)
+        try:
+            yield from self._completed(threads, ask, list(left.values()))
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def _completed(
+        self, pool: Executor, ask: Callable[[Question], QuestionOutcome], questions: Sequence[Question]
+    ) -> Generator[QuestionOutcome]:
+        """Ask a question only when the outcome of another is dealt with, so that none begins after a run stopped.
+
+        With a snapshot the outcomes come in the order of the questions: the speed of threads must not show in it.
+        """
+        waiting = iter(questions)
+        asked = [pool.submit(ask, question) for question in islice(waiting, self.plan.workers)]
+        try:
+            while asked:
+                done = asked[:1] if self.knowledge.snapshot else wait(asked, return_when=FIRST_COMPLETED).done
+                for future in [one for one in asked if one in done]:
+                    asked.remove(future)
+                    yield future.result()
+                    asked += [pool.submit(ask, question) for question in islice(waiting, 1)]
+        except BrokenExecutor:
+            raise
+        except BaseException:
+            self.plan.asking.cancel.set()
+            self.workers.close()
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,10 +296,7 @@ def _written_events(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 class WorkerProcesses:
-    """Processes that answer questions beside this one; they start when the first method needs them.
-
-    A worker that ends, whatever ends it, is done without: its question is asked in this process.
-    """
+    """Processes that answer questions in place of this one; they start when the first method needs them."""
 
     def __init__(self, knowledge: KnowledgeBase, plan: Plan) -> None:
         self._knowledge = knowledge
@@ -349,46 +304,33 @@ class WorkerProcesses:
         self._pool: ProcessPoolExecutor | None = None
         self._end_of_pipe: Connection | None = None
 
-    def opening(self, method: Method, questions: Sequence[Question]) -> list[Future[None]]:
-        """Start as many workers as are of use; each future is done when one of them has opened the graph.
+    def pool_for(self, method: Method, questions: Sequence[Question]) -> ProcessPoolExecutor | None:
+        """Return the processes for the questions of a method; ``None`` where threads serve, or must do.
 
-        There is none where threads serve, or must do: where a model or a server is waited for, whose limits are those
-        of one process. Workers need a method that is nothing but its options, and a graph that can be opened again.
+        They must where a model or a server is waited for, whose limits are those of one process. Processes need a
+        method that is nothing but its options, and a graph that can be opened again.
         """
-        count = min(self._plan.workers, len(questions), _processor_count()) - 1
-        if count < 1 or not _may_be_sent(method, self._plan) or not _may_be_opened_again(self._knowledge):
-            return []
+        count = min(self._plan.workers, _processor_count())
+        if min(count, len(questions)) < 2 or not _may_be_sent(method, self._plan) or not _is_reopened(self._knowledge):
+            return None
         if self._pool is None:
             _ = self._knowledge.indexes.linker  # one process makes the index, the others find it
             context = get_context("spawn")
             stop, self._end_of_pipe = context.Pipe(duplex=False)
-            most = min(self._plan.workers, _processor_count()) - 1
-            arguments = (self._worker_setup(), stop)
-            self._pool = ProcessPoolExecutor(most, context, initializer=_open_worker, initargs=arguments)
-        return [self._pool.submit(_is_open) for _ in range(count)]
-
-    def _worker_setup(self) -> _WorkerSetup:
-        asking = {
-            field.name: getattr(self._plan.asking, field.name)
-            for field in fields(self._plan.asking)
-            if field.name not in _NOT_SENT
-        }
-        opened_with = self._knowledge.opened_with or {}
-        fingerprint = self._knowledge.graph.fingerprint
-        return _WorkerSetup(opened_with, fingerprint, asking, self._plan.gold_topics, gc.get_threshold())
-
-    def outcome(self, method: Method, question: Question) -> QuestionOutcome | None:
-        """Ask a worker; ``None`` if the workers have ended."""
-        if self._pool is None:
-            return None
-        try:
-            record, steps, error = self._pool.submit(_worker_outcome, method, question).result()
-        except (Unanswered, RuntimeError):  # a process was killed, or the pool was closed at this moment
-            return None
-        return QuestionOutcome(question, record, steps, None if error is None else error_from(error))
+            setup = _WorkerSetup(
+                opened_with=self._knowledge.opened_with or {},
+                fingerprint=self._knowledge.graph.fingerprint,
+                asking={
+                    f.name: getattr(self._plan.asking, f.name) for f in fields(AskOptions) if f.name not in _NOT_SENT
+                },
+                gold_topics=self._plan.gold_topics,
+                gc_threshold=gc.get_threshold(),
+            )
+            self._pool = ProcessPoolExecutor(count, context, initializer=_open_worker, initargs=(setup, stop))
+        return self._pool
 
     def close(self) -> None:
-        """End all, in the middle of a question too: who waits for its outcome gets ``None``."""
+        """End all, in the middle of a question too."""
         pool, self._pool = self._pool, None
         if pool is not None and self._end_of_pipe is not None:
             self._end_of_pipe.close()
@@ -403,7 +345,7 @@ def _may_be_sent(method: Method, plan: Plan) -> bool:
     return is_ours and not waits
 
 
-def _may_be_opened_again(knowledge: KnowledgeBase) -> bool:
+def _is_reopened(knowledge: KnowledgeBase) -> bool:
     """Tell whether another process can open the same graph: one on this machine, and not only in memory."""
     opened_with = knowledge.opened_with
     if opened_with is None or not opened_with.get("cache", True) or is_address(opened_with["embedder"] or ""):
@@ -416,14 +358,8 @@ def _processor_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
-class _WorkerSetup:
-    """What a worker is told first.
-
-    :param opened_with: arguments of :func:`kgsparql.knowledge_base.open`; the graph must have this ``fingerprint``.
-    :param asking: fields of :class:`AskOptions`.
-    :param gc_threshold: when Python looks for circles of objects, as in the first process.
-    """
+class _WorkerSetup(NamedTuple):
+    """What a worker is told first: how to open the graph, which it must be, how to ask, and when to collect garbage."""
 
     opened_with: Mapping[str, Any]
     fingerprint: str
@@ -458,11 +394,5 @@ def _end_with(stop: Connection) -> None:
     os._exit(1)
 
 
-def _is_open() -> None:
-    """Do nothing: a worker comes to it when its graph is open."""
-
-
-def _worker_outcome(method: Method, question: Question) -> tuple[Record, list[dict[str, Any]], dict[str, Any] | None]:
-    knowledge, plan = _worker
-    found = outcome_of(knowledge, plan, method, question)
-    return found.record, found.steps, None if found.error is None else found.error.to_record()
+def _worker_outcome(method: Method, question: Question) -> QuestionOutcome:
+    return outcome_of(*_worker, method, question)
