@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from pathlib import Path as FilePath
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -33,15 +28,12 @@ from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.resources import cache_directory
 from kgsparql.retrievers import with_options
-from kgsparql.storage.files import put_in_place, writer_lock
-from kgsparql.storage.lance_tables import errors_translated
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 
-MOST_EMBEDDED = 1_000_000
-"""Triples that are embedded, which takes an hour; all of them are held in memory."""
+MOST_EMBEDDED = 300_000
+"""Triples that are embedded, which takes 17 minutes; all of them are held in memory."""
 
 EMBED_AT_ONCE = 10_000
 """Triples that are embedded even if nobody named the baseline."""
@@ -106,8 +98,6 @@ class ClosedBook(Retriever):
 def _answer_names(text: str) -> list[str]:
     """Read the names in a reply, none twice; none from a model that says it does not know.
 
-    :raises ModelReplyError: if there is no list of names.
-
     >>> _answer_names('{"answers": ["Marie Curie", "unknown", "Marie Curie", 1903]}')
     ['Marie Curie', '1903']
     """
@@ -119,13 +109,10 @@ def _answer_names(text: str) -> list[str]:
         raise ModelReplyError("there is no list of answers in the reply", code="E_LLM_FORMAT")
     names: dict[str, str] = {}
     for entry in listed:
-        name = (
-            " ".join(printable(str(entry), _MAX_NAME_CHARACTERS).split())
-            if isinstance(entry, str | int | float)
-            else ""
-        )
-        if normalised(name) and normalised(name) not in _NOT_KNOWN_REPLIES:
-            names.setdefault(normalised(name), name)
+        name = " ".join(printable(str(entry), _MAX_NAME_CHARACTERS).split())
+        key = normalised(name) if isinstance(entry, str | int | float) else ""
+        if key and key not in _NOT_KNOWN_REPLIES:
+            names.setdefault(key, name)
     return list(names.values())
 
 
@@ -158,32 +145,20 @@ class LabelNeighbours(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Return neighbour lines (N) of the entities, the nearest first; candidates are those that were not linked."""
         linked = {link.term for link in session.links}
-        near_labels = self._nearest_entities(session, self.labels + len(linked))
-        found = [entity for entity in near_labels if entity.term not in linked][: self.labels]
-        items: list[EvidenceItem] = []
+        near = () if self.nearest is None else self.nearest(session.question, limit=self.labels + len(linked))
+        found = [entity for entity in near if entity.term not in linked][: self.labels]
+        kept: list[tuple[Line, float]] = []
         with session.within_budget():
             terms, most = [entity.term for entity in found], self.ends_per_line
             groups = neighbours(session.graph, terms, direction=session.direction, limit=most).items
-            items += self._neighbour_items(found, groups, session)
-        evidence = Evidence(items)
-        return Retrieval(evidence=evidence, candidates=tuple(_entity_candidates(found, evidence)))
-
-    def _nearest_entities(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
-        return () if self.nearest is None else self.nearest(session.question, limit=at_most)
-
-    def _neighbour_items(
-        self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
-    ) -> list[EvidenceItem]:
-        kept: list[tuple[Line, float]] = []
-        for entity in found:
-            own = [
-                line for group in groups if group.entity == entity.term if (line := _neighbour_line(group)) is not None
-            ]
-            if len(own) > self.lines:
-                session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
-            kept += [(line, entity.score) for line in own[: self.lines]]
+            for entity in found:
+                own = [line for group in groups if group.entity == entity.term and (line := _neighbour_line(group))]
+                if len(own) > self.lines:
+                    session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
+                kept += [(line, entity.score) for line in own[: self.lines]]
         labels = session.labels(line_terms(line for line, _ in kept), in_grace=True)
-        return [_line_item(line, score, labels) for line, score in kept]
+        evidence = Evidence(_line_item(line, score, labels) for line, score in kept)
+        return Retrieval(evidence=evidence, candidates=tuple(_entity_candidates(found, evidence)))
 
 
 def _neighbour_line(group: NeighbourGroup) -> Line | None:
@@ -196,14 +171,14 @@ def _neighbour_line(group: NeighbourGroup) -> Line | None:
 def _line_item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
     """Make evidence of a line; its query finds everything on it or, if it was cut, what is shown."""
     whole = line.exact and line.count == len(line.ways)
-    known = line.count if line.exact else None
+    cut = Cut("ends", len(line.ways), line.count if line.exact else None, f"{line.start} {line.path}")
     return EvidenceItem(
         kind="neighbours",
         text=line_text(line, labels, shown=len(line.ways)),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
         query=path_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
         score=score,
-        cuts=() if whole else (Cut("ends", len(line.ways), known, f"{line.start} {line.path}"),),
+        cuts=() if whole else (cut,),
         ways=line.ways,
     )
 
@@ -283,50 +258,37 @@ def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Se
         yield AnswerTerm(term, labels[term], evidence[markers[term][0]].score, tuple(markers[term]))
 
 
-_RECIPE = "triples-2"
-"""Changes whenever the triples, their order or their texts would be others."""
-
-_PART = 2_048
-"""Triples whose vectors are one file: as many are embedded again if the process is killed."""
-
-_WHOLE = "whole"
-"""The file that says that all vectors are there."""
-
 _TEXTS_AT_ONCE = 256
 _MAX_TERM_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TripleIndex:
-    """The triples of a graph in lexical order, with their vectors.
+    """The triples of a graph between terms that have names, in lexical order, with their vectors.
 
-    :param parts: together of shape ``(n_triples, dimension)``.
+    :param vectors: of shape ``(n_triples, dimension)``.
     """
 
     triples: Sequence[Triple]
-    parts: Sequence[NDArray[np.float32]]
+    vectors: NDArray[np.float32]
     embedder: Embedder
 
     @classmethod
     def made_of(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleIndex:
-        """Embed the triples; their vectors are kept in the directory of the label index.
-
-        :raises StoreLockedError: if another process is making them.
-        """
-        triples = list(_compared_triples(knowledge))
-        directory = _vector_directory(knowledge, embedder)
-        with nullcontext() if (directory / _WHOLE).is_file() else writer_lock(directory):
-            parts = [_part_vectors(directory, triples, at, knowledge, embedder) for at in range(0, len(triples), _PART)]
-            with errors_translated(directory):
-                directory.mkdir(parents=True, exist_ok=True)
-                (directory / _WHOLE).touch()
-
-        return cls(triples, parts, embedder)
+        """Embed the triples in the words of their labels; the embedder keeps the vectors, also if it is killed."""
+        triples, parts = list(_compared_triples(knowledge)), []
+        for at in range(0, len(triples), _TEXTS_AT_ONCE):
+            some = [(t.subject, t.predicate, t.object) for t in triples[at : at + _TEXTS_AT_ONCE]]
+            labels = knowledge.labels({term for terms in some for term in terms})
+            names = ([printable(labels[term], _MAX_TERM_CHARACTERS) for term in terms] for terms in some)
+            parts.append(embedder.embed([" ".join(own) for own in names]))
+            if knowledge.indexes.progress is not None:
+                knowledge.indexes.progress("embedding triples", at + len(some), len(triples))
+        return cls(triples, np.concatenate(parts) if parts else np.zeros((0, embedder.dimension), np.float32), embedder)
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
         """Return at most so many triples, the nearest first, with their scores; the same for the same text."""
-        asked = self.embedder.embed([text])[0]
-        scores = np.concatenate([part @ asked for part in self.parts]) if self.parts else np.zeros(0)
+        scores = self.vectors @ self.embedder.embed([text])[0]
         best = np.argsort(-scores, kind="stable")[:limit]
         return [(self.triples[i], float(scores[i])) for i in best]
 
@@ -339,50 +301,11 @@ def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
 
 
 def _compared_triples(knowledge: KnowledgeBase) -> Iterator[Triple]:
-    """Yield the triples between terms that have names, predicate by predicate, in lexical order."""
     query = Query.load("index_triples")
     for predicate in predicates_of(knowledge):
         found = knowledge.graph.select(query.bind(predicate=[predicate]))
         triples = (Triple(s["subject"], predicate, s["object"]) for s in found if isinstance(s["subject"], IRI))
         yield from sorted(triples, key=str)
-
-
-def _triple_texts(triples: Sequence[Triple], knowledge: KnowledgeBase) -> Iterator[str]:
-    """Yield the triples in the words of their labels."""
-    rest = iter(triples)
-    while some := list(islice(rest, _TEXTS_AT_ONCE)):
-        labels = knowledge.labels({term for t in some for term in (t.subject, t.predicate, t.object)})
-        for t in some:
-            yield " ".join(printable(labels[term], _MAX_TERM_CHARACTERS) for term in (t.subject, t.predicate, t.object))
-
-
-def _vector_directory(knowledge: KnowledgeBase, embedder: Embedder) -> FilePath:
-    key = json.dumps([_RECIPE, embedder.name, knowledge.languages])
-    kept = knowledge.indexes.directory
-    place = kept if isinstance(kept, FilePath) else cache_directory() / "labels" / kept.name  # files need a directory
-    return place / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
-
-
-def _part_vectors(
-    directory: FilePath, triples: Sequence[Triple], at: int, knowledge: KnowledgeBase, embedder: Embedder
-) -> NDArray[np.float32]:
-    """Read the vectors of the triples from one on, or make them; shape ``(n_triples, dimension)``."""
-    file, some = directory / f"{at:09}.f32", triples[at : at + _PART]
-    shape = len(some), embedder.dimension
-    if file.is_file() and file.stat().st_size == 4 * len(some) * embedder.dimension:
-        return np.memmap(file, dtype="<f4", mode="r", shape=shape)
-    texts, made = list(_triple_texts(some, knowledge)), []
-    for begin in range(0, len(texts), _TEXTS_AT_ONCE):
-        made.append(embedder.embed(texts[begin : begin + _TEXTS_AT_ONCE]))
-        if knowledge.indexes.progress is not None:
-            knowledge.indexes.progress("embedding triples", at + begin + len(made[-1]), len(triples))
-    vectors = np.concatenate(made).astype("<f4")
-    unfinished = file.with_suffix(".partial")
-    with errors_translated(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(vectors.tobytes())
-        put_in_place(unfinished, file)
-    return vectors
 
 
 _CLASSES: dict[str, type[Retriever]] = {
@@ -408,7 +331,14 @@ def why_not(name: str, knowledge: KnowledgeBase, *, model: bool) -> str:
     """
     if name == "closed_book" and not model:
         return "it asks the model alone, and there is none (-m names one)"
-    return _too_much(knowledge) or _takes_long(knowledge) if name == "triple_embedding" else ""
+    if name != "triple_embedding":
+        return ""
+    if why := _too_much(knowledge):
+        return why
+    triples = sum(predicates_of(knowledge).values())
+    minutes = max(1, round(triples / TRIPLES_PER_SECOND / 60))
+    named = f"{triples:,} triples take about {minutes} min to embed, once; -r triple_embedding does it"
+    return named if triples > EMBED_AT_ONCE else ""
 
 
 def _too_much(knowledge: KnowledgeBase) -> str:
@@ -419,15 +349,6 @@ def _too_much(knowledge: KnowledgeBase) -> str:
         return f"triples are compared by meaning, and there is no embedding model ({INSTALL_HINT})"
     triples = sum(predicates_of(knowledge).values())
     return f"{triples:,} triples are too many to embed" if triples > MOST_EMBEDDED else ""
-
-
-def _takes_long(knowledge: KnowledgeBase) -> str:
-    """Say how long embedding the triples of a graph takes, if it takes long and is not done yet."""
-    embedder, triples = knowledge.indexes.embedder, sum(predicates_of(knowledge).values())
-    if embedder is None or triples <= EMBED_AT_ONCE or (_vector_directory(knowledge, embedder) / _WHOLE).is_file():
-        return ""
-    minutes = max(1, round(triples / TRIPLES_PER_SECOND / 60))
-    return f"{triples:,} triples take about {minutes} min to embed, once; -r triple_embedding does it"
 
 
 def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None = None) -> Retriever:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,17 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
-from kgsparql.cli._cache_contents import CacheContents
-from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError, StoreLockedError
+from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.baselines import NOT_KNOWN, TripleEmbedding, TripleIndex, predicates_of
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.rendering.answer_json import answer_to_json
-from kgsparql.storage.files import writer_lock
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, reader
@@ -210,38 +210,21 @@ class Failing(HashedEmbedder):
 
 def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    log, told = tmp_path / "log", []
-    for texts in (2_100, 1_000_000, 0):
-        knowledge = kgsparql.open(
-            FIXTURES / "nobel.ttl", embedder=Failing(texts, log), progress=lambda *one: told.append(one)
-        )
-        embedder = knowledge.indexes.embedder
-        assert embedder is not None
-        if texts == 2_100:
-            with pytest.raises(EmbeddingError):
-                TripleIndex.made_of(knowledge, embedder)
-            (part,) = (tmp_path / "cache").glob("**/*.f32")
-        elif texts:
-            index = TripleIndex.made_of(knowledge, embedder)
-        else:
-            assert len(TripleIndex.made_of(knowledge, embedder).triples) == len(index.triples)
-    written = log.read_text(encoding="utf-8").splitlines()
-    assert len(written) - len(index.triples) < 256, "only what was not yet a file"
-    assert [one for one in told if one[0] == "embedding triples"][-1] == (
-        "embedding triples",
-        len(index.triples),
-        len(index.triples),
-    )
-    part.write_bytes(part.read_bytes()[:-1_000])  # what a full disk may leave
-    again = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder())
-    assert TripleIndex.made_of(again, HashedEmbedder()).nearest(RADIUM, 50) == index.nearest(RADIUM, 50)
-    assert any(kept.kind == "labels" for kept in CacheContents(tmp_path / "cache").summary())
-
-
-def test_two_at_a_time_are_refused(embedded: Knowledge) -> None:
-    embedder = HashedEmbedder("busy")
-    with writer_lock(baselines._vector_directory(embedded, embedder)), pytest.raises(StoreLockedError):
-        TripleIndex.made_of(embedded, embedder)
+    told: list[Any] = []
+    sizes = []
+    for texts in (1_100, 1_000_000, 0):
+        failing = Failing(texts, tmp_path / "log")
+        cached = CachedEmbedder(failing, tmp_path / "vectors.sqlite")
+        knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", progress=lambda *one: told.append(one))
+        with closing(cached):
+            if texts == 1_100:
+                with pytest.raises(EmbeddingError):
+                    TripleIndex.made_of(knowledge, cached)
+            else:
+                sizes.append(len(TripleIndex.made_of(knowledge, cached).triples))
+    written = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert sizes[0] == sizes[1] >= len(written) == len(set(written))
+    assert told[-1] == ("embedding triples", sizes[0], sizes[0])
 
 
 def test_what_takes_long_is_left_out_and_says_how_to_have_it(
@@ -249,8 +232,6 @@ def test_what_takes_long_is_left_out_and_says_how_to_have_it(
 ) -> None:
     assert not baselines.why_not("triple_embedding", embedded, model=False)
     monkeypatch.setattr(baselines, "EMBED_AT_ONCE", 100)
-    TripleIndex.made_of(embedded, HashedEmbedder())
-    assert not baselines.why_not("triple_embedding", embedded, model=False)  # it is there already
     other = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder("slow"))
     why = baselines.why_not("triple_embedding", other, model=False)
     assert why == "2,811 triples take about 1 min to embed, once; -r triple_embedding does it"
