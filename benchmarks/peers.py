@@ -56,13 +56,11 @@ TEXT_COLUMNS = {
     "rougeL": "rouge_L_f1",
     "bertscore_f1": "bertscore_f1",
 }
-OURS_ONLY = ("triple_any@10", "triple_recall@10")
 
 NOTES = """\
 What the figures are, and where they differ from the printed ones:
-- hit@10 is the share of the golden triples that are at the first 10 places; whether there is one is any@10. A triple
-  that is repeated takes a place each time, which is why MindMap's contexts come to so little, where seven of eight
-  triples are repeats; R@10 is the share among the first 10 different triples.
+- hit@10 is the share of the golden triples that are at the first 10 places. A triple that is repeated takes a place
+  each time, which is why MindMap's contexts come to so little, where seven of eight triples are repeats.
 - One question (row 68) has the word None among its golden triples. The peers' evaluation counts it as a sixth one that
   nobody finds; here there are five. Every other figure of a single question is the same but for the digits printed.
 - The open questions are 79 rows: two of the 80 were made from one.
@@ -122,7 +120,7 @@ def tables(folder: Path, *, text: bool = False) -> tuple[dict[str, list[dict[str
     for method in TITLES:
         peers[method], unread = read(folder / "peers" / f"{method}.csv.gz")
         problems += unread
-    names = (*COLUMNS, *OURS_ONLY, *(TEXT_COLUMNS if text else ()))
+    names = (*COLUMNS, *(TEXT_COLUMNS if text else ()))
     if text:
         prepare((row.question, row.record) for rows in peers.values() for row in rows)
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.metric import Group
+from kgsparql.evaluation.metrics.judging import Group
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence, RecordedLink
 from kgsparql.rdf.terms import IRI, Triple
 

@@ -1,6 +1,6 @@
 """Metrics: pure functions of a question and a record, so that a new one scores old runs.
 
-A metric stands in the ``METRICS`` of one of the files beside this one; open :mod:`.metric` first.
+A metric stands in the ``METRICS`` of one of the files beside this one; open :mod:`.judging` first.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.metrics.judging import Metric
 
 __all__ = ["METRICS", "Metric"]
 
-_FILES = ("answers", "exactness", "evidence", "trust", "risk_coverage", "costs", "text")
+_FILES = ("answers", "evidence", "trust", "risk_coverage", "text")
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for file in _FILES for metric in import_module(f"{__name__}.{file}").METRICS}

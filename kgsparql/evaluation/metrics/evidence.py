@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import identity
-from kgsparql.evaluation.metrics.metric import Metric, f1
+from kgsparql.evaluation.metrics.judging import Metric, f1
 from kgsparql.evaluation.record import Record
 
 _AT = 10
@@ -40,10 +39,6 @@ def _triple_precision(golden: frozenset[_Triple], places: list[_Triple]) -> floa
 
 def _triple_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
     return len(golden.intersection(places)) / len(golden)
-
-
-def _first_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
-    return len(golden.intersection(islice(dict.fromkeys(places), _AT))) / len(golden)
 
 
 def _average_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
@@ -103,15 +98,6 @@ METRICS = (
     _triple_metric(
         "triple_hit@10", "triple hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
         f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
-    ),
-    _triple_metric(
-        "triple_any@10", "triple any@10", lambda golden, places: float(bool(_golden_places(golden, places))),
-        f"Whether a golden triple is at the first 10 places. {_PLACES}",
-    ),
-    _triple_metric(
-        "triple_recall@10", "triple R@10", _first_recall,
-        "Golden triples among the first 10 different triples / golden triples: as hit@10, but a triple that several"
-        " items share takes one place.",
     ),
     _triple_metric(
         "triple_precision@10", "triple P@10", lambda golden, places: _triple_precision(golden, places[:_AT]),

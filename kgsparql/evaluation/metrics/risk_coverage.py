@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import in_order, is_silent
-from kgsparql.evaluation.metrics.metric import Metric, defined
+from kgsparql.evaluation.metrics.judging import Metric, defined, in_order, is_silent
 from kgsparql.evaluation.record import Record
 
 COVERAGES = (0.1, 0.25, 0.5, 0.75, 1.0)

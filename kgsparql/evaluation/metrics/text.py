@@ -12,8 +12,7 @@ from typing import Any
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import in_order, judgement, without_markers
-from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.metrics.judging import Metric, in_order, judgement, without_markers
 from kgsparql.evaluation.record import Record
 from kgsparql.models.embedding import DEFAULT_MODEL, find_model
 
