@@ -62,7 +62,7 @@ _MODULES = {
     "rdf.query": ("Query",),
     "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
     "rendering": ("render",),
-    "rendering.answer_json": ("answer_to_json",),
+    "answering.answer_json": ("answer_to_json",),
     "rendering.answer_rdf": ("answer_to_rdflib",),
     "rendering.html": ("load_ipython_extension",),
     "rendering.rows": ("to_dataframe",),

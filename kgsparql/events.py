@@ -1,4 +1,4 @@
-"""The events of a question, as values; :func:`kgsparql.rendering.answer_json.event_json` writes them."""
+"""The events of a question, as values; :func:`kgsparql.answering.answer_json.event_json` writes them."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -12,11 +12,14 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
 
-HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
-"""The hint where there is no answer."""
+_HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
+
+MOST_BYTES = 64 * 2**20
+"""Of a file of answers: a thousand long ones."""
 
 Row: TypeAlias = tuple[Term | None, ...]
 """A solution, or a row of what was computed: its terms in the order of the columns."""
@@ -46,9 +49,8 @@ class KeptItem:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer, as it was kept.
+    """An answer, as it was kept: its answers without blank nodes, whose names say nothing in another file.
 
-    :param answers: without blank nodes, whose names say nothing in another file.
     :param cited: the triples that it rests on.
     :param retrieved: those that were only found on the way.
     :param at: when it was given, as it is written there; empty where that is not said.
@@ -72,138 +74,20 @@ class KeptAnswer:
 
 
 def named_triples(triples: Iterable[Triple]) -> list[Triple]:
-    """Those that can be looked up by name: blank nodes have none outside the graph, nor have triples in triples."""
+    """Keep those that can be looked up by name: blank nodes have none outside the graph, nor triples in triples."""
     return [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
-
-
-_SCHEMA, _KGS, _SH = "http://schema.org/", "https://w3id.org/kgsparql#", "http://www.w3.org/ns/shacl#"
-_PROV, _RDF = "http://www.w3.org/ns/prov#", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-
-def answers_of_trig(data: bytes) -> list[KeptAnswer]:
-    """Read the answers in TriG.
-
-    :raises AnswerFileError: for what is none, or half a file.
-    """
-    said: dict[tuple[Term, str], list[Term]] = defaultdict(list)
-    triples: dict[str, list[Triple]] = defaultdict(list)
-    answers: list[Term] = []
-    try:
-        for quad in pyoxigraph.parse(data, RdfFormat.TRIG):
-            if not isinstance(quad.graph_name, DefaultGraph):
-                triples[quad.graph_name.value].append(quad.triple)
-                continue
-            said[quad.subject, quad.predicate.value].append(quad.object)
-            if quad.predicate.value == _RDF + "type" and quad.object == IRI(_SCHEMA + "Answer"):
-                answers.append(quad.subject)
-    except SyntaxError as error:
-        raise AnswerFileError(f"not TriG, or cut off: {printable(str(error), 200)}", hint=HOW_TO_KEEP) from error
-    statements = _Statements(said)
-    nodes = [node for node in dict.fromkeys(answers) if statements.text(node, _KGS + "status")]
-    if not nodes:
-        raise AnswerFileError("there is no answer of kgsparql in it", hint=HOW_TO_KEEP)
-    try:
-        return [_node_answer(node, statements, triples) for node in nodes]
-    except (SyntaxError, ValueError) as error:  # a row of a table, or a number of a thousand digits
-        raise AnswerFileError(f"no answer of kgsparql: {printable(str(error), 200)}", hint=HOW_TO_KEEP) from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Statements:
-    """The objects of each subject and predicate."""
-
-    said: Mapping[tuple[Term, str], list[Term]]
-
-    def of(self, subject: Term, predicate: str) -> list[Term]:
-        return self.said.get((subject, predicate), [])
-
-    def text(self, subject: Term, predicate: str) -> str:
-        return next((_term_text(term) for term in self.of(subject, predicate)), "")
-
-
-def _node_answer(node: Term, said: _Statements, triples: Mapping[str, list[Triple]]) -> KeptAnswer:
-    run = _term_text(node).rpartition("#")[0]
-    cites: dict[Term, set[Term]] = defaultdict(set)
-    for candidate in said.of(node, _KGS + "candidate"):
-        for item in said.of(candidate, _SCHEMA + "citation"):
-            cites[item].update(said.of(candidate, _RDF + "value"))
-    items = [
-        replace(_node_item(item, said), is_cited=is_cited, answers=frozenset(cites[item]))
-        for name, is_cited in ((_SCHEMA + "citation", True), (_KGS + "retrieved", False))
-        for item in said.of(node, name)
-    ]
-    activities = said.of(node, _PROV + "wasGeneratedBy")
-    return KeptAnswer(
-        question=next((said.text(asked, _SCHEMA + "text") for asked in said.of(node, _SCHEMA + "parentItem")), ""),
-        status=said.text(node, _KGS + "status"),
-        text=said.text(node, _SCHEMA + "text"),
-        graphs=tuple(said.text(used, _SCHEMA + "name") for one in activities for used in said.of(one, _PROV + "used")),
-        answers=tuple(dict.fromkeys(said.of(node, _SCHEMA + "about"))),
-        items=tuple(items),
-        cited=tuple(dict.fromkeys(triples.get(run + "#evidence", []))),
-        retrieved=tuple(dict.fromkeys(triples.get(run + "#retrieved", []))),
-        at=next((said.text(one, _PROV + "endedAtTime") for one in activities), ""),
-    )
-
-
-def _node_item(item: Term, said: _Statements) -> KeptItem:
-    own = [(said.text(q, _SCHEMA + "name"), said.text(q, _SH + "select")) for q in said.of(item, _KGS + "sourceQuery")]
-    kinds = said.of(item, _RDF + "type")
-    is_computed, is_path = (IRI(_KGS + kind) in kinds for kind in ("EvidenceComputation", "EvidencePath"))
-    rows = _table_rows(said.of(item, _KGS + "row")) or frozenset((value,) for value in said.of(item, _SCHEMA + "value"))
-    ends = said.text(item, _KGS + "ends")
-    return KeptItem(
-        marker=said.text(item, _KGS + "marker"),
-        text=said.text(item, _SCHEMA + "text"),
-        queries=tuple(own or [("", _term_text(query)) for query in said.of(item, _SH + "select")[:1]]),
-        rows=rows if rows and is_computed else None,
-        is_computed=is_computed,
-        is_part=bool(said.of(item, _KGS + "cut")) or (is_path and not ends),
-        ends=int(ends) if ends and not is_computed else None,
-    )
-
-
-def _table_rows(rows: Sequence[Term]) -> frozenset[Row]:
-    """Rows of a table, each written like a line of SPARQL's TSV."""
-    lines = [_term_text(row) for row in rows]
-    head = "\t".join(f"?c{i}" for i in range(lines[0].count("\t") + 1)) if lines else "?c0"
-    found = pyoxigraph.parse_query_results("\n".join([head, *lines, ""]).encode(), QueryResultsFormat.TSV)
-    return frozenset(tuple(row) for row in cast("pyoxigraph.QuerySolutions", found))
-
-
-def _term_text(term: Term) -> str:
-    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
-
-
-MOST_BYTES = 64 * 2**20
-"""Of a file of answers: a thousand long ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """A line of JSON Lines, or an object of a list, that cannot be read as an answer.
-
-    :param number: of the line, or of the object in its list; the first is 1.
-    """
-
-    number: int
-    error: AnswerFileError
-
-    def to_json(self) -> dict[str, Any]:
-        """Its number, and why it cannot be read."""
-        return {"number": self.number, "why": self.error.message}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
     """What is in a file of answers.
 
-    :param damaged: what could not be read, in the order of the file.
+    :param damaged: what could not be read, in the order of the file; ``detail["line"]`` is the line, or the object.
     :param unanswered: how many lines say that there was no answer: an error, or an empty question.
     """
 
     answers: tuple[KeptAnswer, ...]
-    damaged: tuple[Damaged, ...] = ()
+    damaged: tuple[AnswerFileError, ...] = ()
     unanswered: int = 0
 
     @classmethod
@@ -220,18 +104,10 @@ class AnswerFile:
         """
         if len(data) > MOST_BYTES:
             raise LimitError(f"more than {MOST_BYTES >> 20} MiB of answers", hint="check fewer at once", limit="bytes")
-        is_json = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
-        found = cls._of_objects(data) if is_json else cls(tuple(answers_of_trig(data)))
-        if found.damaged and not found.answers:
-            raise found.damaged[0].error
-        if not found.answers:
-            raise AnswerFileError("there is no answer in it", hint=HOW_TO_KEEP)
-        return found
-
-    @classmethod
-    def _of_objects(cls, data: bytes) -> AnswerFile:
+        if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in {b"{", b"["}:
+            return cls(tuple(_answers_of_trig(data)))
         answers: list[KeptAnswer] = []
-        damaged: list[Damaged] = []
+        damaged: list[AnswerFileError] = []
         unanswered = 0
         for what, number, found in _json_objects(data):
             try:
@@ -240,10 +116,12 @@ class AnswerFile:
                 if isinstance(found, dict) and found.get("status") in {"empty", "error"}:
                     unanswered += 1
                 else:
-                    answers.append(answer_of_object(found))
+                    answers.append(_answer_of_object(found))
             except AnswerFileError as error:
                 message = f"{what} {number}: {error.message}"
-                damaged.append(Damaged(number, AnswerFileError(message, hint=HOW_TO_KEEP, line=number)))
+                damaged.append(AnswerFileError(message, hint=_HOW_TO_KEEP, line=number))
+        if not answers:
+            raise damaged[0] if damaged else AnswerFileError("there is no answer in it", hint=_HOW_TO_KEEP)
         return cls(tuple(answers), tuple(damaged), unanswered)
 
 
@@ -253,63 +131,107 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
     :raises AnswerFileError: for what is not just one answer.
     """
     if isinstance(answer, Answer):
-        return _kept_value(answer)
+        return _answer_of_object(answer_to_json(answer))
     if isinstance(answer, Mapping):
-        return answer_of_object(answer)
+        return _answer_of_object(answer)
     found = AnswerFile.read(answer.encode() if isinstance(answer, str) else answer)
     if found.damaged:
-        raise found.damaged[0].error
+        raise found.damaged[0]
     if len(found.answers) != 1:
         raise AnswerFileError(f"{len(found.answers):,} answers where one is expected", hint="give them one by one")
     return found.answers[0]
 
 
-def _kept_value(answer: Answer) -> KeptAnswer:
-    computed = answer.computed
-    items = []
-    for item in answer.evidence:
-        whole = [("", item.query.shown)] if item.query.shown else []
-        kept = KeptItem(
-            marker=item.marker,
-            text=item.text,
-            queries=tuple([(own.source, own.query.shown) for own in item.queries] or whole),
-            rows=None if computed is None else frozenset(computed.rows),
-            is_computed=item.kind == "computed",
-            ends=item.named_ends,
-            is_part=bool(item.cuts) or (item.kind == "path" and item.named_ends is None),
-        )
-        items.append((kept, [one.triple for one in item.triples]))
-    about = (answer.question, answer.status, answer.text, answer.graphs)
-    answers = [(one.term, one.markers) for one in answer.answers]
-    return _assembled(about, answers, answer.cited, items, is_cut=computed is not None and computed.is_cut)
+# -- TriG ---------------------------------------------------------------------------------------------------------
+
+_NAMESPACES = {
+    "schema": "http://schema.org/", "kgs": "https://w3id.org/kgsparql#", "sh": "http://www.w3.org/ns/shacl#",
+    "prov": "http://www.w3.org/ns/prov#", "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+}  # fmt: skip
 
 
-def _assembled(
-    about: tuple[str, str, str, tuple[str, ...]],
-    answers: Iterable[tuple[Term, Iterable[str]]],
-    cited: Collection[str],
-    items: Iterable[tuple[KeptItem, list[Triple]]],
-    *,
-    is_cut: bool,
-) -> KeptAnswer:
-    """Make an answer of what is said in it.
+def _iri(name: str) -> IRI:
+    prefix, _, local = name.partition(":")
+    return IRI(_NAMESPACES[prefix] + local)
 
-    :param about: its question, status, text and graphs.
-    :param answers: each with its markers.
-    :param items: each with its triples; what was computed is in the rows of all of them.
-    :param is_cut: more rows were computed than are there.
-    """
-    named = [(term, frozenset(markers)) for term, markers in answers if not isinstance(term, BlankNode)]
-    whole: list[KeptItem] = []
-    triples: dict[bool, list[Triple]] = {True: [], False: []}
-    for item, own in items:
-        is_cited = item.marker in cited
-        triples[is_cited] += own
-        of_item = frozenset(term for term, markers in named if item.marker in markers)
-        known = {"ends": None, "is_part": item.is_part or is_cut} if item.is_computed else {"rows": None}
-        whole.append(replace(item, is_cited=is_cited, answers=of_item, **known))
-    rests_on, others = (tuple(dict.fromkeys(triples[is_cited])) for is_cited in (True, False))
-    return KeptAnswer(*about, tuple([term for term, _ in named]), tuple(whole), cited=rests_on, retrieved=others)
+
+def _answers_of_trig(data: bytes) -> list[KeptAnswer]:
+    said: dict[tuple[Term, IRI], list[Term]] = defaultdict(list)
+    triples: dict[str, list[Triple]] = defaultdict(list)
+    answers = []
+    try:
+        for quad in pyoxigraph.parse(data, RdfFormat.TRIG):
+            if isinstance(quad.graph_name, DefaultGraph):
+                said[quad.subject, quad.predicate].append(quad.object)
+            else:
+                triples[quad.graph_name.value].append(quad.triple)
+        for node in [node for node, predicate in said if predicate == _iri("kgs:status")]:
+            if _iri("schema:Answer") in said[node, _iri("rdf:type")]:
+                run = _term_text(node).rpartition("#")[0]
+                cited, retrieved = (tuple(dict.fromkeys(triples[f"{run}#{own}"])) for own in ("evidence", "retrieved"))
+                kept = _answer_of_object(_object_of_node(node, said))
+                answers.append(replace(kept, cited=cited, retrieved=retrieved))
+    except SyntaxError as error:
+        raise AnswerFileError(f"not TriG, or cut off: {printable(str(error), 200)}", hint=_HOW_TO_KEEP) from error
+    if not answers:
+        raise AnswerFileError("there is no answer of kgsparql in it", hint=_HOW_TO_KEEP)
+    return answers
+
+
+def _object_of_node(node: Term, said: Mapping[tuple[Term, IRI], list[Term]]) -> dict[str, Any]:
+    """Say of an answer in TriG what is read of its JSON; its triples are in graphs of their own."""
+
+    def of(subject: Term, *names: str) -> list[Term]:
+        ends = [subject]
+        for name in names:
+            ends = [end for one in ends for end in said.get((one, _iri(name)), [])]
+        return ends
+
+    def text(subject: Term, *names: str) -> str:
+        return next(map(_term_text, of(subject, *names)), "")
+
+    evidence: list[dict[str, Any]] = []
+    computed = None
+    for item in (*of(node, "schema:citation"), *of(node, "kgs:retrieved")):
+        kinds, ends = of(item, "rdf:type"), text(item, "kgs:ends")
+        is_computed, is_path = (_iri(f"kgs:{kind}") in kinds for kind in ("EvidenceComputation", "EvidencePath"))
+        rows = _table_rows(of(item, "kgs:row")) or [(value,) for value in of(item, "schema:value")]
+        computed = {"rows": rows, "is_cut": False} if rows and is_computed else computed
+        own = [{"source": text(q, "schema:name"), "query": text(q, "sh:select")} for q in of(item, "kgs:sourceQuery")]
+        evidence.append({
+            "marker": text(item, "kgs:marker"), "text": text(item, "schema:text"),
+            "kind": "computed" if is_computed else "path" if is_path else "", "ends": ends or None,
+            "cuts": of(item, "kgs:cut"), "queries": own, "query": text(item, "sh:select"), "triples": [],
+        })  # fmt: skip
+    markers: dict[Term, list[str]] = defaultdict(list)
+    for candidate in of(node, "kgs:candidate"):
+        for term in of(candidate, "rdf:value"):
+            markers[term] += [text(item, "kgs:marker") for item in of(candidate, "schema:citation")]
+    return {
+        "question": text(node, "schema:parentItem", "schema:text"), "status": text(node, "kgs:status"),
+        "text": text(node, "schema:text"), "evidence": evidence, "computed": computed,
+        "graphs": list(map(_term_text, of(node, "prov:wasGeneratedBy", "prov:used", "schema:name"))),
+        "answers": [{"term": term, "markers": markers[term]} for term in dict.fromkeys(of(node, "schema:about"))],
+        "cited": [text(item, "kgs:marker") for item in of(node, "schema:citation")],
+        "at": text(node, "prov:wasGeneratedBy", "prov:endedAtTime"),
+    }  # fmt: skip
+
+
+def _table_rows(rows: Sequence[Term]) -> list[Row]:
+    """Read rows of a table, each written like a line of SPARQL's TSV."""
+    if not rows:
+        return []
+    lines = [_term_text(row) for row in rows]
+    head = "\t".join(f"?c{i}" for i in range(lines[0].count("\t") + 1))
+    found = pyoxigraph.parse_query_results("\n".join([head, *lines, ""]).encode(), QueryResultsFormat.TSV)
+    return [tuple(row) for row in cast("pyoxigraph.QuerySolutions", found)]
+
+
+def _term_text(term: Term) -> str:
+    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------
 
 
 def _json_objects(data: bytes) -> Iterator[tuple[str, int, Any]]:
@@ -328,69 +250,68 @@ def _parsed_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return AnswerFileError(f"not UTF-8 at byte {error.start:,}", hint=HOW_TO_KEEP)
+        return AnswerFileError(f"not UTF-8 at byte {error.start:,}", hint=_HOW_TO_KEEP)
     except (ValueError, RecursionError):
-        return AnswerFileError("not JSON, or cut off", hint=HOW_TO_KEEP)
+        return AnswerFileError("not JSON, or cut off", hint=_HOW_TO_KEEP)
 
 
-def answer_of_object(found: Any) -> KeptAnswer:
-    """Read the answer that an object is.
+def _answer_of_object(found: Any) -> KeptAnswer:
+    """Read the JSON object of an answer.
 
     :raises AnswerFileError: if it is none.
     """
     try:
-        return _object_answer(found)
+        evidence, computed = found["evidence"], found.get("computed")
+        rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) if computed else None
+        answers = [(_term_of(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
+        named = [(term, markers) for term, markers in answers if not isinstance(term, BlankNode)]
+        cited, items = frozenset(found["cited"]), []
+        triples: dict[bool, dict[Triple, None]] = {True: {}, False: {}}
+        for one in evidence:
+            marker, kind, ends = str(one["marker"]), one["kind"], one.get("ends")
+            whole = [("", str(one["query"]))] if one["query"] else []
+            is_computed = kind == "computed"
+            items.append(KeptItem(
+                marker, str(one["text"]),
+                is_cited=marker in cited,
+                queries=tuple([(str(own["source"]), str(own["query"])) for own in one["queries"]] or whole),
+                answers=frozenset(term for term, markers in named if marker in markers),
+                rows=rows if is_computed else None,
+                is_computed=is_computed,
+                is_part=bool(one["cuts"] or (kind == "path" and ends is None) or (is_computed and computed["is_cut"])),
+                ends=None if ends is None or is_computed else int(ends),
+            ))  # fmt: skip
+            for own in one["triples"]:
+                triple = Triple(*(_term_of(own[name]) for name in ("subject", "predicate", "object")))
+                triples[marker in cited][triple] = None
+        return KeptAnswer(
+            str(found["question"]), str(found["status"]), str(found["text"]), tuple(map(str, found["graphs"])),
+            tuple(term for term, _ in named), tuple(items), tuple(triples[True]), tuple(triples[False]),
+            at=found.get("at", ""),
+        )  # fmt: skip
     except KeyError as error:
-        message = f"this is no answer of kgsparql: it has no {error.args[0]!r}"
-        raise AnswerFileError(message, hint=HOW_TO_KEEP) from error
+        what = f"it has no {error.args[0]!r}"
+        raise AnswerFileError(f"this is no answer of kgsparql: {what}", hint=_HOW_TO_KEEP) from error
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        message = f"this is no answer of kgsparql: {printable(str(error), 200)}"
-        raise AnswerFileError(message, hint=HOW_TO_KEEP) from error
+        what = printable(str(error), 200)
+        raise AnswerFileError(f"this is no answer of kgsparql: {what}", hint=_HOW_TO_KEEP) from error
 
 
-def _object_answer(found: Mapping[str, Any]) -> KeptAnswer:
-    computed = found.get("computed")
-    items = []
-    for one in found["evidence"]:
-        own = [(str(query["source"]), str(query["query"])) for query in one["queries"]]
-        ends = None if one.get("ends") is None else int(one["ends"])
-        kept = KeptItem(
-            marker=str(one["marker"]),
-            text=str(one["text"]),
-            queries=tuple(own or [("", str(text)) for text in [one["query"]] if text]),
-            rows=_computed_rows(computed) if computed and one["kind"] == "computed" else None,
-            is_computed=one["kind"] == "computed",
-            ends=ends,
-            is_part=bool(one["cuts"]) or (one["kind"] == "path" and ends is None),
-        )
-        items.append((kept, [_object_triple(triple) for triple in one["triples"]]))
-    about = (str(found["question"]), str(found["status"]), str(found["text"]), tuple(map(str, found["graphs"])))
-    answers = [(_object_term(one["term"]), one["markers"]) for one in found["answers"]]
-    return _assembled(about, answers, frozenset(found["cited"]), items, is_cut=bool(computed and computed["is_cut"]))
-
-
-def _computed_rows(computed: Mapping[str, Any]) -> frozenset[Row]:
-    return frozenset(tuple(None if cell is None else _object_term(cell) for cell in row) for row in computed["rows"])
-
-
-def _object_triple(found: Mapping[str, Any]) -> Triple:
-    subject, predicate, object_ = (_object_term(found[name]) for name in ("subject", "predicate", "object"))
-    return Triple(subject, predicate, object_)  # type: ignore[arg-type]
-
-
-def _object_term(found: Mapping[str, Any]) -> Term:
+def _term_of(found: Mapping[str, Any] | Term | None) -> Any:
+    """Read a term; one that TriG has is one already, and a cell of a table may be empty."""
+    if not isinstance(found, Mapping):
+        return found
     kind, value = found["type"], found["value"]
     match kind:
         case "uri":
-            term: Term = IRI(value)
+            return validated(IRI(value))
         case "bnode":
-            term = BlankNode(value)
+            return BlankNode(value)
         case "literal" if "xml:lang" in found:
-            term = Literal(value, language=found["xml:lang"])
+            return validated(Literal(value, language=found["xml:lang"]))
         case "literal" if "datatype" in found:
-            term = Literal(value, datatype=IRI(found["datatype"]))
+            return validated(Literal(value, datatype=IRI(found["datatype"])))
         case "literal":
-            term = Literal(value)
+            return validated(Literal(value))
         case _:
             raise ValueError(f"a term of the kind {kind!r}")
-    return term if isinstance(term, BlankNode) else validated(term)

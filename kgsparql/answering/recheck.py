@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 import pyoxigraph as ox
@@ -23,11 +23,8 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, query_runner
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
-MAX_SECONDS = 60.0
-"""For an answer with all its queries."""
-
-_BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))
-"""Datatypes whose literals are compared by what they mean."""
+MAX_SECONDS = 60.0  # for an answer with all its queries
+_BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))  # literals that are compared by their meaning
 
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
 _RunQuery: TypeAlias = Callable[..., QueryResult]
@@ -88,6 +85,10 @@ class Recheck:
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
+
+        def texts(rows: Iterable[Row]) -> list[list[str | None]]:
+            return [[None if term is None else str(term) for term in row] for row in rows]
+
         gone = [str(triple) for triple in self.gone]
         return {
             "question": self.answer.question, "at": self.answer.at, "stands": self.stands, "is_whole": self.is_whole,
@@ -96,8 +97,7 @@ class Recheck:
             "items": [
                 {
                     "marker": item.marker, "text": item.text, "is_cited": item.is_cited, "verdict": item.verdict,
-                    "gone": [_row_json(row) for row in item.gone], "new": [_row_json(row) for row in item.new],
-                    "why": item.why,
+                    "gone": texts(item.gone), "new": texts(item.new), "why": item.why,
                 }
                 for item in self.items
             ],
@@ -119,8 +119,7 @@ class Rechecker(ExitStack):
 
     def __init__(self, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> None:
         super().__init__()
-        self._graph = graph
-        self._max_seconds = max_seconds
+        self._graph, self._max_seconds = graph, max_seconds
         self._runs: dict[str, _RunQuery] = {}
 
     def recheck(self, answer: KeptAnswer) -> Recheck:
@@ -165,12 +164,10 @@ class Rechecker(ExitStack):
     def _runs_of(self, source: str) -> list[_RunQuery]:
         members = self._graph.members
         own = [member for member in members if member.name == source] or members
-        return [self._run_on(member) for member in own]
-
-    def _run_on(self, member: Any) -> _RunQuery:
-        if member.name not in self._runs:
-            self._runs[member.name] = self.enter_context(query_runner(member))
-        return self._runs[member.name]
+        for member in own:
+            if member.name not in self._runs:
+                self._runs[member.name] = self.enter_context(query_runner(member))
+        return [self._runs[member.name] for member in own]
 
 
 def _compared_item(
@@ -200,7 +197,7 @@ def _compared_item(
 def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
     """Return what is known to be what the query gave: an item is cited also for terms on the way to its ends."""
     if item.is_computed and item.rows is not None:
-        return frozenset(row for row in item.rows if not _has_blank(row))
+        return _without_blanks(item.rows)
     answers = frozenset((term,) for term in item.answers)
     return then | answers if len(then | answers) == item.ends else then | (answers & now)
 
@@ -234,15 +231,11 @@ def _solution_rows(results: Iterable[QueryResult], *, only: str = "") -> frozens
         found = result.solutions
         names = [only] if only in found.variables else found.variables
         rows.update(tuple(solution.get(name) for name in names) for solution in found)
-    return frozenset(row for row in rows if not _has_blank(row))
+    return _without_blanks(rows)
 
 
-def _has_blank(row: Row) -> bool:
-    return any(isinstance(term, BlankNode) for term in row)
-
-
-def _row_json(row: Row) -> list[str | None]:
-    return [None if term is None else str(term) for term in row]
+def _without_blanks(rows: Iterable[Row]) -> frozenset[Row]:
+    return frozenset(row for row in rows if not any(isinstance(term, BlankNode) for term in row))
 
 
 def _seconds_left(ends: float) -> float:
@@ -252,60 +245,44 @@ def _seconds_left(ends: float) -> float:
     return left
 
 
-_One = TypeVar("_One", Term, Triple, str)
-
-
-@dataclass(frozen=True, slots=True)
-class Change(Generic[_One]):
-    """What only the first has, and what only the second has, each in its order."""
-
-    gone: tuple[_One, ...]
-    new: tuple[_One, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.gone or self.new)
-
-    def to_json(self) -> dict[str, list[str]]:
-        """Both as lists of texts; terms and triples as N-Triples."""
-        return {"gone": [str(one) for one in self.gone], "new": [str(one) for one in self.new]}
+Compared: TypeAlias = tuple[Sequence[Term | Triple | str], Sequence[Term | Triple | str]]
+"""What only the first of two answers has, and what only the second has, each in its order."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerDiff:
     """What two answers differ in; scores, and the words of the text, are not compared.
 
-    :param triples: those that are cited; without those that have a blank node, whose name is another in each file.
+    :param changes: of ``question``, ``status``, ``graphs``, ``values``, ``answers`` and ``triples``: those that are
+        cited, without those that have a blank node, whose name is another in each file.
     """
 
-    question: Change[str]
-    status: Change[str]
-    graphs: Change[str]
-    values: Change[Term]
-    answers: Change[Term]
-    triples: Change[Triple]
+    changes: Mapping[str, Compared]
 
     @property
     def is_same(self) -> bool:
         """Tell whether they differ in nothing."""
-        return not any(getattr(self, field.name) for field in fields(self))
+        return not any(gone or new for gone, new in self.changes.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the differences as a JSON object."""
-        return {"is_same": self.is_same, **{f.name: getattr(self, f.name).to_json() for f in fields(self)}}
+        """Return the differences as a JSON object; terms and triples as N-Triples."""
+        changes = {
+            name: {"gone": [*map(str, gone)], "new": [*map(str, new)]} for name, (gone, new) in self.changes.items()
+        }
+        return {"is_same": self.is_same, **changes}
 
 
 def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
     """Tell what a second answer has that a first has not, and the other way round."""
-    return AnswerDiff(
-        question=_change_of([first.question], [second.question]),
-        status=_change_of([first.status], [second.status]),
-        graphs=_change_of(first.graphs, second.graphs),
-        values=_change_of(sorted(first.values, key=str), sorted(second.values, key=str)),
-        answers=_change_of(first.answers, second.answers),
-        triples=_change_of(named_triples(first.cited), named_triples(second.cited)),
-    )
 
+    def told(of: KeptAnswer) -> dict[str, Iterable[Term | Triple | str]]:
+        return {
+            "question": [of.question], "status": [of.status], "graphs": of.graphs,
+            "values": sorted(of.values, key=str), "answers": of.answers, "triples": named_triples(of.cited),
+        }  # fmt: skip
 
-def _change_of(first: Iterable[_One], second: Iterable[_One]) -> Change[_One]:
-    one, other = dict.fromkeys(first), dict.fromkeys(second)
-    return Change(tuple(x for x in one if x not in other), tuple(x for x in other if x not in one))
+    one, other = ({name: dict.fromkeys(own) for name, own in told(of).items()} for of in (first, second))
+    return AnswerDiff({
+        name: ([x for x in own if x not in other[name]], [x for x in other[name] if x not in own])
+        for name, own in one.items()
+    })  # fmt: skip

@@ -123,7 +123,7 @@ def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
 
 def _write_error(error: KgsparqlError, *, question: str | None) -> None:
     """Write an error as JSON to stdout, for a program that reads JSON there; of ask, in the shape of its answers."""
-    from kgsparql.rendering.answer_json import error_json, unanswered_json
+    from kgsparql.answering.answer_json import error_json, unanswered_json
 
     made = {"status": "error", "error": error_json(error)} if question is None else unanswered_json(question, error)
     with suppress(KgsparqlError):  # stdout cannot be written: the error itself is on stderr

@@ -360,7 +360,7 @@ def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answ
 
     def add(answer: Answer) -> Answer:
         if path is not None:
-            from kgsparql.rendering.answer_json import answer_to_json
+            from kgsparql.answering.answer_json import answer_to_json
 
             _add_to_log(path, answer_to_json(answer))
         return answer
@@ -369,7 +369,7 @@ def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answ
         yield add
     except KgsparqlError as error:
         if path is not None and not isinstance(error, CancelledError):
-            from kgsparql.rendering.answer_json import unanswered_json
+            from kgsparql.answering.answer_json import unanswered_json
 
             _add_to_log(path, unanswered_json(question, error))
         raise

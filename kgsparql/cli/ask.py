@@ -458,7 +458,7 @@ class Batch:
         return worst or (NotFoundError.exit_code if is_lacking else 0)
 
     def _answer_result(self, line: AskedLine, answer: Answer) -> str:
-        from kgsparql.rendering.answer_json import answer_to_json
+        from kgsparql.answering.answer_json import answer_to_json
         from kgsparql.rendering.rows import answer_rows, plain_answers
 
         if self.form == "jsonl":
@@ -472,7 +472,7 @@ class Batch:
 
     def _error_result(self, line: AskedLine, error: KgsparqlError | None) -> str:
         """Write what stands for the answer to a line with an error, or to an empty line."""
-        from kgsparql.rendering.answer_json import unanswered_json
+        from kgsparql.answering.answer_json import unanswered_json
         from kgsparql.rendering.rows import empty_row
 
         if self.form == "jsonl":

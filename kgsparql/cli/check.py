@@ -94,9 +94,8 @@ def diff(
 def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
     prefixes = PrefixMap.default()
     yield f"{'same' if found.is_same else 'DIFFERENT'}: {printable(first.question, 300)}"
-    for name in ("question", "status", "graphs", "values", "answers", "triples"):
-        change = getattr(found, name)
-        for sign, ones in (("-", change.gone), ("+", change.new)):
+    for name, (gone, new) in found.changes.items():
+        for sign, ones in (("-", gone), ("+", new)):
             for one in ones[:_MAX_SHOWN]:
                 yield f"  {name:<9} {sign} {_change_text(one, prefixes)}"
             if len(ones) > _MAX_SHOWN:
@@ -126,7 +125,7 @@ def _answer_file(file: str) -> AnswerFile:
 def _all_answers(kept: AnswerFile) -> tuple[KeptAnswer, ...]:
     """Return all answers of a file; they are paired by their places, so that none may be missing."""
     if kept.damaged:
-        raise kept.damaged[0].error
+        raise kept.damaged[0]
     return kept.answers
 
 
@@ -141,7 +140,7 @@ def _outcomes_json(kept: AnswerFile, checked: list[Recheck]) -> Any:
     return {
         "answers": [one.to_json() for one in checked],
         "damaged": len(kept.damaged),
-        "damaged_lines": [one.to_json() for one in kept.damaged],
+        "damaged_lines": [{"number": one.detail["line"], "why": one.message} for one in kept.damaged],
         "unanswered": kept.unanswered,
     }
 
@@ -151,7 +150,7 @@ def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
     if kept.damaged:
         yield f"NOT READ: {len(kept.damaged):,} of {len(kept.damaged) + len(kept.answers) + kept.unanswered:,}"
     for one in kept.damaged[:_MAX_SHOWN]:
-        yield f"  {printable(one.error.message, 300)}"
+        yield f"  {printable(one.message, 300)}"
     if len(kept.damaged) > _MAX_SHOWN:
         yield f"  {len(kept.damaged) - _MAX_SHOWN:,} more: -f json"
     if kept.unanswered:

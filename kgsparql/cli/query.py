@@ -277,8 +277,8 @@ def _candidate_lines(planned: PlannedQuestion) -> list[str]:
 
 
 def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
+    from kgsparql.answering.answer_json import term_json
     from kgsparql.plans.writing import written_plan
-    from kgsparql.rendering.answer_json import term_json
 
     return {
         "question": planned.question,
@@ -335,8 +335,8 @@ def _confirmation_text(found: Computed) -> str:
 
 
 def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
+    from kgsparql.answering.answer_json import term_json
     from kgsparql.plans.wording import in_words
-    from kgsparql.rendering.answer_json import term_json
 
     def shown(term: Term | None) -> Any:
         return None if term is None else term_json(term, labels[term])

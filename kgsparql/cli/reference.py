@@ -27,7 +27,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of an answer, and of what stands for one where there is none; or of a query plan."""
     if what == "answer":
-        from kgsparql.rendering.answer_json import answer_schema
+        from kgsparql.answering.answer_json import answer_schema
 
         c.write_json(answer_schema(), output)
     elif what == "plan":

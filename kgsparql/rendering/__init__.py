@@ -22,7 +22,7 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
         case "json" | "jsonl":
             import json
 
-            from kgsparql.rendering.answer_json import answer_to_json
+            from kgsparql.answering.answer_json import answer_to_json
 
             return json.dumps(answer_to_json(answer), ensure_ascii=False, indent=2 if form == "json" else None)
         case "plain" | "csv" | "tsv":

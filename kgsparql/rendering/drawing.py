@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 from kgsparql.evidence.evidence_tree import mermaid_text
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.literals import value_text
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
-_MENTIONS = IRI("http://schema.org/mentions")
-"""From a passage to what it names: as in the TriG of an answer."""
+_MENTIONS = IRI("http://schema.org/mentions")  # from a passage to what it names: as in the TriG of an answer
 
 MOST_NODES = 60
 """In view at once."""
@@ -30,20 +29,12 @@ MOST_NODES = 60
 MOST_WHOLE = 400
 """Where a person asks for all; further ones are only in the table."""
 
-_LABEL_LENGTH = 200
-"""Characters of a label; pictures show less of it."""
+_LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnNode:
-    """A term in a drawing; of a passage, its text.
-
-    :param description: what tells it from another of the same label; empty where there is none.
-    :param layer: its column: hops from the entities of the question.
-    :param row: its place in the column, from the top.
-    :param x: of its middle, as is ``y``, in pixels from the top left corner.
-    :param markers: of the evidence it is in.
-    """
+    """A term in a drawing, or the text of a passage; ``x`` and ``y`` are the middle in pixels from the top left."""
 
     id: int
     term: Term
@@ -59,11 +50,7 @@ class DrawnNode:
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
-    """A triple in a drawing, from the node of its subject to that of its object.
-
-    :param markers: of the evidence it is in.
-    :param is_inverse: the way of the evidence walks against it.
-    """
+    """A triple, from the node of its subject to that of its object; ``is_inverse``: the evidence walks against it."""
 
     id: int
     source: int
@@ -97,6 +84,9 @@ class Drawing:
         return {"nodes": nodes, "edges": edges, "left_out": self.left_out}
 
 
+_Link: TypeAlias = tuple[Term, IRI, Term]  # subject, predicate and object, of which the subject may be a passage
+
+
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     """Draw the evidence that an answer cites; the same answer gives the same drawing.
 
@@ -110,19 +100,20 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     links: dict[_Link, dict[str, None]] = {}
     walked_back: dict[_Link, bool] = {}
     for item in items:
-        for alone, steps in _whole_parts(item, answers | firsts):
-            ends = dict.fromkeys([*alone, *(end for (source, _, target), _ in steps for end in (source, target))])
+        for part in _whole_parts(item, answers | firsts):
+            ends = dict.fromkeys(end for (source, _, target), _ in part for end in (source, target))
             if len(ends.keys() | terms.keys()) > most_nodes:
                 continue
             for end in ends:
                 terms.setdefault(end, {})[item.marker] = None
-            for link, is_inverse in steps:
-                links.setdefault(link, {})[item.marker] = None
-                walked_back.setdefault(link, is_inverse)
+            for link, is_inverse in part:
+                if link[1] != _ALONE:
+                    links.setdefault(link, {})[item.marker] = None
+                    walked_back.setdefault(link, is_inverse)
     ids = {term: number for number, term in enumerate(terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
-    labels = _told_apart(_node_labels(answer, items, terms), descriptions)
+    labels = _node_labels(answer, items, terms, descriptions)
     edges = tuple(
         DrawnEdge(
             number, ids[source], ids[target], _label_text(answer.labels.get(predicate, ""), predicate), predicate,
@@ -132,43 +123,35 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     )  # fmt: skip
     joined = [(edge.source, edge.target, edge.label) for edge in edges]
     layers = _hops_from({ids[term] for term in firsts if term in ids}, len(ids), joined)
+    places = layout_in_layers([labels[term] for term in ids], joined, layers)
     nodes = tuple(
         DrawnNode(
             ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), *place,
             _role_of(term, answers, firsts), tuple(markers),
         )
-        for (term, markers), place in zip(
-            terms.items(), layout_in_layers([labels[term] for term in ids], joined, layers), strict=True
-        )
+        for (term, markers), place in zip(terms.items(), places, strict=True)
     )  # fmt: skip
     everything = {term for item in items for term in (*item.terms, *_passage_terms(item))}
     return Drawing(nodes, edges, len(everything - ids.keys()))
 
 
-_Link: TypeAlias = tuple[Term, IRI, Term]
-"""Subject, predicate and object, of which the subject may be a passage."""
-
-_Part: TypeAlias = tuple[Sequence[Term], Sequence[tuple[_Link, bool]]]
-"""Terms that stand alone, and links with whether the evidence walks against them."""
+_ALONE = IRI("urn:kgsparql:alone")  # the link of a passage to itself: it is drawn also where it names nothing known
 
 
-def _whole_parts(item: EvidenceItem, known: Collection[Term]) -> Iterator[_Part]:
-    """Yield what is drawn whole or not at all: paths, other triples, a passage, and what it names of the known."""
+def _whole_parts(item: EvidenceItem, known: Collection[Term]) -> Iterator[list[tuple[_Link, bool]]]:
+    """Yield what is drawn whole or not at all, as links and whether the evidence walks against them.
+
+    These are paths, other triples, a passage, and each of the known terms that it names.
+    """
     cited = {one.triple: one.direction == "inverse" for one in item.triples}
     for path in item.paths:
-        yield (), [(_link_of(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited]
+        yield [(tuple(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited]
     on_paths = {hop.triple for path in item.paths for hop in path.hops}
-    for triple, is_inverse in cited.items():
-        if triple not in on_paths:
-            yield (), [(_link_of(triple), is_inverse)]
+    yield from ([(tuple(triple), back)] for triple, back in cited.items() if triple not in on_paths)
     for text in _passage_terms(item):
-        yield [text], ()
+        yield [((text, _ALONE, text), False)]
         named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
-        yield (), [((text, _MENTIONS, term), False) for term in named if term in known]
-
-
-def _link_of(triple: Triple) -> _Link:
-    return triple.subject, triple.predicate, triple.object
+        yield [((text, _MENTIONS, term), False) for term in named if term in known]
 
 
 def _passage_terms(item: EvidenceItem) -> list[Literal]:
@@ -183,24 +166,19 @@ def _role_of(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
     return "literal" if isinstance(term, Literal) else "other"
 
 
-def _node_labels(answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term]) -> Mapping[Term, str]:
-    """Return a label for each term: a value in a person's form, a statement of a Wikibase by what it joins."""
+def _node_labels(
+    answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term], descriptions: Mapping[Term, str]
+) -> Mapping[Term, str]:
+    """Return a label for each term; those of several IRIs with a description, or the end of the IRI."""
     named = dict(answer.labels)
     for item in items:
         named.update(with_statements(named, item.paths, [cited.triple for cited in item.triples]))
-    return {term: _label_text(named.get(term, ""), term) for term in terms}
-
-
-def _told_apart(labels: Mapping[Term, str], descriptions: Mapping[Term, str]) -> Mapping[Term, str]:
-    """Return the labels; those of several IRIs with what tells them apart: a description, or the end of the IRI."""
+    labels = {term: _label_text(named.get(term, ""), term) for term in terms}
     shared = Counter(label for term, label in labels.items() if isinstance(term, IRI))
-
-    def told(term: Term, label: str) -> str:
-        if not isinstance(term, IRI) or shared[label] == 1:
-            return label
-        return printable(f"{label} ({descriptions.get(term) or local_name(term)})", _LABEL_LENGTH)
-
-    return {term: told(term, label) for term, label in labels.items()}
+    for term, label in labels.items():
+        if isinstance(term, IRI) and shared[label] > 1:
+            labels[term] = printable(f"{label} ({descriptions.get(term) or local_name(term)})", _LABEL_LENGTH)
+    return labels
 
 
 def _label_text(label: str, term: Term) -> str:
@@ -214,14 +192,9 @@ def _label_text(label: str, term: Term) -> str:
 # -- Where the nodes stand ----------------------------------------------------------------------------------------
 
 MARGIN = 20.0
-LONGEST_NODE = 40
-LONGEST_EDGE = 30
-"""Characters of a label that are shown."""
-
+LONGEST_NODE, LONGEST_EDGE = 40, 30  # characters of a label that are shown
 _ROW_HEIGHT = 50.0
-_COLUMN_GAP = 60.0
-"""Between two columns, beside the labels of the edges: room for arrow heads and slants."""
-
+_COLUMN_GAP = 60.0  # between two columns, beside the labels of the edges: room for arrow heads and slants
 _SORTING_SWEEPS = 3
 
 
@@ -348,10 +321,13 @@ def drawing_to_dot(drawing: Drawing) -> str:
         looks = " style=dashed" if edge.is_inverse else ""
         looks += "" if drawing.nodes[edge.source].layer < drawing.nodes[edge.target].layer else " constraint=false"
         lines.append(f"n{edge.source} -> n{edge.target} [label={_dot_string(edge.label)}{looks}]")
-    if drawing.left_out or not drawing:
-        said = f"+{drawing.left_out:,} more" if drawing.left_out else "nothing to draw"
-        lines.append(f'more [label="{said}" shape=plaintext]')
+    lines += [f'more [label="{said}" shape=plaintext]' for said in _below(drawing.left_out, drawing.nodes)]
     return "\n".join(["digraph answer {", *(f"  {line};" for line in lines), "}"])
+
+
+def _below(left_out: int, shown: Sequence[DrawnNode]) -> list[str]:
+    """Say what is not there."""
+    return [f"+{left_out:,} more"] if left_out else [] if shown else ["nothing to draw"]
 
 
 def _dot_string(text: str) -> str:
@@ -364,9 +340,7 @@ def _dot_string(text: str) -> str:
     return f'"{escaped}"'
 
 
-_MERMAID_EDGES = 40
-"""More make a chart that nobody can read, and that some renderers refuse."""
-
+_MERMAID_EDGES = 40  # more make a chart that nobody can read, and that some renderers refuse
 _MERMAID_STYLES = {"answer": "fill:#c6ecd6,stroke:#1b7f4b,color:#1b1f24", "question": "stroke-width:3px"}
 
 
@@ -385,8 +359,6 @@ def drawing_to_mermaid(drawing: Drawing) -> str:
     for role, looks in _MERMAID_STYLES.items():
         if numbers := [f"n{node.id}" for node in shown if node.role == role]:
             lines += [f"classDef {role} {looks}", f"class {','.join(numbers)} {role}"]
-    if more := drawing.left_out + len(drawing.nodes) - len(shown):
-        lines.append(f'more["+{more:,} more"]')
-    elif not shown:
-        lines.append('nothing["nothing to draw"]')
+    left_out = drawing.left_out + len(drawing.nodes) - len(shown)
+    lines += [f'{"more" if left_out else "nothing"}["{said}"]' for said in _below(left_out, shown)]
     return "\n".join(["flowchart LR", *(f"  {line}" for line in lines)])

@@ -98,7 +98,7 @@ def separated(rows: Iterable[Sequence[str]], form: str) -> str:
 
 
 def _answer_row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
-    from kgsparql.rendering.answer_json import term_json
+    from kgsparql.answering.answer_json import term_json
 
     term = term_json(one.term, one.label)
     return [

@@ -12,24 +12,12 @@ from math import ceil, floor
 from typing import TypeAlias
 
 from kgsparql.rdf.terms import printable
-from kgsparql.rendering.drawing import (
-    LONGEST_EDGE,
-    LONGEST_NODE,
-    MARGIN,
-    Drawing,
-    DrawnEdge,
-    DrawnNode,
-    Role,
-    edge_width,
-    node_width,
-    shortened,
-)
+from kgsparql.rendering import drawing as d
+from kgsparql.rendering.drawing import MARGIN, Drawing, DrawnEdge, DrawnNode
 
 _Point: TypeAlias = tuple[float, float]
 
-_EDGE_SPREAD = 30.0
-"""Between the curves of two edges that join the same nodes."""
-
+_EDGE_SPREAD = 30.0  # between the curves of two edges that join the same nodes
 _LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 """Where on an edge its label may stand, the best first, from the end with more edges: there, edges are too close."""
 
@@ -51,11 +39,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class EdgeShape:
-    """An edge as it is drawn.
-
-    :param points: ends and control points of a cubic curve, from the subject to the object.
-    :param label: where the label stands; ``None`` where there is no room for it.
-    """
+    """An edge as a cubic curve from subject to object; ``label`` is ``None`` where there is no room for it."""
 
     edge: DrawnEdge
     points: tuple[_Point, _Point, _Point, _Point]
@@ -66,7 +50,7 @@ def node_boxes(drawing: Drawing) -> dict[int, Box]:
     """Return a box for each node; those of a column are of one width, so that no edge passes through a neighbour."""
     widths: dict[int, float] = {}
     for node in drawing.nodes:
-        widths[node.layer] = max(widths.get(node.layer, 0), node_width(node.label))
+        widths[node.layer] = max(widths.get(node.layer, 0), d.node_width(node.label))
     return {node.id: Box(node.x, node.y, widths[node.layer], 30) for node in drawing.nodes}
 
 
@@ -82,7 +66,7 @@ def edge_shapes(drawing: Drawing) -> list[EdgeShape]:
         points = _edge_curve(edge, drawing.nodes, boxes, drawn[ends], beside[ends])
         drawn[ends] += 1
         along = points if degrees[edge.source] >= degrees[edge.target] else points[::-1]
-        places = (Box(*_curve_point(along, at), edge_width(edge.label), 16) for at in _LABEL_PLACES)
+        places = (Box(*_curve_point(along, at), d.edge_width(edge.label), 16) for at in _LABEL_PLACES)
         label = next((box for box in places if not any(map(box.overlaps, taken))), None)
         taken += [label] if label else []
         shapes.append(EdgeShape(edge, points, label))
@@ -102,45 +86,36 @@ def _edge_curve(
     x1, x2 = start.x + leaving * start.width / 2, end.x + coming * end.width / 2
     y1, y2, aside, reach = start.y, end.y, (place - (beside - 1) / 2) * _EDGE_SPREAD, abs(x2 - x1) / 4
     if not steps:  # away from the edges that end in the middle of the side, and far enough for the label
-        turn = 7 if y1 < y2 else -7
-        y1, y2, aside, reach = y1 + turn, y2 - turn, 0, (edge_width(edge.label) / 2 + 8) / 0.75 + _EDGE_SPREAD * place
+        turn, own = (7 if y1 < y2 else -7), d.edge_width(edge.label)
+        y1, y2, aside, reach = y1 + turn, y2 - turn, 0, (own / 2 + 8) / 0.75 + _EDGE_SPREAD * place
     return (x1, y1), (x1 + leaving * reach, y1 + aside), (x2 + coming * reach, y2 + aside), (x2, y2)
 
 
 def _curve_point(curve: Sequence[_Point], at: float) -> _Point:
     """Return a point of a cubic curve, 0 for its start and 1 for its end."""
     weights = ((1 - at) ** 3, 3 * at * (1 - at) ** 2, 3 * at**2 * (1 - at), at**3)
-    x, y = (
-        sum(weight * value for weight, value in zip(weights, axis, strict=True)) for axis in zip(*curve, strict=True)
-    )
+    x, y = (sum(w * value for w, value in zip(weights, axis, strict=True)) for axis in zip(*curve, strict=True))
     return x, y
 
 
-_SHOWN_MARKERS = 4
-"""Of an answer, that are shown."""
-
-_TEXT_LENGTH = 20_000
-"""Characters of a text, of which most are a few."""
-
+_SHOWN_MARKERS = 4  # of an answer
+_TEXT_LENGTH = 20_000  # characters of a text, of which most are a few
 _LINE = "#5b6472"
-_FILLS: dict[Role, tuple[str, str, float]] = {
-    "question": ("#ffffff", "#1a5fb4", 2.5),
-    "answer": ("#c6ecd6", "#1b7f4b", 2.0),
-    "literal": ("#eef0f3", "#c3c8d0", 1.0),
-    "other": ("#ffffff", "#6b7280", 1.2),
+_LOOKS = {  # fill, line and its width on a light page, fill and line on a dark one
+    "question": ("#ffffff", "#1a5fb4", 2.5, "#23262d", "#7db4ff"),
+    "answer": ("#c6ecd6", "#1b7f4b", 2.0, "#1d4f36", "#5fd39a"),
+    "literal": ("#eef0f3", "#c3c8d0", 1.0, "#2b2f37", "#4a505c"),
+    "other": ("#ffffff", "#6b7280", 1.2, "#23262d", "#8b93a1"),
 }
-"""Fill, line, and its width, on a light page; the style has those of a dark one."""
-
-_DARK = """@media (prefers-color-scheme: dark) {
-  .kgsparql .ground { fill: #16181d }
-  .kgsparql text { fill: #e8eaed }
-  .kgsparql .other rect { fill: #23262d; stroke: #8b93a1 }
-  .kgsparql .question rect { fill: #23262d; stroke: #7db4ff }
-  .kgsparql .answer rect { fill: #1d4f36; stroke: #5fd39a }
-  .kgsparql .literal rect { fill: #2b2f37; stroke: #4a505c }
-  .kgsparql .edge path { stroke: #9aa2b1 }
-  .kgsparql .edge polygon { fill: #9aa2b1 }
-}"""
+_DARK = "\n".join([
+    "@media (prefers-color-scheme: dark) {",
+    "  .kgsparql .ground { fill: #16181d }",
+    "  .kgsparql text { fill: #e8eaed }",
+    *(f"  .kgsparql .{role} rect {{ fill: {looks[3]}; stroke: {looks[4]} }}" for role, looks in _LOOKS.items()),
+    "  .kgsparql .edge path { stroke: #9aa2b1 }",
+    "  .kgsparql .edge polygon { fill: #9aa2b1 }",
+    "}",
+])  # fmt: skip
 
 
 def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
@@ -205,27 +180,30 @@ def _edge_line(shape: EdgeShape) -> str:
 
 
 def _edge_title(edge: DrawnEdge) -> str:
-    marks = f" [{', '.join(edge.markers)}]" if edge.markers else ""
-    return f"<title>{svg_text(f'{edge.label} {edge.predicate}{marks}')}</title>"
+    return f"<title>{svg_text(f'{edge.label} {edge.predicate} {_marks(edge.markers)}')}</title>"
+
+
+def _marks(markers: Sequence[str]) -> str:
+    return f"[{', '.join(markers)}]"
 
 
 def _edge_label(edge: DrawnEdge, box: Box) -> str:
     ground = f'{_rect_start(box)} class="ground" rx="3" fill="#ffffff"/>'
-    label = _text_element(shortened(edge.label, LONGEST_EDGE), box.x, box.y, size=11)
+    label = _text_element(d.shortened(edge.label, d.LONGEST_EDGE), box.x, box.y, size=11)
     return f'<g class="label">{_edge_title(edge)}{ground}{label}</g>'
 
 
 def _node_element(node: DrawnNode, box: Box) -> str:
     """Write the box of a node, its label, and the first markers of an answer above its right corner."""
-    fill, line, width = _FILLS[node.role]
+    fill, line, width, *_ = _LOOKS[node.role]
     described = f" ({node.description})" if node.description else ""
-    marks = f" [{', '.join(node.markers)}]" if node.markers else ""
     shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
     corner = box.x + box.width / 2 - 3, box.y - box.height / 2 - 6
+    title = svg_text(f"{node.label}{described} {node.term} {_marks(node.markers)}")
     return (
-        f'<g class="{node.role}"><title>{svg_text(f"{node.label}{described} {node.term}{marks}")}</title>'
+        f'<g class="{node.role}"><title>{title}</title>'
         f'{_rect_start(box)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '
-        f'stroke-width="{width}"/>{_text_element(shortened(node.label, LONGEST_NODE), box.x, box.y)}'
+        f'stroke-width="{width}"/>{_text_element(d.shortened(node.label, d.LONGEST_NODE), box.x, box.y)}'
         f"{_text_element(shown, *corner, size=9, anchor='end') if node.role == 'answer' else ''}</g>"
     )
 
@@ -236,7 +214,5 @@ def _rect_start(box: Box) -> str:
 
 
 def _text_element(text: str, x: float, y: float, *, size: int = 13, anchor: str = "middle") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y + size * 0.35:.1f}" font-size="{size}" text-anchor="{anchor}" fill="#1b1f24">'
-        f"{svg_text(text)}</text>"
-    )
+    place = f'x="{x:.1f}" y="{y + size * 0.35:.1f}"'
+    return f'<text {place} font-size="{size}" text-anchor="{anchor}" fill="#1b1f24">{svg_text(text)}</text>'

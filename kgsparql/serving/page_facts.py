@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kgsparql.answering.answer_json import error_json, term_json
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
@@ -24,7 +25,6 @@ from kgsparql.made_questions.examples import example_questions
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.rendering.answer_json import error_json, term_json
 from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE, layout_in_layers
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names

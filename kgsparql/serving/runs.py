@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Event, Finished
 from kgsparql.linking.words import counted
-from kgsparql.rendering.answer_json import error_json, event_json
 from kgsparql.rendering.text import step_words
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog

@@ -17,10 +17,10 @@ import pyoxigraph
 import pytest
 from pydantic import TypeAdapter
 
+from kgsparql.answering.answer_json import AnsweredObject, UnansweredObject
 from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rendering.answer_json import AnsweredObject, UnansweredObject
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.kept import replace_in_replies

@@ -14,11 +14,11 @@ import pytest
 import kgsparql
 import kgsparql.knowledge_base
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import open_graph
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, PREFIXES
 from tests.endpoints.servers import oxigraph_serve, store_of

@@ -17,6 +17,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.session import Oracle
@@ -27,7 +28,6 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget
 from kgsparql.events import CandidatesChosen, QueryRun
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
 from tests.contract.gallery import GALLERY, USELESS, instead

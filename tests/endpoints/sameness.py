@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.events import Event, QueryRun
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 
 __all__ = ["COMPARED", "differences", "told", "was_cut"]

@@ -21,6 +21,7 @@ import pytest
 from pyoxigraph import RdfFormat
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
@@ -28,7 +29,6 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.protocol.endpoint_client import EndpointClient
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT

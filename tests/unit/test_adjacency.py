@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
@@ -30,7 +31,6 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.files import size_of, writer_lock
 from tests.conftest import FIXTURES
 

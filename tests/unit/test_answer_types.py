@@ -8,12 +8,12 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer, computed_type
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text

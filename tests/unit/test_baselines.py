@@ -13,6 +13,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError
@@ -25,7 +26,6 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import LABELS
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, reader

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 TURTLE = """

@@ -12,6 +12,7 @@ import pytest
 import rdflib
 
 import kgsparql
+from kgsparql.answering.answer_json import event_json
 from kgsparql.errors import (
     AmbiguousLabelError,
     CancelledError,
@@ -24,7 +25,6 @@ from kgsparql.errors import (
 from kgsparql.events import KINDS, Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
-from kgsparql.rendering.answer_json import event_json
 from tests.conftest import FIXTURES
 from tests.engines import WatchedGraph
 

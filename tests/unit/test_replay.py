@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
 from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from kgsparql.retrievers import load
 from kgsparql.retrievers.struct_gpt import StructGPT
 from tests import scripted

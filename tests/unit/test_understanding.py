@@ -11,12 +11,12 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.terms import IRI
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.conftest import FIXTURES
 
 FILMS = """

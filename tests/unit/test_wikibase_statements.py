@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.exploration import labels, neighbours
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import Solutions
@@ -15,7 +16,6 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
-from kgsparql.rendering.answer_json import answer_to_json
 from tests.conftest import graph_from
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.scripted import knowledge_of, nobel

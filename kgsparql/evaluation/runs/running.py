@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation import baselines
@@ -44,7 +45,6 @@ from kgsparql.http.address import is_address
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.knowledge_base import open as open_knowledge
 from kgsparql.rdf.terms import IRI, Term
-from kgsparql.rendering.answer_json import event_json
 from kgsparql.storage.files import writer_lock
 
 UNREACHABLE = 3

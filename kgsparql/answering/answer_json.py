@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NotRequired
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias
 from typing import Literal as OneOf
 
 from typing_extensions import TypedDict
@@ -14,12 +14,10 @@ from kgsparql.events import Event, Finished
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer, AnswerTerm
+    from kgsparql.answering.answer import Answer
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-    from kgsparql.linking.documents import Excerpt
     from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.plans.running import Computed
 
 
 SCHEMA_VERSION = 1
@@ -143,19 +141,17 @@ class LinkObject(AlternativeObject):
     candidates: list[AlternativeObject]
 
 
-class GapObject(TypedDict):
-    """Words of the question that the answer does not account for."""
-
-    code: str
-    words: str
-    text: str
-
-
 class NoteObject(TypedDict):
     """Something the reader should know; the code says what kind of note it is."""
 
     code: str
     text: str
+
+
+class GapObject(NoteObject):
+    """Words of the question that the answer does not account for."""
+
+    words: str
 
 
 class FallbackObject(TypedDict):
@@ -259,10 +255,16 @@ def answer_schema() -> dict[str, Any]:
 MAX_JSON_ANSWERS = 1_000
 """Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
+_WriteTerm: TypeAlias = Callable[[Term], TermObject]
+
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
     """Return the answer as one JSON object."""
-    labels, best = answer.labels, frozenset(answer.best)
+    best = frozenset(answer.best)
+
+    def term(one: Term) -> TermObject:
+        return term_json(one, answer.labels.get(one, printable(getattr(one, "value", str(one)))))
+
     return {
         "schema_version": SCHEMA_VERSION,
         "question": answer.question,
@@ -273,25 +275,37 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         "model": answer.model,
         "text": answer.text,
         "type": answer.type,
-        "value": None if answer.value is None else term_json(answer.value, _label_of(answer.value, labels)),
+        "value": None if answer.value is None else term(answer.value),
         "unit": answer.unit,
         "is_ranked": answer.is_ranked,
-        "answers": [_answer_object(one, is_best=one in best) for one in answer.answers[:MAX_JSON_ANSWERS]],
+        "answers": [
+            {
+                "term": term_json(one.term, one.label), "is_best": one in best, "score": round(one.score, 4),
+                "markers": list(one.markers), **_description(one.description),
+            }
+            for one in answer.answers[:MAX_JSON_ANSWERS]
+        ],
         "more_answers": max(0, len(answer.answers) - MAX_JSON_ANSWERS),
         "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in answer.claims],
         "cited": list(answer.cited),
-        "evidence": [_item_object(item, labels) for item in answer.evidence],
-        "linked": [_link_object(link) for link in answer.linked],
-        "inference": [{"marker": step.marker, **_triple_object(step.cited, labels)} for step in answer.inference],
+        "evidence": [_item_object(item, term) for item in answer.evidence],
+        "linked": [
+            {
+                "mention": link.mention.text, "start": link.mention.start, "end": link.mention.end,
+                **_alternative_object(link), "candidates": [_alternative_object(one) for one in link.candidates],
+            }
+            for link in answer.linked
+        ],
+        "inference": [{"marker": step.marker, **_triple_object(step.cited, term)} for step in answer.inference],
         "tree": answer.tree.text(),
         "usage": dict(answer.usage),
-        "computed": None if answer.computed is None else _computed_object(answer.computed, answer),
+        "computed": _computed_object(answer, term),
         "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in answer.gaps],
         "notes": [{"code": note.code, "text": str(note)} for note in answer.notes],
         "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in answer.fallbacks],
         "removed": answer.removed,
         "error": None if answer.error is None else error_json(answer.error),
-    }
+    }  # fmt: skip
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -315,11 +329,18 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
 
 def error_json(error: KgsparqlError) -> ErrorObject:
     """Return the error; what is no JSON in its details is told as text."""
-    detail = {name: _json_value(value) for name, value in error.detail.items()}
     return {
         "code": error.code, "message": error.message, "hint": error.hint, "retryable": error.retryable,
-        "detail": detail,
+        "detail": _json_value(error.detail),
     }  # fmt: skip
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _json_value(one) for name, one in value.items()}
+    return [_json_value(one) for one in value] if isinstance(value, list | tuple) else str(value)
 
 
 def term_json(term: Term, label: str) -> TermObject:
@@ -341,18 +362,18 @@ def term_json(term: Term, label: str) -> TermObject:
     return {"type": "literal", "value": term.value, "datatype": term.datatype.value, "label": label}
 
 
-def _computed_object(found: Computed, answer: Answer) -> ComputedObject:
+def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
+    found = answer.computed
+    if found is None:
+        return None
     from kgsparql.plans.writing import written_plan  # not needed for most answers
 
-    words = next((item.text for item in answer.evidence if item.kind == "computed"), "")
+    rows = found.rows[:MAX_JSON_ANSWERS]
     return {
-        "words": words,
+        "words": next((item.text for item in answer.evidence if item.kind == "computed"), ""),
         "plan": written_plan(found.plan),
         "columns": list(found.columns),
-        "rows": [
-            [None if term is None else term_json(term, _label_of(term, answer.labels)) for term in row]
-            for row in found.rows[:MAX_JSON_ANSWERS]
-        ],
+        "rows": [[None if cell is None else term(cell) for cell in row] for row in rows],
         "is_cut": found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
         "facts": len(found.facts),
         "all_facts": found.all_facts,
@@ -361,78 +382,48 @@ def _computed_object(found: Computed, answer: Answer) -> ComputedObject:
     }
 
 
-def _json_value(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(one) for name, one in value.items()}
-    return [_json_value(one) for one in value] if isinstance(value, list | tuple) else str(value)
-
-
-def _label_of(term: Term, labels: Mapping[Term, str]) -> str:
-    return labels.get(term, printable(getattr(term, "value", str(term))))
-
-
-def _answer_object(one: AnswerTerm, *, is_best: bool) -> AnswerObject:
-    made: AnswerObject = {
-        "term": term_json(one.term, one.label), "is_best": is_best, "score": round(one.score, 4),
-        "markers": list(one.markers),
-    }  # fmt: skip
-    if one.description:
-        made["description"] = one.description
-    return made
-
-
-def _triple_object(cited: CitedTriple, labels: Mapping[Term, str]) -> TripleObject:
-    subject, predicate, object_ = cited.triple.subject, cited.triple.predicate, cited.triple.object
+def _triple_object(cited: CitedTriple, term: _WriteTerm) -> TripleObject:
     return {
-        "subject": term_json(subject, _label_of(subject, labels)),
-        "predicate": term_json(predicate, _label_of(predicate, labels)),
-        "object": term_json(object_, _label_of(object_, labels)),
+        "subject": term(cited.triple.subject),
+        "predicate": term(cited.triple.predicate),
+        "object": term(cited.triple.object),
         "direction": cited.direction,
         "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
         "verified": cited.verified,
     }
 
 
-def _item_object(item: EvidenceItem, labels: Mapping[Term, str]) -> EvidenceObject:
+def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
+    source: ExcerptObject | None = None
+    if (own := item.excerpt) is not None:
+        mentions: list[TextMentionObject] = [
+            {"term": term(mention.term), "start": mention.start, "end": mention.end} for mention in own.mentions
+        ]
+        source = {
+            "document": own.document, "page": own.page, "start": own.start, "end": own.end, "mentions": mentions,
+        }  # fmt: skip
     return {
         "marker": item.marker,
         "kind": item.kind,
         "text": item.text,
-        "triples": [_triple_object(cited, labels) for cited in item.triples],
+        "triples": [_triple_object(cited, term) for cited in item.triples],
         "score": round(item.score, 4),
         "ends": item.named_ends,
         "cuts": [str(cut) for cut in item.cuts],
         "query": item.query.shown or None,
-        "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],
-        "source": None if item.excerpt is None else _excerpt_object(item.excerpt, labels),
+        "queries": [{"source": part.source, "query": part.query.shown} for part in item.queries],
+        "source": source,
     }
 
 
-def _excerpt_object(excerpt: Excerpt, labels: Mapping[Term, str]) -> ExcerptObject:
-    mentions: list[TextMentionObject] = [
-        {"term": term_json(m.term, _label_of(m.term, labels)), "start": m.start, "end": m.end} for m in excerpt.mentions
-    ]
-    return {
-        "document": excerpt.document, "page": excerpt.page, "start": excerpt.start, "end": excerpt.end,
-        "mentions": mentions,
-    }  # fmt: skip
-
-
 def _alternative_object(link: LinkedEntity) -> AlternativeObject:
-    made: AlternativeObject = {
-        "term": term_json(link.term, link.label), "score": round(link.score, 4), "matched": link.matched,
-    }  # fmt: skip
-    if link.description:
-        made["description"] = link.description
-    return made
+    term = term_json(link.term, link.label)
+    return {"term": term, "score": round(link.score, 4), "matched": link.matched, **_description(link.description)}
 
 
-def _link_object(link: LinkedEntity) -> LinkObject:
-    candidates = [_alternative_object(one) for one in link.candidates]
-    place = link.mention
-    return {
-        "mention": place.text, "start": place.start, "end": place.end, **_alternative_object(link),
-        "candidates": candidates,
-    }  # fmt: skip
+class _Described(TypedDict):
+    description: NotRequired[str]
+
+
+def _description(text: str) -> _Described:
+    return {"description": text} if text else {}
