@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
-    from kgsparql.retrievers._presets import Preset
+    from kgsparql.retrievers._loading import Preset
 
 _model_option = partial(typer.Option, rich_help_panel="Language model")
 _limit_option = partial(typer.Option, rich_help_panel="Limits")
@@ -301,7 +301,7 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
     """
     if path is None:
         return name or "auto", dict(options)
-    from kgsparql.retrievers._presets import Preset
+    from kgsparql.retrievers._loading import Preset
 
     preset = Preset.load(path)
     if name is not None and name != preset.method:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,7 +75,7 @@ def retrievers(
     form = c.chosen_format(form, output, _FORMATS)
     found = _method_descriptions(name)
     if form == "json":
-        values = [one.to_json() for one in found]
+        values = [asdict(one) for one in found]
         c.write_json(values if name is None else values[0], output)
     elif name is None:
         c.write(methods_table(found) if form == "md" else "\n".join(_methods_lines(found)), output)
@@ -115,8 +116,8 @@ def _method_lines(one: MethodDescription) -> Iterator[str]:
     yield "\nOptions (-O NAME=VALUE)"
     width = max((len(option.name) for option in one.options), default=0)
     for option in one.options:
-        default = "must be given" if option.default is None else f"default {option.default or 'nothing'}"
-        yield f"  {option.name:<{width}}  {printable(option.about)} ({option.type}; {default})"
+        default = option.default or "nothing"
+        yield f"  {option.name:<{width}}  {printable(option.about)} ({option.type}; default {default})"
 
 
 def methods_table(found: list[MethodDescription]) -> str:
@@ -135,7 +136,7 @@ def _method_table(one: MethodDescription) -> Iterator[str]:
         yield f"| {_COST[what]} | {_bound_text(bound)} |"
     yield "\n| option | type | default | |\n|---|---|---|---|"
     for option in one.options:
-        default = "" if option.default is None else f"`{option.default}`" if option.default else "nothing"
+        default = f"`{option.default}`" if option.default else "nothing"
         yield f"| `{option.name}` | {_table_cell(option.type)} | {default} | {_table_cell(option.about)} |"
 
 

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 from kgsparql import retrievers
 from kgsparql.errors import LimitError, OptionError
 from kgsparql.rdf.terms import printable
-from kgsparql.retrievers._presets import is_tuple
+from kgsparql.retrievers._loading import is_tuple
 
 Setting = Mapping[str, Any]
 """A value for each option that is tuned, in the order of the space."""

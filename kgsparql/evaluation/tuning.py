@@ -39,7 +39,7 @@ from kgsparql.evaluation.statistics import FEW, Difference, differences
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import wrapped
-from kgsparql.retrievers._presets import Figures, Preset, Tuned
+from kgsparql.retrievers._loading import Preset
 from kgsparql.storage.files import writer_lock
 
 SEARCHES = ("grid", "random")
@@ -222,19 +222,19 @@ class Tuning:
             options={} if self.is_default else dict(self.chosen.setting),
             comment=" ".join((self.verdict, *self.notes)),
             kgsparql=kgsparql,
-            tuned=Tuned(
-                metric=self.metric,
-                dataset=str(self.config["dataset"]["name"]),
-                questions_sha256=str(self.config["dataset"]["questions_sha256"]),
-                graph=str(self.config["graph"]["fingerprint"]),
-                model=str(self.config["model"]),
-                gold_topics=bool(self.config["gold_topics"]),
-                search=self.search.kind,
-                trials=len(self.trials),
-                significant=self.is_significant,
-                development=_preset_figures(self.default, self.chosen),
-                held_out=_preset_figures(*self.held_out, **compared),
-            ),
+            tuned={
+                "metric": self.metric,
+                "dataset": str(self.config["dataset"]["name"]),
+                "questions_sha256": str(self.config["dataset"]["questions_sha256"]),
+                "graph": str(self.config["graph"]["fingerprint"]),
+                "model": str(self.config["model"]),
+                "gold_topics": bool(self.config["gold_topics"]),
+                "search": self.search.kind,
+                "trials": len(self.trials),
+                "significant": self.is_significant,
+                "development": _preset_figures(self.default, self.chosen),
+                "held_out": _preset_figures(*self.held_out, **compared),
+            },
         )
 
 
@@ -245,9 +245,9 @@ def few_held_out(n: int) -> str:
     )
 
 
-def _preset_figures(default: Trial, chosen: Trial, **compared: float) -> Figures:
+def _preset_figures(default: Trial, chosen: Trial, **compared: float) -> dict[str, float]:
     first, second = (0.0 if np.isnan(trial.score) else round(trial.score, 6) for trial in (default, chosen))
-    return Figures(n=len(default.scores.questions), default=first, chosen=second, **compared)
+    return dict(n=len(default.scores.questions), default=first, chosen=second, **compared)
 
 
 @dataclass(frozen=True, kw_only=True)

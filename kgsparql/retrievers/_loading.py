@@ -1,4 +1,4 @@
-"""Methods by name: which there are, the class of one, one with its options, and its description.
+"""Methods by name: the class of one, one with its options, its description, and presets of options in a file.
 
 A method is one file beside this one, with a class whose ``name`` is the file's, or a class that another package
 registers under its name in the entry-point group ``kgsparql.retrievers``.
@@ -7,27 +7,29 @@ registers under its name in the entry-point group ``kgsparql.retrievers``.
 from __future__ import annotations
 
 import inspect
-import math
+import json
 import re
+import tomllib
 import types
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.answering.retriever import AUTO, Retriever, Routed, did_you_mean
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
+from kgsparql.resources import option_file
 
 _GROUP = "kgsparql.retrievers"
-_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
+_PRESET_HINT = "kgsparql eval tune writes presets"
 
 
 def names() -> list[str]:
@@ -50,25 +52,17 @@ def find(name: str) -> type[Retriever]:
     :raises OptionError: if there is no method of this name, or what another package registered is none.
     """
     if name in _built_in():
-        module = import_module(f"{__package__}.{name}")
-        own = [c for c in vars(module).values() if _is_method(c) and c.name == name]
-        if not own:
-            raise OptionError(f"{module.__name__} has no method {name!r}", hint="its class must say so as its name")
-        return cast("type[Retriever]", own[0])
+        module = vars(import_module(f"{__package__}.{name}"))
+        return next(kind for kind in module.values() if _is_method(kind) and kind.name == name)  # type: ignore[no-any-return]
     for point in entry_points(group=_GROUP, name=name):
+        problem = "is no method: a dataclass derived from kgsparql.Retriever, with this name"
         try:
             found = point.load()
-        except Exception as error:
-            raise OptionError(
-                f"the method {printable(name, 60)!r} cannot be loaded: {printable(str(error), 200)}",
-                hint=f"it is registered as {point.value}",
-            ) from error
-        if not _is_method(found) or found.name != name:
-            raise OptionError(
-                f"{point.value} is no method {printable(name, 60)!r}",
-                hint="a method is a dataclass derived from kgsparql.Retriever whose name is that of its entry point",
-            )
-        return cast("type[Retriever]", found)
+            if _is_method(found) and found.name == name:
+                return cast("type[Retriever]", found)
+        except Exception as error:  # noqa: BLE001 - whatever the code of another package raises is told
+            problem = f"cannot be loaded: {printable(str(error), 200)}"
+        raise OptionError(f"the method {printable(name, 60)!r} {problem}", hint=f"it is registered as {point.value}")
     meant = did_you_mean(name, [AUTO, *names()])
     raise OptionError(f"no method {printable(name, 60)!r}{meant}", hint=f"there are: {', '.join(names())}")
 
@@ -102,8 +96,7 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
     """Make a method of a class with its options, as :func:`load`."""
-    known = {field.name: field for field in option_fields(method)}
-    hints = get_type_hints(method)
+    known = {one.name: one for one in option_fields(method)}
     values: dict[str, Any] = {}
     for option, value in (options or {}).items():
         if option not in known:
@@ -111,76 +104,61 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
                 f"{method.name} has no option {printable(option, 60)!r}{did_you_mean(option, known)}",
                 hint=f"it has: {', '.join(sorted(known))}",
             )
-        is_text = isinstance(value, str)
-        values[option] = _value_of_text(method.name, known[option], hints[option], value) if is_text else value
+        values[option] = _option_value(method, known[option], value)
     return method(**values)
 
 
 def option_fields(method: type[Retriever]) -> list[Field[Any]]:
     """List the fields that are options: the method's own, then inherited ones; fields without ``repr`` are none."""
-    options = [field for field in fields(cast("Any", method)) if field.init and field.repr]
+    options = [one for one in fields(cast("Any", method)) if one.init and one.repr]
     own = inspect.get_annotations(method)
-    return sorted(options, key=lambda field: field.name not in own)
+    return sorted(options, key=lambda one: one.name not in own)
 
 
-def alternatives(hint: Any) -> tuple[Any, ...]:
-    """List the types that a type allows: the members of a union, or just itself.
+def _option_value(method: type[Retriever], option: Field[Any], value: Any) -> Any:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-    >>> alternatives(int | None), alternatives(int)
-    ((<class 'int'>, <class 'NoneType'>), (<class 'int'>,))
-    """
+    hint = get_type_hints(method)[option.name]
+    is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _alternatives(hint)
+    given = None if is_none else value
+    if isinstance(given, str) and is_tuple(hint):
+        given = [part.strip() for part in given.split(",") if part.strip()]
+    try:
+        return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(given)
+    except ValidationError as error:
+        wanted = _TYPE_WORDS.get(_alternatives(hint)[0], _type_text(hint))
+        raise OptionError(
+            f"{method.name}: {option.name}={printable(str(value), 60)!r} is not {wanted}",
+            hint=f"default: {_default_text(_default_of(option))}",
+        ) from error
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
 
 
-def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
-    setting = f"{method}: {field.name}={printable(text, 60)!r}"
-    if get_origin(hint) is OneOf:
-        if text in get_args(hint):
-            return text
-        raise OptionError(setting, hint=f"one of: {', '.join(map(str, get_args(hint)))}")
-    kinds = alternatives(hint)
-    if type(None) in kinds and text.lower() in {"none", ""}:
-        return None
-    kind = next(kind for kind in kinds if kind is not type(None))
-    try:
-        return _parsed_value(kind, text)
-    except (ValueError, KeyError, TypeError) as error:
-        wanted = _TYPE_WORDS.get(kind) or getattr(kind, "__name__", kind)
-        raise OptionError(f"{setting} is not {wanted}", hint=f"default: {field.default}") from error
+def is_tuple(hint: Any) -> bool:
+    """Tell whether an option of this type holds several values.
 
-
-def _parsed_value(kind: Any, text: str) -> Any:
-    """Read a value of a type; ValueError, KeyError or TypeError if the text is none."""
-    if kind is bool:
-        return _BOOLEANS[text.lower()]
-    if get_origin(kind) is tuple:
-        return tuple(_parsed_value(get_args(kind)[0], part.strip()) for part in text.split(",") if part.strip())
-    value = kind(text)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{text} is not finite")
-    return value
+    >>> is_tuple(tuple[str, ...] | None), is_tuple(int)
+    (True, False)
+    """
+    return any(get_origin(kind) is tuple for kind in _alternatives(hint))
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a method.
-
-    :param type: as a person writes it: ``int``, ``model | linker``.
-    :param default: as the command line takes it; ``None`` for an option that must be given.
-    """
+    """An option of a method: its type as a person writes it, its default as the command line takes it."""
 
     name: str
     type: str
-    default: str | None
+    default: str
     about: str
 
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """The most that a method spends of something on one question.
-
-    :param where: the properties of the question that this value assumes: ``{"entities": 1}``.
-    """
+    """The most that a method spends of something on one question; ``where`` it has these properties, if it matters."""
 
     value: int
     where: dict[str, int]
@@ -188,11 +166,7 @@ class CostBound:
 
 @dataclass(frozen=True, slots=True)
 class MethodDescription:
-    """A method in words and numbers.
-
-    :param about: the first paragraph of the docstring of its class.
-    :param cost: bounds of ``calls``, ``rounds`` and ``queries``.
-    """
+    """A method in words and numbers, its cost in ``calls``, ``rounds`` and ``queries``."""
 
     name: str
     summary: str
@@ -200,10 +174,6 @@ class MethodDescription:
     about: str
     cost: dict[str, CostBound]
     options: tuple[Option, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Make one JSON object."""
-        return asdict(self)
 
 
 def description_of(method: type[Retriever]) -> MethodDescription:
@@ -220,48 +190,37 @@ def description_of(method: type[Retriever]) -> MethodDescription:
     docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
     about = {name: _one_line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}
     hints = get_type_hints(method)
-    options = option_fields(method)
-    return MethodDescription(
-        name=method.name,
-        summary=method.summary,
-        source=method.source,
-        about=_one_line(docs[0].partition("\n\n")[0], end="."),
-        cost=_cost_bounds(method, {field.name: _default_of(field) for field in options}),
-        options=tuple(
-            Option(
-                field.name, _type_text(hints[field.name]), _default_text(_default_of(field)), about.get(field.name, "")
-            )
-            for field in options
-        ),
-    )
-
-
-def _cost_bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
-    """Bound a method with these options; one without a default may be no part of them."""
-    made = object.__new__(method)
-    for name, value in options.items():
-        object.__setattr__(made, name, value)
     try:
+        made = method()
         cost, others = made.cost(), {"entities": made.cost(entities=2), "mediators": made.cost(mediators=0)}
-        return {
+        bounds = {
             what: CostBound(int(bound), {name: 1 for name, other in others.items() if getattr(other, what) != bound})
             for what, bound in cost._asdict().items()
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
+    return MethodDescription(
+        name=method.name,
+        summary=method.summary,
+        source=method.source,
+        about=_one_line(docs[0].partition("\n\n")[0]) + ".",
+        cost=bounds,
+        options=tuple(
+            Option(one.name, _type_text(hints[one.name]), _default_text(_default_of(one)), about.get(one.name, ""))
+            for one in option_fields(method)
+        ),
+    )
 
 
-def _one_line(text: str, *, end: str = "") -> str:
-    return " ".join(text.replace("``", "").split()).removesuffix(".") + end
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("``", "").split()).removesuffix(".")
 
 
-def _default_of(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+def _default_of(option: Field[Any]) -> Any:
+    return option.default if option.default_factory is MISSING else option.default_factory()
 
 
-def _default_text(default: Any) -> str | None:
-    if default is MISSING:
-        return None
+def _default_text(default: Any) -> str:
     if isinstance(default, tuple | list | frozenset):
         return ",".join(str(value) for value in default)
     return str(default).lower() if isinstance(default, bool) or default is None else str(default)
@@ -270,8 +229,90 @@ def _default_text(default: Any) -> str | None:
 def _type_text(hint: Any) -> str:
     if get_origin(hint) is OneOf:
         return " | ".join(map(str, get_args(hint)))
-    if len(kinds := alternatives(hint)) > 1:
+    if len(kinds := _alternatives(hint)) > 1:
         return " | ".join("none" if kind is type(None) else _type_text(kind) for kind in kinds)
-    if get_origin(hint) in {tuple, list, frozenset}:
+    if is_tuple(hint):
         return f"{_type_text(get_args(hint)[0])}, …"
     return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A method with chosen options, in a TOML file, which ``eval tune`` writes and ``--preset`` reads.
+
+    :param options: the chosen options; all others keep the method's defaults. TOML has no null: it is ``"none"``.
+    :param kgsparql: the version that wrote it.
+    :param tuned: how the options were chosen, with figures.
+
+    >>> print(Preset(method="mindmap", options={"paths_kept": 3, "mentions": "linker"}).to_toml())
+    method = "mindmap"
+    <BLANKLINE>
+    [options]
+    paths_kept = 3
+    mentions = "linker"
+    <BLANKLINE>
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    comment: str = ""
+    kgsparql: str = ""
+    tuned: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> Preset:
+        """Read a preset from a file.
+
+        :raises InputError: if the file cannot be read or is no preset.
+        :raises OptionError: for a method, an option or a value that does not exist (any more).
+        """
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            preset = TypeAdapter(cls).validate_python(tomllib.loads(option_file(path).decode("utf-8-sig")))
+        except ValidationError as error:
+            first = error.errors()[0]
+            problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise InputError(f"{path}: {printable(problem, 200)}", hint=_PRESET_HINT) from error
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+            problem = error.strerror or "" if isinstance(error, OSError) else f"not TOML: {error}"
+            raise InputError(f"{path}: {printable(problem, 200)}", hint=_PRESET_HINT) from error
+        try:
+            load(preset.method, preset.options)
+        except OptionError as error:
+            raise OptionError(f"{path}: {error.message}", hint=error.hint or "it is of another version") from error
+        return preset
+
+    def with_options(self, explicit: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the options for :func:`load`; explicit ones win over those of the preset.
+
+        >>> Preset(method="mindmap", options={"paths_kept": 3, "max_hops": 4}).with_options({"max_hops": "2"})
+        {'paths_kept': 3, 'max_hops': '2'}
+        """
+        return {**self.options, **explicit}
+
+    def to_toml(self) -> str:
+        """Write the preset as a TOML document, ending with a line end."""
+        return "\n".join(_toml_lines(asdict(self), ())) + "\n"
+
+
+def _toml_lines(values: Mapping[str, Any], within: tuple[str, ...]) -> Iterator[str]:
+    """Write the plain values of a table first, as TOML wants it, then the tables inside it; nothing that is empty."""
+    tables = {name: value for name, value in values.items() if isinstance(value, Mapping) and value}
+    for name, value in values.items():
+        if not isinstance(value, Mapping) and (value != "" or within):
+            yield f"{name} = {_toml_value(value)}"
+    for name, table in tables.items():
+        yield from ("", f"[{'.'.join((*within, name))}]", *_toml_lines(table, (*within, name)))
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    # The escapes of JSON are those of a basic string in TOML; half of a surrogate pair, which no file may hold, is not.
+    text = json.dumps("none" if value is None else value.encode("utf-8", "replace").decode(), ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.evaluation.runs.directory import Run as Made
-from kgsparql.retrievers._presets import Preset
+from kgsparql.retrievers._loading import Preset
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
@@ -56,8 +56,7 @@ def test_from_values_to_a_preset_that_is_taken(run: Run, nobel: Path, tmp_path: 
     preset = out / "preset.toml"
     assert done.stderr.endswith(f"preset: kgsparql ask --preset {preset}\n")
     found = Preset.load(preset)
-    assert found.tuned is not None
-    assert (found.tuned.dataset, found.tuned.trials, found.tuned.held_out.n) == ("nobel", 5, 6)
+    assert (found.tuned["dataset"], found.tuned["trials"], found.tuned["held_out"]["n"]) == ("nobel", 5, 6)
     assert found.comment in " ".join(done.stdout.split())
     assert found.options == {"max_hops": 1, "paths_kept": 1}
 

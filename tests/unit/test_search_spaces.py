@@ -33,7 +33,7 @@ def test_values_as_they_are_typed(method: str, option: str, text: str, values: t
         ("mindmap", {"paths_kept": "3,many"}, "paths_kept='many' is not a whole number"),
         ("mindmap", {"paths_kept": "3,,5"}, "an empty value"),
         ("mindmap", {"paths_kept": "5..1"}, "no range"),
-        ("mindmap", {"paths_kept": "1..2/0.5"}, "'1.0' is not a whole number"),
+        ("mindmap", {"paths_kept": "1..2/0.5"}, "'1.5' is not a whole number"),
         ("path_ranking", {"nested": "0..1"}, "no range"),
         ("mindmap", {"mentions": "model,nobody"}, "mentions='nobody'"),
         ("entity", {"node_freq_weight": "0.7"}, "not 1 together"),

@@ -36,7 +36,7 @@ from kgsparql.evaluation.tuning import (
     tuning_text,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.retrievers._presets import Preset
+from kgsparql.retrievers._loading import Preset
 from kgsparql.storage.files import writer_lock
 from tests.conftest import FIXTURES
 
@@ -160,9 +160,8 @@ def test_the_held_out_questions_say_what_the_choice_is_worth(
     assert said in found.verdict
     preset = found.preset(kgsparql="0.1.0")
     assert said in preset.comment
-    assert preset.tuned is not None
-    assert preset.tuned.significant is significant
-    assert preset.tuned.held_out.n == 20
+    assert preset.tuned["significant"] is significant
+    assert preset.tuned["held_out"]["n"] == 20
     assert "The gain" not in found.verdict or "chance" in found.verdict
     assert said.partition(".")[0] in " ".join(tuning_text(found).split())
 

@@ -48,7 +48,7 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
     ("option", "value", "said"),
     [
         ("max_hops", "foo", "mindmap: max_hops='foo' is not a whole number"),
-        ("merge_inverses", "maybe", "mindmap: merge_inverses='maybe' is not yes or no"),
+        ("two_hop_when_single", "maybe", "mindmap: two_hop_when_single='maybe' is not yes or no"),
     ],
 )
 def test_an_option_says_what_it_should_be(option: str, value: str, said: str) -> None:

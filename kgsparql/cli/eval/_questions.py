@@ -205,7 +205,7 @@ def methods_with(
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     """Return the names of several methods, and the options of each; a preset is for its own method among them."""
     from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
-    from kgsparql.retrievers._presets import Preset
+    from kgsparql.retrievers._loading import Preset
 
     preset = None if path is None else Preset.load(path)
     methods = checked_names(names or (preset.method if preset else "all"))
