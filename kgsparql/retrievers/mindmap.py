@@ -24,7 +24,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements
-from kgsparql.evidence.verbalising import Line, line_terms
+from kgsparql.evidence.verbalising import Line
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind
@@ -35,203 +35,17 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
-from kgsparql.retrievers._walking import (
-    candidates_by_start,
+from kgsparql.retrievers._lines import (
+    SHOWN,
     direct_first,
     line_candidates,
-    line_item,
+    line_items,
     lines_around,
     lines_beyond,
-    path_item,
     telling_lines,
-    terms_of,
     without_inverse_lines,
 )
-
-_JOINING_BONUS = 0.25
-_ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
-_KIND_WEIGHT = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class MindMap(Retriever):
-    """Evidence as in MindMap's evidence graph.
-
-    :param paths_kept: paths shown, over all chains.
-    :param lines_per_entity: neighbour lines for each linked entity.
-    :param neighbour_lines: neighbour lines in all.
-    :param ends_per_line: neighbours that one line holds.
-    :param paths_per_pair: shortest paths kept between two entities that follow each other.
-    :param paths_enumerated: shortest paths of a pair among which those are chosen; beyond, the answer says so.
-    :param max_hops: the longest shortest path.
-    :param hub_limit: queries do not expand terms with more edges; an adjacency has no such limit.
-    :param frontier: neighbours that are walked on from, where there is no pair to connect.
-    :param two_hop_when_single: where there is no pair to connect, go two hops out and keep what fits the question.
-    :param merge_inverses: where a graph has the inverse of a triple too, show one of both.
-    :param mentions: who finds the names in the question: the ``model``, if there is one, or the ``linker``.
-    :param verbalise: what the model reads: lines with arrows (``template``), or sentences it made of them (``model``).
-    """
-
-    name: ClassVar[str] = "mindmap"
-    summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
-    source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
-
-    paths_kept: Annotated[int, Within(0, 10_000)] = 5
-    lines_per_entity: Annotated[int, Within(0, 1_000)] = 10
-    neighbour_lines: Annotated[int, Within(0, 10_000)] = 20
-    ends_per_line: Annotated[int, Within(1, 1_000)] = 50
-    paths_per_pair: Annotated[int, Within(1, 10_000)] = 5
-    paths_enumerated: Annotated[int, Within(1, 100_000)] = 1_000
-    max_hops: Annotated[int, Within(1, 10)] = 5
-    hub_limit: Annotated[int, Within(1, 1_000_000)] = 10_000
-    frontier: Annotated[int, Within(1, 10_000)] = 200
-    two_hop_when_single: bool = True
-    merge_inverses: bool = True
-    mentions: OneOf["model", "linker"] = "model"
-    verbalise: OneOf["template", "model"] = "template"
-
-    def cost(self, *, entities: int = 1, **_: int) -> Cost:
-        """Bound what a question costs."""
-        calls = 2 + (self.verbalise == "model")
-        return Cost(calls, calls, (entities - 1) * (5 + 2 * max(0, self.max_hops - 4)) + 8 * entities + 38)
-
-    def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
-        """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""
-        if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
-            return None
-        with session.within_budget():
-            return session.ask_model(mentions_call(session.question))
-        return None
-
-    def retrieve(self, session: Session) -> Retrieval:
-        """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
-        links = session.links
-        entities = [link.term for link in links]
-        classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
-        paths: list[EvidenceItem] = []
-        lines: list[EvidenceItem] = []
-        around: list[Line] = []
-        with session.within_budget():
-            near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
-            around += lines_around(near.items)
-            members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=self.frontier)
-            around += lines_around(members.items)
-        lines += self._neighbour_items(entities, around, session)
-        paths += self._path_items(entities, session)
-        with session.within_budget():
-            if not paths and self.two_hop_when_single:
-                beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
-                lines += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
-        found = [*paths, *direct_first(sorted(lines, key=lambda item: -item.score))]
-        if session.complete:
-            with session.within_budget():
-                found = self._completed_items(found, session)
-        evidence = Evidence(found)
-        session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return retrieval_with_tree(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)), session)
-
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """Write an answer with its steps of inference, and the tree of the evidence that these use."""
-        wanted = self.verbalise == "model" and session.can_spare_call("sentences")
-        sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
-        draft = draft_from_reply(answer_call(retrieval, sentences or {}, session), retrieval, session)
-        if not draft.inference and not draft.claims:
-            return draft
-        cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-        steps = {step.cited.triple for step in draft.inference}
-        labels = evidence_labels(cited, session)
-        return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
-
-    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
-        """Take the best lines of each entity: an equal share for each, so that the first does not take them all."""
-        items: list[EvidenceItem] = []
-        share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
-        for entity in entities[: self.neighbour_lines]:
-            own = [line for line in around if line.start == entity]
-            own = without_inverse_lines(own) if self.merge_inverses else own
-            with session.within_budget():
-                items += self._best_lines(own, share, "neighbour lines", session)
-        return items
-
-    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
-        found, cuts = chains(
-            entities, session,
-            max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,
-            limit=max(self.paths_enumerated, self.paths_per_pair), merge_inverses=self.merge_inverses,
-        )  # fmt: skip
-        kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
-        labels = session.labels(terms_of(kept), in_grace=True)
-        read_statements(kept, session.labels)
-        session.note_cuts(cuts)
-        kinds = session.labels.majority_types([[path.terms] for path in kept], in_grace=True)
-        walks = [(path.start, path.property_path, own) for path, own in zip(kept, kinds, strict=True)]
-        scored = zip(kept, candidates_by_start(walks, session), strict=True)
-        items = [self._path_item(path, labels, session, score=candidate.score or 0.0) for path, candidate in scored]
-        return sorted(items, key=lambda item: -item.score)
-
-    def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session, *, score: float) -> EvidenceItem:
-        ends = None if isinstance(path.end, BlankNode) else [path.end]
-        query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
-        return path_item(path, query, labels, session, score=score)
-
-    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
-        """Take the lines that fit the question best; one of the two-hop lines with the same ends."""
-        lines = telling_lines(lines, session)
-        chosen = ranked_choices(session.masked_question, line_candidates(lines, session), purpose, at_most, session)
-        best = [lines[choice.candidate.number] for choice in chosen]
-        shown = [replace(line, ways=line.ways[: self.ends_per_line]) for line in best]
-        read_statements([way for line in shown for way in line.ways], session.labels)
-        labels = session.labels(line_terms(shown), in_grace=True)
-        items = [line_item(line, labels, session, most=self.ends_per_line) for line in shown]
-        return [replace(item, score=choice.score) for item, choice in zip(items, chosen, strict=True)]
-
-    def _completed_items(self, found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
-        """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
-        lines = [i for i, item in enumerate(found) if item.path is None]
-        walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
-        completed = list(found)
-        for i, whole in zip(lines, expanded_items(walks, session.labels, shown=self.ends_per_line), strict=True):
-            item = found[i]
-            if whole is not None:
-                as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
-                full = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
-                completed[i] = replace(full, kind=item.kind, score=item.score)
-        return completed
-
-
-def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
-    """Terms of the evidence that the question did not name, by the best item of each and by their kind.
-
-    By the best item, not by the sum of all: a sum puts first the terms on every path, such as the university between
-    two colleagues (``benchmarks/mindmap.py`` prints both).
-    """
-    scores: dict[Term, float] = {}
-    markers: dict[Term, list[str]] = {}
-    for item in evidence:
-        hops = [hop for path in item.paths for hop in path.hops]
-        starts = {hop.start for hop in hops}
-        for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
-            if term not in linked and not is_mediator(term):
-                aside = _ON_THE_WAY_PENALTY if item.path is None and term in starts else 0.0
-                score = item.score - aside + (_JOINING_BONUS if item.path is not None else 0.0)
-                scores[term] = max(scores.get(term, score), score)
-                markers.setdefault(term, []).append(item.marker)
-    terms = list(scores)
-    labels = session.labels(terms, in_grace=True)
-    kinds = [kind for (kind,) in session.labels.majority_types([[(term,)] for term in terms], in_grace=True)]
-    fits = session.fit(expected_kind(session.question), kinds)
-    total = {term: scores[term] + _KIND_WEIGHT * fit for term, fit in zip(terms, fits, strict=True)}
-    if terms and max(total.values()) <= 0:
-        session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
-    for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
-        yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
-
-
-Segment = tuple[Path, ...]
-"""The shortest paths from an entity to the next, the best first."""
-
-# With many entities there are too many combinations of a chain's parts to try all.
-_MAX_COMBINATIONS = 10_000
+from kgsparql.retrievers._walking import candidates_by_start, path_item, terms_of
 
 MENTIONS = """\
 You find the names in a question: of people, places, works, substances, events, whatever the question is about. A word
@@ -268,54 +82,201 @@ inference: the facts that lead from what the question names to the answer, in or
 subject, predicate and object are the short exact names of the facts, never a whole line."""
 
 _TEXT = {"type": "string"}
+_FRONTIER = 200  # neighbours of a group that are looked at, and walked on from
+_ENUMERATED = 1_000  # shortest paths of a pair among which the kept ones are chosen; more are a cut
+_JOINING_BONUS = 0.25
+_ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
+_KIND_WEIGHT = 0.5
+_MAX_COMBINATIONS = 10_000  # of the parts of a chain that are tried: with many entities there are too many to try all
+
+Segment = tuple[Path, ...]
+"""The shortest paths from an entity to the next, the best first."""
 
 
-def chains(
-    entities: Sequence[IRI],
-    session: Session,
-    *,
-    max_hops: int,
-    paths_per_pair: int,
-    hub_limit: int,
-    limit: int,
-    merge_inverses: bool,
-) -> tuple[list[list[Segment]], list[Cut]]:
-    """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
+@dataclass(frozen=True, slots=True)
+class MindMap(Retriever):
+    """Evidence as in MindMap's evidence graph.
 
-    A path through an entity that is still to come replaces the other paths, and that entity is not a target again. When
-    the budget is spent, it returns the chains found until then.
-
-    :param limit: shortest paths of a pair that are enumerated and ordered; ``paths_per_pair`` of them are kept.
-    :param merge_inverses: keep one of the paths that differ only by a predicate and its inverse.
-
-    Source: Wen et al., section 3.2, but entities are compared by IRI, and each segment starts where the last one ended.
+    :param paths_kept: paths shown, over all chains.
+    :param lines_per_entity: neighbour lines for each linked entity.
+    :param neighbour_lines: neighbour lines in all.
+    :param paths_per_pair: shortest paths kept between two entities that follow each other.
+    :param max_hops: the longest shortest path.
+    :param two_hop_when_single: where there is no pair to connect, go two hops out and keep what fits the question.
+    :param merge_inverses: where a graph has the inverse of a triple too, show one of both.
+    :param mentions: who finds the names in the question: the ``model``, if there is one, or the ``linker``.
+    :param verbalise: what the model reads: lines with arrows (``template``), or sentences it made of them (``model``).
     """
-    found: list[list[Segment]] = []
-    cuts: list[Cut] = []
-    segments: list[Segment] = []
-    remaining = list(entities)
-    start = remaining.pop(0) if remaining else None
-    with session.within_budget():
-        while start is not None and remaining:
-            end = remaining.pop(0)
-            shortest = shortest_paths(
-                session.graph, start, end,
-                max_hops=max_hops, direction=session.direction, hub_limit=hub_limit, limit=limit,
-            )  # fmt: skip
-            cuts.extend(shortest.cuts)
-            items = _without_inverses(shortest.items) if merge_inverses else shortest.items
-            paths = items[:paths_per_pair]
-            through = next((path for path in items if set(path.terms[1:-1]) & set(remaining)), None)
-            if through is not None:
-                paths = (through,)
-                remaining = [term for term in remaining if term not in through.terms]
-            if paths:
-                segments.append(paths)
-            elif segments:
-                found.append(segments)
-                segments = []
-            start = end
-    return ([*found, segments] if segments else found), cuts
+
+    name: ClassVar[str] = "mindmap"
+    summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
+    source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
+
+    paths_kept: Annotated[int, Within(0, 10_000)] = 5
+    lines_per_entity: Annotated[int, Within(0, 1_000)] = 10
+    neighbour_lines: Annotated[int, Within(0, 10_000)] = 20
+    paths_per_pair: Annotated[int, Within(1, 10_000)] = 5
+    max_hops: Annotated[int, Within(1, 10)] = 5
+    two_hop_when_single: bool = True
+    merge_inverses: bool = True
+    mentions: OneOf["model", "linker"] = "model"
+    verbalise: OneOf["template", "model"] = "template"
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        calls = 2 + (self.verbalise == "model")
+        return Cost(calls, calls, (entities - 1) * (5 + 2 * max(0, self.max_hops - 4)) + 8 * entities + 38)
+
+    def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
+        """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""
+        if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
+            return None
+        with session.within_budget():
+            return session.ask_model(mentions_call(session.question))
+        return None
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
+        entities = [link.term for link in session.links]
+        classes = [link.term for link in session.links if link.kind == "class" and session.direction != "forward"]
+        around: list[Line] = []
+        with session.within_budget():
+            near = neighbours(session.graph, entities, direction=session.direction, limit=_FRONTIER)
+            around += lines_around(near.items)
+            members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=_FRONTIER)
+            around += lines_around(members.items)
+        lines = self._neighbour_items(entities, around, session)
+        paths = self._path_items(entities, session)
+        with session.within_budget():
+            if not paths and self.two_hop_when_single:
+                beyond = lines_beyond(around, session, frontier=_FRONTIER)
+                lines += _best_lines(beyond, self.paths_kept, "two-hop paths", session)
+        found = [*paths, *direct_first(sorted(lines, key=lambda item: -item.score))]
+        if session.complete:
+            with session.within_budget():
+                found = _completed_items(found, session)
+        evidence = Evidence(found)
+        session.note_cuts(cut for item in evidence for cut in item.cuts)
+        return retrieval_with_tree(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)), session)
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """Write an answer with its steps of inference, and the tree of the evidence that these use."""
+        wanted = self.verbalise == "model" and session.can_spare_call("sentences")
+        sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
+        draft = draft_from_reply(answer_call(retrieval, sentences or {}, session), retrieval, session)
+        if not draft.inference and not draft.claims:
+            return draft
+        cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+        steps = {step.cited.triple for step in draft.inference}
+        labels = evidence_labels(cited, session)
+        return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
+
+    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
+        """Take the best lines of each entity: an equal share for each, so that the first does not take them all."""
+        items: list[EvidenceItem] = []
+        share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
+        for entity in entities[: self.neighbour_lines]:
+            own = [line for line in around if line.start == entity]
+            own = without_inverse_lines(own) if self.merge_inverses else own
+            with session.within_budget():
+                items += _best_lines(own, share, "neighbour lines", session)
+        return items
+
+    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
+        kept = round_robin([chained_paths(chain) for chain in self._chains(entities, session)], self.paths_kept)
+        labels = session.labels(terms_of(kept), in_grace=True)
+        read_statements(kept, session.labels)
+        kinds = session.labels.majority_types([[path.terms] for path in kept], in_grace=True)
+        walks = [(path.start, path.property_path, own) for path, own in zip(kept, kinds, strict=True)]
+        items = []
+        for path, candidate in zip(kept, candidates_by_start(walks, session), strict=True):
+            ends = None if isinstance(path.end, BlankNode) else [path.end]
+            query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN)
+            items.append(path_item(path, query, labels, session, score=candidate.score or 0.0))
+        return sorted(items, key=lambda item: -item.score)
+
+    def _chains(self, entities: Sequence[IRI], session: Session) -> list[list[Segment]]:
+        """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
+
+        A path through an entity that is still to come replaces the other paths, and that entity is not a target again.
+        When the budget is spent, it returns the chains found until then.
+
+        Source: Wen et al., section 3.2, but entities are compared by IRI, and each segment starts where the last ended.
+        """
+        found: list[list[Segment]] = [[]]
+        cuts: list[Cut] = []
+        remaining = list(entities)
+        start = remaining.pop(0) if remaining else None
+        with session.within_budget():
+            while start is not None and remaining:
+                end = remaining.pop(0)
+                shortest = shortest_paths(
+                    session.graph, start, end,
+                    max_hops=self.max_hops, direction=session.direction, limit=max(_ENUMERATED, self.paths_per_pair),
+                )  # fmt: skip
+                cuts.extend(shortest.cuts)
+                items = _without_inverses(shortest.items) if self.merge_inverses else shortest.items
+                paths = items[: self.paths_per_pair]
+                through = next((path for path in items if set(path.terms[1:-1]) & set(remaining)), None)
+                if through is not None:
+                    paths = (through,)
+                    remaining = [term for term in remaining if term not in through.terms]
+                if paths:
+                    found[-1].append(paths)
+                else:
+                    found.append([])
+                start = end
+        session.note_cuts(cuts)
+        return [segments for segments in found if segments]
+
+
+def _best_lines(lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
+    """Take the lines that fit the question best; one of the two-hop lines with the same ends."""
+    lines = telling_lines(lines, session)
+    chosen = ranked_choices(session.masked_question, line_candidates(lines, session), purpose, at_most, session)
+    return line_items([(lines[choice.candidate.number], choice.score) for choice in chosen], session)
+
+
+def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
+    """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
+    lines = [i for i, item in enumerate(found) if item.path is None]
+    walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
+    completed = list(found)
+    for i, whole in zip(lines, expanded_items(walks, session.labels, shown=SHOWN), strict=True):
+        item = found[i]
+        if whole is not None:
+            as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
+            full = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
+            completed[i] = replace(full, kind=item.kind, score=item.score)
+    return completed
+
+
+def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
+    """Terms of the evidence that the question did not name, by the best item of each and by their kind.
+
+    By the best item, not by the sum of all: a sum puts first the terms on every path, such as the university between
+    two colleagues (``benchmarks/mindmap.py`` prints both).
+    """
+    scores: dict[Term, float] = {}
+    markers: dict[Term, list[str]] = {}
+    for item in evidence:
+        hops = [hop for path in item.paths for hop in path.hops]
+        starts = {hop.start for hop in hops}
+        for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
+            if term not in linked and not is_mediator(term):
+                aside = _ON_THE_WAY_PENALTY if item.path is None and term in starts else 0.0
+                score = item.score - aside + (_JOINING_BONUS if item.path is not None else 0.0)
+                scores[term] = max(scores.get(term, score), score)
+                markers.setdefault(term, []).append(item.marker)
+    terms = list(scores)
+    labels = session.labels(terms, in_grace=True)
+    kinds = [kind for (kind,) in session.labels.majority_types([[(term,)] for term in terms], in_grace=True)]
+    fits = session.fit(expected_kind(session.question), kinds)
+    total = {term: scores[term] + _KIND_WEIGHT * fit for term, fit in zip(terms, fits, strict=True)}
+    if terms and max(total.values()) <= 0:
+        session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
+    for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
+        yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
@@ -407,17 +368,14 @@ def sentences_call(retrieval: Retrieval) -> Call[dict[str, str]]:
 def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:
     value = json_value(text)
     entries = value.get("sentences", value) if isinstance(value, dict) else value
-    pairs = entries.items() if isinstance(entries, dict) else _marked_sentences(entries)
-    found = {str(marker).strip(" []").upper(): sentence for marker, sentence in pairs if isinstance(sentence, str)}
-    known = {marker: printable(sentence, 1_000) for marker, sentence in found.items() if marker in evidence}
+    if isinstance(entries, list):
+        entries = {one.get("marker"): one.get("sentence") for one in entries if isinstance(one, dict)}
+    pairs = entries.items() if isinstance(entries, dict) else ()
+    found = {str(marker).strip(" []").upper(): said for marker, said in pairs if isinstance(said, str)}
+    known = {marker: printable(said, 1_000) for marker, said in found.items() if marker in evidence}
     if not known:
         raise ModelReplyError("no sentence in the reply belongs to a marker")
     return known
-
-
-def _marked_sentences(entries: object) -> list[tuple[object, object]]:
-    listed = entries if isinstance(entries, list) else []
-    return [(entry.get("marker"), entry.get("sentence")) for entry in listed if isinstance(entry, dict)]
 
 
 def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[WrittenAnswer]:

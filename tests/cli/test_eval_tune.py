@@ -172,8 +172,8 @@ def test_a_preset_that_cannot_be_used_is_said_before_a_graph_is_loaded(run: Run,
     )
     for text, arguments, said in (
         ('method = "mindmap"\n', ("-r", "entity"), "-r entity: the preset"),
-        ('method = "mindmap"\n[options]\npaths = 1\n', (), "own.toml:3: mindmap has no option 'paths'"),
-        ("method = \n", (), "own.toml:1:10: not TOML"),
+        ('method = "mindmap"\n[options]\npaths = 1\n', (), "own.toml: mindmap has no option 'paths'"),
+        ("method = \n", (), "own.toml: not TOML: Invalid value (at line 1, column 10)"),
     ):
         file = preset_in(tmp_path, text)
         for command in commands:

@@ -157,15 +157,15 @@ def test_no_two_lines_read_alike_and_none_leads_back_to_where_it_starts() -> Non
 
 def test_a_line_says_its_limits_or_is_followed_to_every_end() -> None:
     graph = graph_from("".join(f":a :p :o{i:03} ." for i in range(70)))
-    (line,) = retrieve(graph, ["a"], ends_per_line=10, complete=False).evidence
-    assert (len(line.triples), line.cuts[0].limit, line.cuts[0].known) == (10, 10, 70)
-    assert str(line.cuts[0]) == "ends of a —p→: at most 10 of 70 taken (-O ends_per_line=N)"
-    found = retrieve(graph, ["a"], ends_per_line=10)
+    (line,) = retrieve(graph, ["a"], complete=False).evidence
+    assert (len(line.triples), line.cuts[0].limit, line.cuts[0].known) == (50, 50, 70)
+    assert str(line.cuts[0]) == "ends of a —p→: at most 50 of 70 taken"
+    found = retrieve(graph, ["a"])
     (line,) = found.evidence
-    assert (line.marker, len(line.triples), len(line.ends), line.cuts) == ("N1", 10, 70, ())
+    assert (line.marker, len(line.triples), len(line.ends), line.cuts) == ("N1", 50, 70, ())
     assert {s["answer"] for s in graph.select(line.query)} == set(line.ends)
     assert {candidate.term for candidate in found.candidates} == set(line.ends)
-    assert "60 more" in line.text
+    assert "58 more" in line.text
 
 
 def test_the_decision_tree_merges_what_begins_alike() -> None:
@@ -176,7 +176,7 @@ def test_the_decision_tree_merges_what_begins_alike() -> None:
 
 def test_the_query_of_a_line_that_was_cut_finds_what_is_shown() -> None:
     graph = graph_from("".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200)))
-    found = retrieve(graph, ["ann"], ends_per_line=10, complete=False)
+    found = retrieve(graph, ["ann"], complete=False)
     cut = [item for item in found.evidence if item.cuts]
     assert cut
     for item in cut:
@@ -190,8 +190,8 @@ def test_the_query_of_a_line_that_was_cut_finds_what_is_shown() -> None:
 
 
 def test_every_line_gets_its_turn_in_the_frontier() -> None:
-    turtle = "".join(f":a :p{i % 4} :n{i:03} . :n{i:03} :q{i % 4} :end{i % 4} ." for i in range(400))
-    walked = [i.text for i in retrieve(turtle, ["a"], frontier=40, paths_kept=10).evidence if i.kind == "path"]
+    turtle = "".join(f":a :p{i % 4} :n{i:04} . :n{i:04} :q{i % 4} :end{i % 4} ." for i in range(1200))
+    walked = [i.text for i in retrieve(turtle, ["a"], paths_kept=10).evidence if i.kind == "path"]
     assert all(any(f"—p{n}→" in text for text in walked) for n in range(4))
 
 

@@ -66,7 +66,7 @@ def test_a_sample_is_the_same_for_a_seed_and_repeats_nothing() -> None:
     assert one != other
     assert len({setting_key(setting) for setting in one}) == 20
     assert len(space.sample(90, seed=1)) == 50  # as many as there are
-    texts = dict.fromkeys(("paths_kept", "lines_per_entity", "neighbour_lines", "ends_per_line"), "1..100")
+    texts = dict.fromkeys(("paths_kept", "lines_per_entity", "neighbour_lines", "paths_per_pair"), "1..100")
     too_large_to_list = Space.read("mindmap", texts).sample(30, seed=0)
     assert len({setting_key(setting) for setting in too_large_to_list}) == 30
 
