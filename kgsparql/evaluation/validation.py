@@ -6,22 +6,20 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
+from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.user_query import QueryLimits, QueryResult, check, query_runner
-from kgsparql.graphs.user_query.tokens import SparqlToken, tokenise
+from kgsparql.graphs.user_query import QueryResult, check, query_runner
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
@@ -387,47 +385,34 @@ def says_nothing(terms: Sequence[Term], named: Collection[IRI], absent: Collecti
 
 
 def named_iris(query: str) -> tuple[IRI, ...]:
-    """List the IRIs that a query matches triples with, each once, in their order, without functions and datatypes.
+    """List the IRIs that a query matches triples with, each once, without those of functions, datatypes and graphs.
 
-    :param query: SPARQL that has passed :func:`kgsparql.graphs.user_query.check`, with all its prefixes declared.
+    :param query: SPARQL with all its prefixes declared; of what rdflib cannot read, none is known.
 
     >>> prefix = "PREFIX e: <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
     >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]
     ['http://e.org/a', 'http://e.org/b']
     """
-    tokens = tokenise(query, QueryLimits())
-    prefixes: dict[str, str] = {}
-    declarations: set[int] = set()
-    for i, (before, token) in enumerate(pairwise(tokens), 1):
-        if before.word == "PREFIX" and token.kind == "name" and i + 1 < len(tokens):
-            prefixes[token.text[:-1]] = tokens[i + 1].text[1:-1]
-            declarations.update((i, i + 1))
-        elif before.word == "BASE":
-            declarations.add(i)
+    from pyparsing import ParseException
+    from rdflib import URIRef
+    from rdflib.paths import Path
+    from rdflib.plugins.sparql.algebra import translateQuery, traverse
+    from rdflib.plugins.sparql.parser import parseQuery
+
     found: dict[IRI, None] = {}
-    for i, token in enumerate(tokens):
-        if token.kind in {"iri", "name"} and i not in declarations and _is_term(tokens, i):
-            term = _token_iri(token, prefixes)
-            if term is not None and not term.value.startswith(_XSD):
-                found[term] = None
+
+    def add_terms(term: Any) -> None:
+        if isinstance(term, Path):  # of a path, its parts
+            for part in (*getattr(term, "args", ()), getattr(term, "arg", None), getattr(term, "path", None)):
+                add_terms(part)
+        elif isinstance(term, URIRef) and not term.startswith(_XSD):
+            found[iri(term.replace("\\", ""))] = None  # rdflib leaves the escapes of e:a\\-b in
+
+    def visit(node: Any) -> None:
+        for triple in node.get("triples") or () if isinstance(node, dict) else ():
+            for term in triple:
+                add_terms(term)
+
+    with suppress(ParseException):
+        traverse(translateQuery(parseQuery(query)).algebra, visit)
     return tuple(found)
-
-
-def _is_term(tokens: Sequence[SparqlToken], i: int) -> bool:
-    """Tell whether an IRI is a term, and not that of a graph, a datatype or a function."""
-    before = tokens[i - 1] if i else None
-    if before is not None and (before.word == "GRAPH" or before.text == "^^"):
-        return False
-    # Only a function has its arguments right behind its name: people write a space before a list of objects.
-    end = tokens[i].start + len(tokens[i].text)
-    return i + 1 == len(tokens) or tokens[i + 1].text != "(" or tokens[i + 1].start != end
-
-
-def _token_iri(token: SparqlToken, prefixes: dict[str, str]) -> IRI | None:
-    """Read the IRI of a token; ``None`` for a relative one."""
-    prefix, _, name = token.text.partition(":")
-    value = token.text[1:-1] if token.kind == "iri" else prefixes.get(prefix, "") + name.replace("\\", "")
-    try:
-        return iri(value)
-    except IriError:
-        return None
