@@ -263,9 +263,6 @@ def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:
     from kgsparql.graphs.endpoint import NAMED_GRAPHS
 
     at = f"{facts['url']}: " if facts["url"] != name else ""
-    described = facts["triples_as_described"]
     lines = [f"  endpoint   {at}{facts['summary']}", f"  limits     {', '.join(facts['said_of_limits'])}"]
     lines.append(f"  dialect    {NAMED_GRAPHS[facts['shows_named_graphs']]}; text search: {facts['text_search']}")
-    if described is not None:
-        lines.append(f"  described  {described:,} triples, as the endpoint says")
     return lines + [f"  elsewhere  -k {other}" for other in facts["elsewhere"]]

@@ -12,7 +12,7 @@ from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
 from kgsparql.exploration.batched_select import batched_select, far_end, hop_of, lookup, order_key, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
-from kgsparql.graphs.ignored_predicates import MAX_FORMATTERS, Formatter, Identifier, Identifiers
+from kgsparql.graphs.ignored_predicates import Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Hop, Path
@@ -162,11 +162,6 @@ def _pairs_by_identifier(
     for term in known:
         for identifier, formatter in identifiers.identifiers_of(term):
             made.setdefault(identifier, []).append((term, formatter))
-    used = {predicate for term in known for predicate, _ in (*about.held.get(term, ()), *made)}
-    about.cuts += [
-        Cut("formatters", MAX_FORMATTERS, count, str(predicate))
-        for predicate, count in identifiers.crowded.items() if predicate in used
-    ]  # fmt: skip
     each = [sorted(about.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
     wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
     if len(wanted) > MAX_IDENTIFIERS:

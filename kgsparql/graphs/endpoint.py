@@ -6,23 +6,24 @@ import copy
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Self
 
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol.discovery import Probe, ProbeResult
+from kgsparql.graphs.protocol.discovery import GraphView, Probe, ProbeResult
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
 from kgsparql.graphs.protocol.refusals import is_about_the_query
-from kgsparql.graphs.protocol.request import Form, RequestLimits, SparqlRequest
+from kgsparql.graphs.protocol.replies import boolean, solutions_of
+from kgsparql.graphs.protocol.request import Form, RequestLimits, Sender, SparqlRequest
 from kgsparql.http.address import Address
-from kgsparql.http.failures import in_words
-from kgsparql.http.transport import HttpReply, Transport
+from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming
@@ -44,46 +45,12 @@ NAMED_GRAPHS = {
 """Whether queries see named graphs, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _QuestionDeadline:
-    """How long queries for a question may still take.
-
-    :param in_grace: as for :meth:`KnowledgeGraph.within`.
-    :param most_s: seconds for each query; ``None`` for no limit of its own.
-    """
-
-    usage: Usage
-    in_grace: bool = False
-    most_s: float | None = None
-
-    def left_s(self) -> float | None:
-        """Return the seconds that are left; ``None`` if there is no limit.
-
-        :raises CancelledError: if the question was stopped.
-        :raises BudgetExceededError: if its time is over.
-        """
-        if self.usage.cancel.is_set():
-            raise CancelledError("stopped")
-        left_s = self.usage.grace_s if self.in_grace else self.usage.seconds_left
-        if left_s == 0:
-            self.usage.check(in_grace=self.in_grace)
-        return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
-
-    @contextmanager
-    def timeouts_as_budget(self) -> Iterator[None]:
-        """Turn a timeout of a query into a BudgetExceededError, if the question's time is over."""
-        try:
-            yield
-        except EndpointTimeoutError as error:
-            waited = error.message if "waited_s" in error.detail else ""
-            self.usage.check(waited, in_grace=self.in_grace, is_late=self.in_grace)
-            raise
-
-
 @dataclass(slots=True)
-class _Found:
-    """What was found out about an endpoint once, shared by its views."""
+class _Shared:
+    """What the views of an endpoint share: its senders, once one is needed, and what was found out once."""
 
+    sender: Sender | None = None
+    close: Callable[[], None] | None = None
     fingerprint: str | None = None
     has_named_graphs: bool | None = None
 
@@ -131,21 +98,21 @@ class EndpointGraph(KnowledgeGraph):
         recording: Recording | None = None,
         transport: Transport | None = None,
     ) -> None:
-        from kgsparql.graphs.protocol.endpoint_client import EndpointClient  # 110 ms that a graph in files is spared
-
-        self._address = Address.parse(url)
-        self.name = self._address.url if name is None else name
+        address = self._address = Address.parse(url)
+        self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
-        self.probe = Probe(self._address, profile, keep=recording is None, now=self._now)
+        self.probe = Probe(address, self.name, profile, recording is None, note, self._now)
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
-        self.timeout_s = timeout_s
-        self._recording = recording
-        self._question: _QuestionDeadline | None = None
-        self._found = _Found()
-        self._client = EndpointClient(
-            self._address, self.name, self.probe, max_bytes, response_cache, recording, note, transport
-        )
+        self.timeout_s, self.max_bytes = timeout_s, max_bytes
+        self._note, self._response_cache, self._recording, self._transport = note, response_cache, recording, transport
+        self._asker = 0
+        if recording is not None:
+            self._asker = recording.asker_number(address.url, address.target, address.user, address.password)
+        self._shared = _Shared()
+        self._usage: Usage | None = None
+        self._in_grace = False
+        self._most_s: float | None = None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graph for one question: its queries end with its time, or when it is stopped.
@@ -154,12 +121,15 @@ class EndpointGraph(KnowledgeGraph):
         The options are those of :meth:`KnowledgeGraph.within`; waiting for a turn counts for ``most_s``, too.
         """
         view = copy.copy(self)
-        view._question = _QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
+        view._usage, view._in_grace, view._most_s = usage, in_grace, most_s  # noqa: SLF001 - its own
         return view
 
     def close(self) -> None:
-        """Close the connections; the next query opens others."""
-        self._client.close()
+        """Close the connections and the file of replies; the next query opens others."""
+        if self._shared.close is not None:
+            self._shared.close()
+        for kept in filter(None, (self._response_cache, self._recording)):
+            kept.close()
 
     @property
     def profile(self) -> EndpointProfile:
@@ -185,7 +155,7 @@ class EndpointGraph(KnowledgeGraph):
     @property
     def account(self) -> str:
         """A hash of its URL and user, as one user may see what another may not."""
-        return self._hash()
+        return self._hash_with("")
 
     @property
     def fingerprint(self) -> str:
@@ -194,11 +164,12 @@ class EndpointGraph(KnowledgeGraph):
         So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. For
         a service that is too large to be counted, a hash of the URL alone.
         """
-        if self._found.fingerprint is None:
-            self._found.fingerprint = self._hash("" if self.profile.has_many_labels else self._triple_count())
-        return self._found.fingerprint
+        if self._shared.fingerprint is None:
+            number = "" if self.profile.has_many_labels else self._triple_count()
+            self._shared.fingerprint = self._hash_with(number)
+        return self._shared.fingerprint
 
-    def _hash(self, what: str = "") -> str:
+    def _hash_with(self, what: str) -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
     def _triple_count(self) -> str:
@@ -225,7 +196,7 @@ class EndpointGraph(KnowledgeGraph):
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
         with self._limits(self.timeout_s, None, None) as limits:
-            found = self._client.probe_graphs(limits).note
+            found = self._graphs_seen(limits).note
         return (found,) if found else ()
 
     @property
@@ -233,15 +204,15 @@ class EndpointGraph(KnowledgeGraph):
         """Whether there are named graphs: then one triple may be in several, and counts must be of distinct ones."""
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
-        if self._found.has_named_graphs is None:
+        if self._shared.has_named_graphs is None:
             try:
                 found = self.select(Query.load("info_graphs").limit(1))
-                self._found.has_named_graphs = bool(len(found) or found.invalid)
+                self._shared.has_named_graphs = bool(len(found) or found.invalid)
             except KgsparqlError as error:
                 if not is_about_the_query(error):
                     raise
-                self._found.has_named_graphs = True  # the engine cannot tell
-        return self._found.has_named_graphs
+                self._shared.has_named_graphs = True  # the engine cannot tell
+        return self._shared.has_named_graphs
 
     def select(self, query: Query) -> Solutions:
         """Get the solutions of a SELECT.
@@ -263,34 +234,24 @@ class EndpointGraph(KnowledgeGraph):
 
         :raises CancelledError: if ``cancel`` is set before the reply is there.
         """
-        from kgsparql.graphs.protocol.replies import solutions_of
-
         if query.empty:
             return Solutions()
         with self._limits(None, timeout_s, cancel) as limits:
-            return solutions_of(query, *self._client.send(query, "SELECT", limits))
+            return solutions_of(query, *self._reply_to(query, "SELECT", limits))
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
         """Ask as :meth:`ask`, with the limits of :meth:`select_within`."""
-        from kgsparql.graphs.protocol.replies import boolean
-
         if query.empty:
             return False
         with self._limits(None, timeout_s, cancel) as limits:
-            return boolean(*self._client.send(query, "ASK", limits))
+            return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
-        self,
-        text: str,
-        form: Form,
-        *,
-        name: str,
-        timeout_s: float | None = None,
-        cancel: threading.Event | None = None,
+        self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> tuple[HttpReply, SparqlRequest]:
-        """Get the reply of the endpoint to a query that was checked, over the union of its graphs.
+        """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs.
 
         :param timeout_s: instead of the graph's own, and for waiting, too.
         :raises UnreachableError: if there is no whole reply in time; its status may be any.
@@ -298,7 +259,50 @@ class EndpointGraph(KnowledgeGraph):
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
         with self._limits(timeout_s, timeout_s, cancel) as limits:
-            return self._client.send(Query(name, text), form, limits)
+            return self._reply_to(Query("", text), form, limits)
+
+    def _reply_to(self, query: Query, form: Form, limits: RequestLimits) -> tuple[HttpReply, SparqlRequest]:
+        return self._send(query, form, self._graphs_seen(limits).parameters, limits)
+
+    def _graphs_seen(self, limits: RequestLimits) -> GraphView:
+        return self.probe.graphs(self._send, limits)
+
+    def _send(
+        self, query: Query, form: Form, parameters: Mapping[str, str], limits: RequestLimits
+    ) -> tuple[HttpReply, SparqlRequest]:
+        request = SparqlRequest(
+            self.url,
+            query.name,
+            query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
+            limits.query_s,
+            self._address.secrets,
+            self.profile,
+            form,
+            parameters,
+            deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
+            cancel=limits.cancel,
+            sent=limits.sent,
+        )
+        if self._shared.sender is None:
+            self._shared.sender = self._new_sender()
+        return self._shared.sender.send(request), request
+
+    def _new_sender(self) -> Sender:
+        from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
+
+        def over_http() -> Sender:
+            # It takes 110 ms to import what a graph in files, and a replay, do not need.
+            from kgsparql.graphs.protocol.senders import HttpSender, RateLimitedSender
+
+            sender = HttpSender(self._address, max_bytes=self.max_bytes, transport=self._transport)
+            self._shared.close = sender.close
+            return RateLimitedSender(sender, self._note)
+
+        if self._recording is not None:
+            return RecordedSender(cache(over_http), self._recording, self._asker)
+        if self._response_cache is None:
+            return over_http()
+        return CachedSender(over_http(), self._response_cache, self._note)
 
     @contextmanager
     def _limits(
@@ -310,19 +314,23 @@ class EndpointGraph(KnowledgeGraph):
         :param all_s: of all; what is left of the question, or two minutes more than ``query_s``, if ``None``.
         """
         query_s = self.timeout_s if query_s is None else query_s
-        most_s, sent = query_s + MAX_WAIT_S, None
-        if (question := self._question) is not None:
-            left_s = question.left_s()
-            most_s = most_s if left_s is None else left_s
-            all_s = most_s if all_s is None else min(all_s, most_s)
-            cancel, sent = cancel or question.usage.cancel, question.usage.count_preparing
-        all_s = max(0.001, most_s if all_s is None else all_s)
-        limits = RequestLimits(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
-        if question is None:
-            yield limits
-            return
-        with question.timeouts_as_budget():
-            yield limits
+        usage, sent, most_s = self._usage, None, query_s + MAX_WAIT_S
+        if usage is not None:
+            if usage.cancel.is_set():
+                raise CancelledError("stopped")
+            left_s = usage.grace_s if self._in_grace else usage.seconds_left
+            if left_s == 0:
+                usage.check(in_grace=self._in_grace)
+            most_s = min((limit for limit in (left_s, self._most_s) if limit is not None), default=most_s)
+            cancel, sent = cancel or usage.cancel, usage.count_preparing
+        all_s = max(0.001, most_s if all_s is None else min(all_s, most_s))
+        try:
+            yield RequestLimits(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
+        except EndpointTimeoutError as error:
+            if usage is not None:  # the timeout of a query is the end of the budget, if the question's time is over
+                waited = error.message if "waited_s" in error.detail else ""
+                usage.check(waited, in_grace=self._in_grace, is_late=self._in_grace)
+            raise
 
 
 def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
@@ -350,8 +358,6 @@ def limits_in_words(profile: EndpointProfile) -> list[str]:
 
     >>> limits_in_words(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
     ['60 s a query', 'one query at a time', '200 terms looked up at once', '10,000 solutions a query']
-    >>> limits_in_words(EndpointProfile(keep_s=300))
-    ['4 queries at a time', '200 terms looked up at once', 'results kept for 5 min']
     """
     saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
     at_once = "one query" if profile.concurrency == 1 else f"{profile.concurrency} queries"
@@ -370,36 +376,37 @@ def limits_in_words(profile: EndpointProfile) -> list[str]:
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
-    profile, found = graph.profile, graph.probe.found
+    profile, found = graph.profile, graph.probe.found or ProbeResult(at="")
     try:
         shows_named_graphs = not graph.notes
     except (UnreachableError, QueryError):
         shows_named_graphs = None
+    limits = (
+        "timeout_s",
+        "concurrency",
+        "pause_s",
+        "burst_seconds",
+        "errors_per_minute",
+        "max_solutions",
+        "chunk_size",
+    )
     return {
         "url": graph.url,
-        "summary": summary(profile, found),
+        "summary": summary(profile, graph.probe.found),
         "said_of_limits": limits_in_words(profile),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None,
-        "version": (found.version or None) if found else None,
-        "server": (found.server or None) if found else None,
-        "found": found.at if found else None,
-        "is_described": found.is_described if found else None,
-        "triples_as_described": found.triples if found else None,
+        "version": found.version or None,
+        "server": found.server or None,
+        "found": found.at or None,
         "is_public": profile.is_public,
         "needs_contact": profile.needs_contact,
         "union_default_graph": profile.has_union,
         "shows_named_graphs": shows_named_graphs,
         "text_search": profile.text_search,
         "limits": {
-            "timeout_s": profile.timeout_s,
-            "concurrency": profile.concurrency,
-            "pause_s": profile.pause_s,
+            **{name: getattr(profile, name) for name in limits},
             "query_seconds_per_minute": profile.query_seconds,
-            "burst_seconds": profile.burst_seconds,
-            "errors_per_minute": profile.errors_per_minute,
-            "max_solutions": profile.max_solutions,
-            "chunk_size": profile.chunk_size,
         },
         "keep_s": profile.keep_s,
         "label_predicates": [predicate.value for predicate in profile.label_predicates],

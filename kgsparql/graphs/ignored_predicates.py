@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import string
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
 from kgsparql.errors import IriError
-from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
@@ -21,13 +18,15 @@ from kgsparql.rdf.vocabulary import claim_kind, claim_part
 
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
 """Wikidata's "formatter URI for RDF resource"."""
-
-MAX_FORMATTERS = 5
-"""Of one predicate; of more, the first in lexical order are used."""
-
 _PLACE = "$1"
 _NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
 """How a formatter must begin, so that not every IRI of the web fits it."""
+_PREDICATES = ("predicate", "onward")
+"""The variables of walked predicates, in every query that does not name its predicates."""
+_WIKIBASE = "http://wikiba.se/ontology#"
+"""The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""
+_DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
+"""Leads from a property of a Wikibase to the predicate."""
 
 Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 """A predicate, and a value that only one thing has."""
@@ -85,18 +84,16 @@ class Identifiers:
 
     :param predicates: each value of theirs belongs to one thing.
     :param formatters: of those whose values make IRIs.
-    :param crowded: for predicates with more formatters than are used, how many they have.
     """
 
     predicates: frozenset[IRI] = frozenset()
-    formatters: Mapping[IRI, tuple[Formatter, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    crowded: Mapping[IRI, int] = field(default_factory=lambda: MappingProxyType({}))
+    formatters: tuple[Formatter, ...] = ()
 
     @classmethod
     def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
         """Read the solutions of ``queries/external_ids.rq``."""
         predicates: set[IRI] = set()
-        formatters: dict[Formatter, None] = {}
+        formatters: set[Formatter] = set()
         for solution in solutions:
             predicate = solution.get("key", solution.get("predicate"))
             if not isinstance(predicate, IRI) or ("key" not in solution and claim_kind(predicate) != "direct"):
@@ -105,54 +102,31 @@ class Identifiers:
             property_, pattern = solution.get("property"), solution.get("formatter")
             if isinstance(property_, IRI) and isinstance(pattern, Literal):
                 parsed = Formatter.parse(predicate, property_, pattern)
-                formatters.update({parsed: None} if parsed else {})
-        return cls._of_formatters(frozenset(predicates), formatters)
+                formatters.update({parsed} if parsed else ())
+        return cls.together([cls(frozenset(predicates), tuple(formatters))])
 
     @classmethod
     def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
         """Join those of several graphs."""
         each = list(parts)
-        formatters = dict.fromkeys(one for part in each for some in part.formatters.values() for one in some)
-        found = cls._of_formatters(frozenset[IRI]().union(*(part.predicates for part in each)), formatters)
-        crowded = {predicate: count for part in each for predicate, count in part.crowded.items()}
-        return replace(found, crowded=MappingProxyType({**found.crowded, **crowded}))
-
-    @classmethod
-    def _of_formatters(cls, predicates: frozenset[IRI], formatters: Iterable[Formatter]) -> Identifiers:
-        every: dict[IRI, list[Formatter]] = {}
-        for one in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
-            every.setdefault(one.predicate, []).append(one)
-        crowded = {predicate: len(some) for predicate, some in every.items() if len(some) > MAX_FORMATTERS}
-        taken = {predicate: tuple(some[:MAX_FORMATTERS]) for predicate, some in every.items()}
-        return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
+        formatters = {one for part in each for one in part.formatters}
+        ordered = sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated)))
+        return cls(frozenset[IRI]().union(*(part.predicates for part in each)), tuple(ordered))
 
     def iris_of(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
         """Return the IRIs that are made of an identifier, each with its formatter."""
         predicate, value = identifier
-        formatters = self.formatters.get(predicate, ()) if isinstance(value, Literal) else ()
-        return [(term, formatter) for formatter in formatters for term in formatter.iris(value.value)]
+        if not isinstance(value, Literal):
+            return []
+        return [(term, one) for one in self.formatters if one.predicate == predicate for term in one.iris(value.value)]
 
     def identifiers_of(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
         """Return the identifiers that an IRI may be made of, each with its formatter."""
         return [
             ((formatter.predicate, Literal(value)), formatter)
-            for some in self.formatters.values()
-            for formatter in some
+            for formatter in self.formatters
             for value in formatter.identifiers(term)
         ]
-
-
-_PREDICATES = ("predicate", "onward")
-"""The variables of walked predicates, in every query that does not name its predicates."""
-
-_WIKIBASE = "http://wikiba.se/ontology#"
-"""The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""
-_DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
-"""Leads from a property of a Wikibase to the predicate."""
-
-_DIGITS = tuple(string.digits)
-_OTHERS = f"{string.ascii_letters}/#_-.:~)"
-"""Last characters of IRIs, beside digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +157,8 @@ class IgnoredPredicates:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
-        """Ask a graph that declares its external identifiers itself: one query.
-
-        Where an endpoint cuts the result, it is asked for parts; a note says if these are cut, too.
-        """
+        """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        if found.cut:
-            found = _in_parts(graph, found)
         external = (
             part for s in found if isinstance(direct := s.get("predicate"), IRI) for part in _predicates_of(direct)
         )
@@ -251,37 +220,6 @@ class IgnoredPredicates:
 def _kind_of_claim(predicate: IRI) -> str:
     """Return the kind of claim; ``other`` also for what a Wikibase says of its own records."""
     return "other" if predicate.value.startswith(_WIKIBASE) else claim_kind(predicate)
-
-
-def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
-    """Ask for a result that an endpoint cut in parts: by the last character of IRIs, or by more of them."""
-    query, halving = Query.load("external_ids_ending"), Halving()
-    first = [[digit] for digit in _DIGITS]
-    todo = deque(_longer_endings([""]))
-    found, open_ = [seen], []
-    while todo:
-        endings = todo.popleft()
-        part = graph.select(query.bind(ending=map(Literal, endings)))
-        found.append(part)
-        if halving.should_give_up(part):
-            open_ = [part]
-            break
-        if part.cut and endings not in first:
-            open_.append(part)
-        elif part.cut:
-            todo.extendleft(reversed(_longer_endings(endings)))
-    solutions = tuple(solution for part in found for solution in part)
-    return replace(seen, solutions=solutions, cut=open_[0].cut if open_ else "")
-
-
-def _longer_endings(endings: Iterable[str]) -> list[list[str]]:
-    """Longer endings: with each digit before them, and with all other characters.
-
-    >>> [len(part) for part in _longer_endings(["7"])], _longer_endings(["7"])[0]
-    ([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 60], ['07'])
-    """
-    some = list(endings)
-    return [[digit + ending for ending in some] for digit in _DIGITS] + [[c + e for e in some for c in _OTHERS]]
 
 
 def _predicates_of(direct: IRI) -> Iterable[IRI]:

@@ -15,34 +15,59 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, whole_number
 
 MAX_ROWS = 100_000
 """Rows that are kept after a pattern; more are a cut."""
-
+_AT_ONCE = 10
+"""Chunks that one query asks about, so that the usual case costs one query."""
+_CUT_BY_CLASSES = "classes are in the place of other solutions"
+_CUT_BY_JOINS = "terms with too many triples to be joined over several graphs"
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 
 _Key: TypeAlias = frozenset[tuple[str, Term]]
 Row: TypeAlias = dict[str, Term]
-State: TypeAlias = tuple[list[Row], tuple[TriplePattern, ...]]
+Patterns: TypeAlias = tuple[TriplePattern, ...]
+TripleTerms: TypeAlias = tuple[Term, Term, Term]
+Found: TypeAlias = tuple[Sequence[TripleTerms], bool]
+"""Triples, and whether these are all there are."""
+Select: TypeAlias = Callable[[Query], Solutions]
+"""Asks every graph."""
 
 
-def joined(
-    joins: Sequence[Join], select: Callable[[Query], Solutions], chunk_size: int
-) -> tuple[list[Solution], list[Solutions], bool]:
+def joined(joins: Sequence[Join], select: Select, chunk_size: int) -> list[Solutions]:
     """Join triples of several graphs, with one query for the next pattern of all joins.
 
     A term is looked up in every graph, so that the triples of one solution may be in different graphs. A blank node
     has no name in a later query: what lies behind it is asked for together with the way to it, within one graph.
 
-    :param select: asks every graph.
-    :return: the solutions, the results of lookups of which there are more, and whether these are all solutions.
+    :return: the solutions; and, without solutions, the results of lookups that lack some, for the reasons.
     """
-    lookups = Lookups(select, chunk_size)
+    lookups = _Lookups(select, chunk_size)
     searches = [_Search(join, lookups) for join in joins]
-    running = [search.run() for search in searches]
+    running = [(search, search.run()) for search in searches]
     while running:
-        waiting = [(search, wanted) for search in running if (wanted := next(search, None)) is not None]
+        waiting = [(one, wanted) for one in running if (wanted := next(one[1], None)) is not None]
         lookups.fetch(lookup for _, wanted in waiting for lookup in wanted)
-        running = [search for search, _ in waiting]
-    solutions = [solution for search in searches for solution in search.solutions]
-    return solutions, lookups.incomplete, all(search.complete for search in searches)
+        running = [one for one, _ in waiting]
+    solutions = tuple(s for search in searches for s in list(search.found.values())[: search.join.limit])
+    cut = "" if all(search.is_complete for search in searches) else _CUT_BY_JOINS
+    return [Solutions(solutions=solutions, cut=cut), *lookups.incomplete]
+
+
+def without_classes(
+    found: Solutions, joins: Sequence[Join], select: Select, chunk_size: int, *, is_at_limit: bool = False
+) -> Solutions:
+    """Return the solutions of joins whose terms are no classes in any graph, where they must not be.
+
+    :param is_at_limit: the solutions were limited before, so that classes may have taken the place of others.
+    """
+    names = {join.names: join.classless for join in joins if join.classless}
+    classless = [(s, names.get(frozenset(s), frozenset[str]())) for s in found]
+    terms = sorted({term for s, own in classless for name in own if isinstance(term := s[name], IRI)}, key=str)
+    classes = set[Term]()
+    for at in range(0, len(terms), chunk_size):
+        chunk = terms[at : at + chunk_size]
+        classes |= {s["entity"] for s in select(Query.load("classes").bind(entity=chunk).limit(len(chunk) + 1))}
+    kept = tuple(s for s, own in classless if not any(s[name] in classes for name in own))
+    is_short = is_at_limit and len(kept) < len(found) >= min(join.limit for join in joins)
+    return replace(found, solutions=kept, cut=found.cut or (_CUT_BY_CLASSES if is_short else ""))
 
 
 @dataclass(slots=True)
@@ -50,18 +75,13 @@ class _Search:
     """A join on its way. A row has the terms of some variables; patterns are joined with the rows one by one."""
 
     join: Join
-    lookups: Lookups
-    complete: bool = True
-    _found: dict[tuple[Term, ...], Solution] = field(default_factory=dict)
+    lookups: _Lookups
+    is_complete: bool = True
+    found: dict[tuple[Term, ...], Solution] = field(default_factory=dict)
 
-    @property
-    def solutions(self) -> list[Solution]:
-        """The solutions found, at most as many as the join's limit."""
-        return list(self._found.values())[: self.join.limit]
-
-    def run(self) -> Iterator[Sequence[Lookup]]:
+    def run(self) -> Iterator[Sequence[_Lookup]]:
         """Find all solutions; yields the lookups that must be made before it goes on."""
-        states: list[State] = [([{}], self.join.patterns)]
+        states: list[tuple[list[Row], Patterns]] = [([{}], self.join.patterns)]
         while states:
             rows, todo = states.pop()
             while rows and todo:
@@ -69,71 +89,58 @@ class _Search:
                 for candidate, wanted in self._next_patterns(rows, todo):
                     yield wanted
                     triples = self.lookups.triples_of(wanted)
-                    if found is None or triples.complete:
+                    if found is None or triples[1]:
                         pattern, found = candidate, triples
-                    if triples.complete:
+                    if triples[1]:
                         break
                 if found is None:
                     break  # nothing that is known has a name
-                if not found.complete:
-                    found = self._triples_between(rows, pattern) or found
-                self.complete = self.complete and found.complete
+                self.is_complete &= found[1]
                 rest = tuple(other for other in todo if other is not pattern)
-                grown = self._grown_rows(rows, pattern, found)
+                grown = self._grown_rows(rows, pattern, found[0])
                 states += self._states_behind_blanks(rows, grown, pattern, rest)
                 rows, todo = self._needed_rows(grown, rest), rest
-            if not todo:
-                self._take_rows(rows)
+            for row in () if todo else rows:
+                solution = {shown: row[name] for name, shown in self.join.head}
+                if self.join.number is not None:
+                    solution["walk"] = Literal(self.join.number)
+                self.found.setdefault(tuple(solution.values()), solution)
 
-    def _next_patterns(
-        self, rows: Sequence[Row], todo: Sequence[TriplePattern]
-    ) -> list[tuple[TriplePattern, Sequence[Lookup]]]:
+    def _next_patterns(self, rows: Sequence[Row], todo: Patterns) -> list[tuple[TriplePattern, Sequence[_Lookup]]]:
         """Return the patterns that may be joined next, each with its lookups from one end; the fewest lookups first."""
         bound = set(rows[0])
-        candidates: list[tuple[int, int, TriplePattern, Sequence[Lookup]]] = []
-        for at, pattern in enumerate(todo):
+        candidates: list[tuple[TriplePattern, Sequence[_Lookup]]] = []
+        for pattern in todo:
             if bound and not pattern.variables & bound:
                 continue
             ends: tuple[tuple[str, Direction], ...] = ((pattern.subject, "forward"), (pattern.object, "inverse"))
             for name, way in ends:
                 terms = self._terms_of(name, rows)
                 if terms is not None:
-                    wanted = self._lookups_from(pattern, terms, way)
-                    candidates.append((len(wanted), at, pattern, wanted))
-        return [(pattern, wanted) for _, _, pattern, wanted in sorted(candidates, key=lambda one: one[:2])]
+                    candidates.append((pattern, self._lookups_from(pattern, terms, way)))
+        return sorted(candidates, key=lambda one: len(one[1]))
 
     def _terms_of(self, name: str, rows: Sequence[Row]) -> list[Term] | None:
         """Return the IRIs and literals that a variable may be; ``None`` if it may be anything."""
-        if name in rows[0]:
-            known = dict.fromkeys(row[name] for row in rows)
-        elif name in self.join.values:
-            known = dict.fromkeys(self.join.values[name])
-        else:
+        if name not in rows[0] and name not in self.join.values:
             return None
-        return [term for term in known if isinstance(term, IRI | Literal)]
+        known = (row[name] for row in rows) if name in rows[0] else self.join.values[name]
+        return [term for term in dict.fromkeys(known) if isinstance(term, IRI | Literal)]
 
-    def _lookups_from(self, pattern: TriplePattern, terms: Sequence[Term], way: Direction) -> list[Lookup]:
-        values, predicate = self.join.values, pattern.predicate
+    def _lookups_from(self, pattern: TriplePattern, terms: Sequence[Term], way: Direction) -> list[_Lookup]:
+        predicate = pattern.predicate
         near = [term for term in terms if way == "inverse" or isinstance(term, IRI)]
-        if isinstance(predicate, IRI):
-            return [Lookup(term, predicate, way) for term in near]
-        some = [p for p in values.get(predicate, ()) if isinstance(p, IRI)]
+        some = [predicate] if isinstance(predicate, IRI) else self.join.values.get(predicate, ())
+        some = [one for one in some if isinstance(one, IRI)]
         if some and predicate not in self.join.skipped:
-            return [Lookup(term, p, way) for term in near for p in some]
-        return [Lookup(term, None, way, frozenset(some)) for term in near]
+            return [_Lookup(term, one, way) for term in near for one in some]
+        return [_Lookup(term, None, way, frozenset(some)) for term in near]
 
-    def _triples_between(self, rows: Sequence[Row], pattern: TriplePattern) -> FoundTriples | None:
-        """Return the triples of a pattern whose two ends are both known, where one end alone has too many triples."""
-        subjects, objects = self._terms_of(pattern.subject, rows), self._terms_of(pattern.object, rows)
-        if subjects is None or objects is None:
-            return None
-        return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
-
-    def _grown_rows(self, rows: Sequence[Row], pattern: TriplePattern, found: FoundTriples) -> list[Row]:
+    def _grown_rows(self, rows: Sequence[Row], pattern: TriplePattern, triples: Sequence[TripleTerms]) -> list[Row]:
         places = (pattern.subject, pattern.predicate, pattern.object)
         bindings = [
             {name: term for name, term in zip(places, triple, strict=True) if isinstance(name, str)}
-            for triple in found.triples
+            for triple in triples
             if all(self._may_be(name, term) for name, term in zip(places, triple, strict=True))
         ]
         return self._joined_rows(rows, bindings)
@@ -162,9 +169,9 @@ class _Search:
     def _is_apart(self, row: Mapping[str, Term]) -> bool:
         return all(a not in row or b not in row or row[a] != row[b] for a, b in self.join.apart)
 
-    def _needed_rows(self, rows: Sequence[Row], rest: Sequence[TriplePattern]) -> list[Row]:
+    def _needed_rows(self, rows: Sequence[Row], rest: Patterns) -> list[Row]:
         """Cut rows to what is still needed, each once; drop those with a blank node that would have to be looked up."""
-        ahead = frozenset[str]().union(*(pattern.variables for pattern in rest))
+        ahead = _variables_of(rest)
         needed = {*ahead, *(name for name, _ in self.join.head)}
         needed.update(name for pair in self.join.apart if ahead.intersection(pair) for name in pair)
         distinct: dict[tuple[Term, ...], Row] = {}
@@ -173,19 +180,19 @@ class _Search:
             if not any(isinstance(kept.get(name), BlankNode) for name in ahead):
                 distinct.setdefault(tuple(kept.values()), kept)
             if len(distinct) == MAX_ROWS:
-                self.complete = False
+                self.is_complete = False
                 break
         return list(distinct.values())
 
     def _states_behind_blanks(
-        self, rows: Sequence[Row], grown: Sequence[Row], pattern: TriplePattern, rest: tuple[TriplePattern, ...]
-    ) -> list[State]:
+        self, rows: Sequence[Row], grown: Sequence[Row], pattern: TriplePattern, rest: Patterns
+    ) -> list[tuple[list[Row], Patterns]]:
         """Return the rows that go on through blank nodes that a pattern led to, and the patterns that are then left."""
-        states: list[State] = []
-        part: tuple[TriplePattern, ...] = (pattern,)
+        states = []
+        part: Patterns = (pattern,)
         blank: list[str] = []
         while rest:
-            ahead = frozenset[str]().union(*(p.variables for p in rest))
+            ahead = _variables_of(rest)
             met = {name for row in grown for name in ahead & row.keys() if isinstance(row[name], BlankNode)}
             if not met:
                 break
@@ -198,11 +205,9 @@ class _Search:
             states.append((self._needed_rows(grown, rest), rest))
         return [state for state in states if state[0]]
 
-    def _solutions_through(
-        self, rows: Sequence[Row], part: tuple[TriplePattern, ...], blank: Sequence[str]
-    ) -> list[Solution]:
+    def _solutions_through(self, rows: Sequence[Row], part: Patterns, blank: Sequence[str]) -> list[Solution]:
         """Return the solutions of some patterns in one graph, with blank nodes between them."""
-        names = sorted(frozenset[str]().union(*(pattern.variables for pattern in part)))
+        names = sorted(_variables_of(part))
         values = {name: tuple(terms) for name in names if (terms := self._terms_of(name, rows)) is not None}
         longest = max(values, key=lambda name: len(values[name]), default="")
         join = Join(part, tuple((name, name) for name in names))
@@ -212,17 +217,13 @@ class _Search:
             chunk = {**values, longest: values[longest][at : at + size]}
             part_of_join = replace(join, values=MappingProxyType(chunk))
             found = self.lookups.select(path_queries.through_blank_nodes(part_of_join, blank, limit=BOUND + 1))
-            if not self.lookups.is_whole(found):
-                self.complete = False
-                self.lookups.incomplete.append(found)
+            self.is_complete &= self.lookups.is_whole(found, is_last=True)
             solutions += found
         return solutions
 
-    def _take_rows(self, rows: Sequence[Row]) -> None:
-        walk: Row = {} if self.join.number is None else {"walk": Literal(self.join.number)}
-        for row in rows:
-            solution = {shown: row[name] for name, shown in self.join.head} | walk
-            self._found.setdefault(tuple(solution.values()), solution)
+
+def _variables_of(patterns: Patterns) -> frozenset[str]:
+    return frozenset[str]().union(*(pattern.variables for pattern in patterns))
 
 
 def _is_in(term: Term, ranges: Sequence[Term]) -> bool:
@@ -232,17 +233,8 @@ def _is_in(term: Term, ranges: Sequence[Term]) -> bool:
     return not (tag and wanted) or any(r in {"*", tag} or tag.startswith(f"{r}-") for r in wanted)
 
 
-FEW_PAIRS = 50_000
-"""Pairs of terms that are looked up, at most, where both terms have too many triples."""
-
-_AT_ONCE = 10
-"""Chunks that one query asks about, so that the usual case costs one query."""
-
-TripleTerms: TypeAlias = tuple[Term, Term, Term]
-
-
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class _Lookup:
     """Asks for the triples that have a term as subject; or as object, where ``way`` is inverse.
 
     :param predicate: of the triples; ``None`` for all but those in ``skip``.
@@ -254,38 +246,28 @@ class Lookup:
     skip: frozenset[IRI] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTriples:
-    """Triples, and whether these are all there are."""
-
-    triples: Sequence[TripleTerms]
-    complete: bool = True
-
-
 @dataclass(slots=True)
-class Lookups:
+class _Lookups:
     """The lookups made so far.
 
-    :param select: asks every graph.
-    :param incomplete: the results of which there are more.
+    :param incomplete: the results that lack some, without their solutions.
     """
 
-    select: Callable[[Query], Solutions]
+    select: Select
     chunk_size: int
     incomplete: list[Solutions] = field(default_factory=list)
-    _known: dict[Lookup, dict[TripleTerms, None]] = field(default_factory=dict)
-    _cut: set[Lookup] = field(default_factory=set)
+    _known: dict[_Lookup, dict[TripleTerms, None]] = field(default_factory=dict)
+    _cut: set[_Lookup] = field(default_factory=set)
     _halving: Halving = field(default_factory=Halving)
 
-    def triples_of(self, lookups: Iterable[Lookup]) -> FoundTriples:
+    def triples_of(self, lookups: Sequence[_Lookup]) -> Found:
         """Return the triples of some lookups that were fetched."""
-        wanted = list(lookups)
-        triples = dict.fromkeys(triple for lookup in wanted for triple in self._known[lookup])
-        return FoundTriples(tuple(triples), complete=self._cut.isdisjoint(wanted))
+        triples = dict.fromkeys(triple for lookup in lookups for triple in self._known[lookup])
+        return tuple(triples), self._cut.isdisjoint(lookups)
 
-    def fetch(self, lookups: Iterable[Lookup]) -> None:
+    def fetch(self, lookups: Iterable[_Lookup]) -> None:
         """Make those lookups that were not made yet."""
-        groups: dict[tuple[Direction, bool, frozenset[IRI]], list[Lookup]] = {}
+        groups: dict[tuple[Direction, bool, frozenset[IRI]], list[_Lookup]] = {}
         for lookup in dict.fromkeys(lookups):
             if lookup not in self._known:
                 self._known[lookup] = {}
@@ -295,81 +277,53 @@ class Lookups:
         for at in range(0, len(chunks), _AT_ONCE):
             self._fetch_chunks(chunks[at : at + _AT_ONCE])
 
-    def _fetch_chunks(self, chunks: Sequence[Sequence[Lookup]]) -> None:
-        if len(chunks) == 1:
-            self._fetch_chunk(chunks[0])
-            return
-        found = self.select(Query.union([_lookup_query(chunk) for chunk in chunks]))
-        if self.is_whole(found):
+    def _fetch_chunks(self, chunks: Sequence[Sequence[_Lookup]]) -> None:
+        """Fetch chunks with one query; if the result is cut, each by itself, and then its halves."""
+        queries = [_lookup_query(chunk) for chunk in chunks]
+        found = self.select(Query.union(queries) if len(queries) > 1 else queries[0])
+        is_last = len(chunks) == 1 and (self._halving.should_give_up(found) or len(chunks[0]) == 1)
+        is_whole = self.is_whole(found, is_last=is_last)
+        if is_whole or is_last:
             for chunk in chunks:
                 self._take_triples(chunk, found)
+                self._cut.update(() if is_whole else chunk)
             return
-        for chunk in chunks:
-            self._fetch_chunk(chunk)
+        half = len(chunks[0]) // 2
+        for part in chunks if len(chunks) > 1 else (chunks[0][:half], chunks[0][half:]):
+            self._fetch_chunks([part])
 
-    def _fetch_chunk(self, chunk: Sequence[Lookup]) -> None:
-        found = self.select(_lookup_query(chunk))
-        is_whole, is_enough = self.is_whole(found), self._halving.should_give_up(found)
-        if is_whole or is_enough or len(chunk) == 1:
-            self._take_triples(chunk, found)
-            if not is_whole:
-                self._cut.update(chunk)
-                self.incomplete.append(found)
-            return
-        half = len(chunk) // 2
-        self._fetch_chunk(chunk[:half])
-        self._fetch_chunk(chunk[half:])
+    def is_whole(self, found: Solutions, *, is_last: bool = False) -> bool:
+        """Tell whether a query for less would find no more; note what the result lacks.
 
-    def is_whole(self, found: Solutions) -> bool:
-        """Tell whether fewer terms would find no more; note a result that lacks some for another reason."""
+        :param is_last: there will be no query for less.
+        """
         is_whole = not found.cut and len(found) <= BOUND
-        if found.failed or (found.invalid and is_whole):
-            self.incomplete.append(replace(found, cut=""))
+        if found.failed or (found.invalid and is_whole) or (found.cut and is_last):
+            self.incomplete.append(replace(found, solutions=(), cut=found.cut if is_last else ""))
         return is_whole
 
-    def _take_triples(self, chunk: Sequence[Lookup], found: Solutions) -> None:
-        by_term: dict[tuple[Term, Direction], list[Lookup]] = {}
+    def _take_triples(self, chunk: Sequence[_Lookup], found: Solutions) -> None:
+        by_term: dict[tuple[Term, Direction], list[_Lookup]] = {}
         for lookup in chunk:
             by_term.setdefault((lookup.term, lookup.way), []).append(lookup)
         for solution in found:
-            way, triple = _triple_of(solution)
-            for lookup in by_term.get((solution["entity"], way), ()):
-                wanted = triple[1] not in lookup.skip if lookup.predicate is None else triple[1] == lookup.predicate
-                if wanted:
+            near, predicate = solution["entity"], solution["predicate"]
+            way: Direction = "forward" if "object" in solution else "inverse"
+            triple = (
+                (near, predicate, solution["object"]) if way == "forward" else (solution["subject"], predicate, near)
+            )
+            for lookup in by_term.get((near, way), ()):
+                if predicate not in lookup.skip if lookup.predicate is None else predicate == lookup.predicate:
                     self._known[lookup][triple] = None
 
-    def between(self, subjects: Sequence[Term], objects: Sequence[Term]) -> FoundTriples | None:
-        """Return the triples between two sets of terms; ``None`` where these make too many pairs."""
-        if not subjects or not objects or len(subjects) * len(objects) > FEW_PAIRS:
-            return None
-        query, size = Query.load("between_pairs"), self.chunk_size
-        triples: dict[TripleTerms, None] = {}
-        complete = True
-        for i in range(0, len(subjects), size):
-            for j in range(0, len(objects), size):
-                pairs = query.bind(subject=subjects[i : i + size], object=objects[j : j + size])
-                found = self.select(pairs.limit(BOUND + 1))
-                triples.update(dict.fromkeys((s["subject"], s["predicate"], s["object"]) for s in found))
-                if not self.is_whole(found):
-                    complete = False
-                    self.incomplete.append(found)
-        return FoundTriples(tuple(triples), complete)
 
-
-def _lookup_query(chunk: Sequence[Lookup]) -> Query:
+def _lookup_query(chunk: Sequence[_Lookup]) -> Query:
     way, skip = chunk[0].way, sorted(chunk[0].skip, key=str)
     if chunk[0].predicate is not None:
         pairs = [(lookup.term, cast("IRI", lookup.predicate)) for lookup in chunk]
         return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs).limit(BOUND + 1)
     query = Query.load(f"neighbours_{way}").bind(entity=[lookup.term for lookup in chunk])
     return (query.bind(predicate=skip) if skip else query).limit(BOUND + 1)
-
-
-def _triple_of(solution: Solution) -> tuple[Direction, TripleTerms]:
-    near, predicate = solution["entity"], solution["predicate"]
-    if "object" in solution:
-        return "forward", (near, predicate, solution["object"])
-    return "inverse", (solution["subject"], predicate, near)
 
 
 def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
@@ -380,31 +334,17 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
     (['4'], 1)
     """
     variables = tuple(dict.fromkeys(name for part in parts for name in part.variables))
-    solutions: list[Solution]
-    if counts:
-        solutions = _summed_solutions((solution for part in parts for solution in part), counts)
-    else:
-        distinct: dict[_Key, Solution] = {}
-        for part in parts:
-            for solution in part:
-                distinct.setdefault(frozenset(solution.items()), solution)
-        solutions = list(distinct.values())
-    return Solutions.together(
-        parts,
-        variables=variables or tuple(dict.fromkeys(name for solution in solutions for name in solution)),
-        solutions=tuple(solutions),
-    )
-
-
-def _summed_solutions(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Solution]:
-    sums: dict[tuple[_Key, frozenset[str]], dict[str, Term]] = {}
-    for solution in solutions:
+    distinct: dict[_Key, Row] = {}
+    for solution in (solution for part in parts for solution in part):
         counted = counts.intersection(solution)
         about = frozenset((name, term) for name, term in solution.items() if name not in counted)
-        known = sums.setdefault((about, counted), {})
+        # Solutions that count other variables are about something else.
+        known = distinct.setdefault(about | {(name, _INTEGER) for name in counted}, {})
+        for name in counted.intersection(known):
+            number = whole_number(known[name]) + whole_number(solution[name])
+            known[name] = Literal(str(number), datatype=_INTEGER)
         if not known:
             known.update(solution)
-            continue
-        for name in counted:
-            known[name] = Literal(str(whole_number(known[name]) + whole_number(solution[name])), datatype=_INTEGER)
-    return list(sums.values())
+    solutions = tuple(distinct.values())
+    variables = variables or tuple(dict.fromkeys(name for solution in solutions for name in solution))
+    return Solutions.together(parts, variables=variables, solutions=solutions)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from kgsparql.errors import GraphLoadError, InputError
-from kgsparql.http.address import Address, host_of, is_address, is_for_all, matches, server_of
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.http.address import Address, host_of, is_for_all, server_of
+from kgsparql.rdf.terms import IRI, iri, printable
 
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of the user's; another may be ``endpoints.toml`` in the user's configuration directory."""
@@ -29,16 +28,10 @@ Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
 
 _SHIPPED = Path(__file__).with_name("endpoints.toml")
-_EXAMPLE = "endpoints.toml of kgsparql has examples"
 _ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 _OF_THE_SERVICE = frozenset({"name", "aliases", "urls", "hosts", "signs", "elsewhere"})
 """Fields that are never taken over from an engine."""
-_OF_THE_DATA = frozenset(
-    {"has_many_labels", "degree_predicate", "type_predicates", "label_predicates", "predicate_label_links", "noise",
-     "external_ids"}
-)  # fmt: skip
-_NOT_FIELDS = frozenset({"engine", "same_data_as", "note", "sources"})
+_NOTES = frozenset({"note", "sources"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +146,7 @@ UNKNOWN = EndpointProfile()
 """The profile of an endpoint without one."""
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
 """What is assumed of an endpoint that the public may use, where its profile says nothing else."""
-_FIELDS: dict[str, Any] = {
-    name: hint for name, hint in get_type_hints(EndpointProfile).items() if name not in _NOT_FIELDS
-}
+_TYPES = get_type_hints(EndpointProfile)
 
 
 def could_be_alias(source: str) -> bool:
@@ -212,11 +203,10 @@ class KnownEndpoints:
         for profile in self.services:
             if key in map(_url_key, profile.urls):
                 return profile
-        hosts = [(at, profile) for profile in self.services for at in profile.hosts if matches(host, at)]
+        hosts = [(at, profile) for profile in self.services for at in profile.hosts if _is_host(host, at)]
         if hosts:
             return max(hosts, key=lambda found: len(found[0]))[1]
-        known = next((profile for profile in self.services if _has_url_sign(url, profile)), None)
-        return known or (replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN)
+        return replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN
 
     def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
         """Recognise the engine by its signs; ``None`` if none fits.
@@ -224,19 +214,32 @@ class KnownEndpoints:
         :param headers: of any reply, names in lower case.
         :param description: the text of the service description; empty if there is none.
         """
-        for profile in self.engines:  # what it says of itself is surer than its URL
-            if any(_has_sign(sign, headers, description) for sign in profile.signs):
-                return profile
-        return next((profile for profile in self.engines if _has_url_sign(url, profile)), None)
+        parts = urlsplit(Address.parse(url).url)
+        where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
+
+        def has_sign(sign: str, *, of_url: bool) -> bool:
+            name, _, value = (part.strip().lower() for part in sign.partition(":"))
+            if name == "url":
+                return of_url and value in where
+            if value.startswith("//"):
+                return not of_url and sign in description
+            return not of_url and name in headers and headers[name].lower().startswith(value)
+
+        for of_url in (False, True):  # what it says of itself is surer than its URL
+            for profile in self.engines:
+                if any(has_sign(sign, of_url=of_url) for sign in profile.signs):
+                    return profile
+        return None
 
 
-def known_endpoints() -> KnownEndpoints:
-    """Read the profiles of the user's files and of ours; again when a file has changed.
+def _url_key(url: str) -> tuple[str, str]:
+    """Spell server and path of a URL in one way, without parameters."""
+    return server_of(url), urlsplit(Address.parse(url).url).path.rstrip("/")
 
-    :raises GraphLoadError: for a file that is not right, with its line.
-    :raises InputError: if there is no file where :data:`PROFILES_VARIABLE` says.
-    """
-    return _known_endpoints(tuple((path, path.stat().st_mtime_ns) for path in _user_files()))
+
+def _is_host(host: str, pattern: str) -> bool:
+    pattern = pattern.lower()
+    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def endpoint_named(source: object) -> EndpointProfile | None:
@@ -261,197 +264,114 @@ def endpoint_named(source: object) -> EndpointProfile | None:
     return replace(profile, aliases=(name.lower(),))
 
 
-@cache
-def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints:
-    tables: dict[str, _Table] = {}
-    for path in (*(path for path, _ in user_files), _SHIPPED):
-        for table in _tables_of(path):
-            known = tables.setdefault(table.name, table)
-            if known is not table:
-                known.values = {**table.values, **known.values}
-    return KnownEndpoints(tuple(_profile_of_table(table, tables) for table in tables.values()))
+def known_endpoints() -> KnownEndpoints:
+    """Read the profiles of the user's files and of ours; again when a file has changed.
 
-
-def _user_files() -> list[Path]:
+    :raises GraphLoadError: for a file that is not right.
+    :raises InputError: if there is no file where :data:`PROFILES_VARIABLE` says.
+    """
     from platformdirs import user_config_dir
 
-    files = []
-    if given := os.environ.get(PROFILES_VARIABLE, "").strip():
-        if not Path(given).is_file():
-            raise InputError(f"{PROFILES_VARIABLE}: no file {given}", hint="name a TOML file of profiles, or unset it")
-        files.append(Path(given))
-    own = Path(user_config_dir("kgsparql", appauthor=False)) / _SHIPPED.name
-    return [*files, own] if own.is_file() else files
+    given, own = os.environ.get(PROFILES_VARIABLE, "").strip(), Path(user_config_dir("kgsparql", appauthor=False))
+    files = [Path(given)] if given else []
+    if files and not files[0].is_file():
+        raise InputError(f"{PROFILES_VARIABLE}: no file {given}", hint="name a TOML file of profiles, or unset it")
+    files += [file for file in (own / _SHIPPED.name,) if file.is_file()]
+    return _known_endpoints(tuple((path, path.stat().st_mtime_ns) for path in files))
 
 
-@dataclass(slots=True)
-class _Table:
-    """What the files say of one profile; the first file is the one that errors name."""
-
-    name: str
-    values: dict[str, Any]
-    file: Path
-    text: str
-
-    def error(self, key: str, message: str, hint: str = _EXAMPLE) -> GraphLoadError:
-        """Make the error of a value that no profile may have, with its line."""
-        line, is_inside = None, False
-        for number, text in enumerate(self.text.splitlines(), 1):
-            if text.startswith("["):
-                is_inside = text.startswith((f"[{self.name}]", f"[[{self.name}."))
-                line = number if is_inside and line is None else line
-            elif is_inside and re.match(rf"\s*{re.escape(key)}\s*=", text):
-                line = number
-                break
-        place = str(self.file) if line is None else f"{self.file}:{line}"
-        what = f"{self.name}.{key}" if key else self.name
-        return GraphLoadError(
-            f"{place}: {what}: {message}", code="E_PROFILE", hint=hint, path=str(self.file), line=line
-        )
+@cache
+def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints:
+    tables: dict[str, dict[str, Any]] = {}
+    for path in (*(path for path, _ in user_files), _SHIPPED):
+        for name, values in _tables_of(path).items():
+            tables[name] = {**values, **tables.get(name, {})}
+    return KnownEndpoints(tuple(_profile_of_table(name, tables) for name in tables))
 
 
-def _tables_of(path: Path) -> Iterator[_Table]:
+def _profile_error(message: str, path: Path | None = None) -> GraphLoadError:
+    where = "" if path is None else f"{path}: "
+    hint = "docs/endpoints.md has an example, endpoints.toml of kgsparql all fields"
+    return GraphLoadError(f"{where}{message}", code="E_PROFILE", hint=hint)
+
+
+def _tables_of(path: Path) -> dict[str, dict[str, Any]]:
+    """Read the tables of a file, each value as the field of a profile has it."""
     try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}", hint="name a TOML file of profiles") from None
-    except ValueError as error:
-        raise GraphLoadError(f"{path}: not TOML: {error}", code="E_PROFILE", hint=_EXAMPLE, path=str(path)) from None
-    prefixes = document.pop("prefixes", {})
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _profile_error(f"not TOML: {error}", path) from None
+    prefixes, tables = document.pop("prefixes", {}), dict[str, dict[str, Any]]()
     for name, values in document.items():
-        table = _Table(name, {}, path, text)
         if not isinstance(values, dict) or not _ALIAS.fullmatch(name):
-            raise table.error("", "a profile is a table, named in small letters, digits, - and _: [my-service]")
+            raise _profile_error(f"{name}: a profile is a table, in small letters, digits, - and _: [my-service]", path)
+        tables[name] = {}
         for key, value in values.items():
-            if key in {"note", "sources"}:
+            if key in _NOTES:
                 continue
-            if key not in _FIELDS and key not in _NOT_FIELDS:
-                near = difflib.get_close_matches(key, sorted(_FIELDS.keys() | _NOT_FIELDS), n=1)
-                raise table.error(key, "no such field", f"did you mean {near[0]}?" if near else _EXAMPLE)
             try:
-                table.values[key] = _checked_value(key, _FIELDS.get(key, str), value, prefixes)
-            except ValueError as error:
-                raise table.error(key, f"{printable(str(value), 80)!r} is not {error}") from None
-        yield table
+                tables[name][key] = _value_of_type(_TYPES[key], value, prefixes)
+                if key == "urls":
+                    _refuse_credentials(tables[name][key])
+            except KeyError:
+                raise _profile_error(f"{name}.{key}: no such field", path) from None
+            except (ValueError, TypeError) as error:
+                raise _profile_error(f"{name}.{key}: {printable(str(value), 80)}: {error}", path) from None
+    return tables
 
 
-def _checked_value(key: str, hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
-    """Return the value as a field of this type has it; a ValueError says what is wanted instead."""
-    options = get_args(hint)
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list):
-            raise ValueError("a list in [ ]")
-        return tuple(_checked_value(key, options[0], item, prefixes) for item in value)
-    if get_origin(hint) is Literal:
-        if value not in options:
-            raise ValueError(f"one of {', '.join(options)}")
+def _value_of_type(hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
+    """Return a value of TOML as a field of this type has it; a ValueError or TypeError if it is of another."""
+    kinds = get_args(hint)
+    if type(None) in kinds:
+        return _value_of_type(kinds[0], value, prefixes)
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(_value_of_type(kinds[0], item, prefixes) for item in value)
+    if hint is StatusMeaning and isinstance(value, dict):
+        types = get_type_hints(StatusMeaning)
+        return StatusMeaning(**{name: _value_of_type(types.get(name), v, prefixes) for name, v in value.items()})
+    if get_origin(hint) is Literal and value in kinds:
         return value
-    if type(None) in options:
-        return _checked_value(key, options[0], value, prefixes)
-    if hint is bool and not isinstance(value, bool):
-        raise ValueError("true or false, without quotes")
-    if hint in {int, float}:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-        if hint is int and not (is_number and value >= 1 and value == int(value)):
-            raise ValueError("a whole number above 0, without quotes")
-        if not is_number or value < 0:
-            raise ValueError("a number of at least 0, without quotes")
-        return hint(value)
-    if hint is StatusMeaning:
-        if not isinstance(value, dict) or not {"status", "means"} <= value.keys() <= {"status", "means", "says"}:
-            raise ValueError("{ status = …, means = …, says = … }")
-        hints = get_type_hints(StatusMeaning)
-        return StatusMeaning(**{name: _checked_value(name, hints[name], v, prefixes) for name, v in value.items()})
-    return value if hint is bool else _checked_text(key, hint, value, prefixes)
+    if hint in {int, float} and isinstance(value, int | float) and not isinstance(value, bool):
+        if (hint is int and value >= 1 and value == int(value)) or (hint is float and 0 <= value < inf):
+            return hint(value)
+        raise ValueError("a whole number above 0" if hint is int else "a number of at least 0")
+    if hint is IRI and isinstance(value, str):
+        prefix, _, local = value.partition(":")
+        if prefix not in prefixes and "://" not in value:
+            raise ValueError("neither an IRI nor one with a prefix of the table [prefixes]")
+        return iri(prefixes[prefix] + local if prefix in prefixes else value)
+    if hint in {str, bool} and isinstance(value, hint) and value != "":
+        return value
+    raise ValueError(f"one of {', '.join(kinds)}" if get_origin(hint) is Literal else "a value of another type")
 
 
-def _checked_text(key: str, hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text in quotes")
-    text = value.strip()
-    if hint is IRI:
-        prefix, _, local = text.partition(":")
-        if prefix not in prefixes and "://" not in text:
-            raise ValueError("an IRI, or one with a prefix of the table [prefixes]")
-        return IRI(prefixes[prefix] + local if prefix in prefixes else text)
-    if key == "urls":
-        try:
-            address = Address.parse(text) if is_address(text) else None
-        except InputError:
-            address = None
-        if address is None:
-            raise ValueError("the URL of an endpoint, for example https://host/sparql")
+def _refuse_credentials(urls: Iterable[str]) -> None:
+    for address in map(Address.parse, urls):
         if address.user or address.keys:
-            raise ValueError("a URL without user, password and keys: those belong to -k")
-    if key in {"hosts", "search_host"} and not _HOST.fullmatch(text := text.lower().rstrip(".")):
-        raise ValueError("the name of a host, for example sparql.example.org or *.example.org")
-    if key == "aliases" and not _ALIAS.fullmatch(text):
-        raise ValueError("small letters, digits, - and _, a letter or digit first")
-    if key == "elsewhere" and not re.match(rf"{_ALIAS.pattern}:\s*\S", text):
-        raise ValueError('an alias and what is there: "alias: what it holds"')
-    return text
+            raise ValueError("user, password and keys belong to -k")
 
 
-def _profile_of_table(own: _Table, tables: Mapping[str, _Table]) -> EndpointProfile:
-    """Make a profile with the values of its engine, and the engine of that, where it has none itself.
-
-    For fields about the data, the profile of the same data comes before the engine.
-    """
-    values, engine = dict(own.values), ""
-    if (same := values.pop("same_data_as", None)) is not None:
-        _take_over(values, _linked(own, "same_data_as", same, tables), _OF_THE_DATA)
-    engines = [own]
-    while (name := engines[-1].values.get("engine")) is not None:
-        parent = _linked(engines[-1], "engine", name, tables)
-        if parent in engines:
-            raise engines[-1].error("engine", f"{name} leads back to where it came from")
-        engines.append(parent)
-        _take_over(values, parent, _FIELDS.keys() - _OF_THE_SERVICE - {"statuses"})
-        values["statuses"] = (*values.get("statuses", ()), *parent.values.get("statuses", ()))
-        if not engine and "urls" not in parent.values:
-            engine = parent.values.get("name", name)
+def _profile_of_table(name: str, tables: Mapping[str, Mapping[str, Any]]) -> EndpointProfile:
+    """Make a profile with the values of its engine, and the engine of that, where it has none itself."""
+    values, engine, seen = dict(tables[name]), "", {name}
+    parent = values.get("engine", "")
+    while parent:
+        if parent not in tables or parent in seen:
+            raise _profile_error(f"{name}.engine: {parent}: no such profile, or one that leads back here")
+        seen.add(parent)
+        for field, theirs in tables[parent].items():
+            if field in {"noise", "statuses"}:
+                values[field] = tuple(dict.fromkeys((*values.get(field, ()), *theirs)))
+            elif field not in _OF_THE_SERVICE:
+                values.setdefault(field, theirs)
+        if not engine and "urls" not in tables[parent]:
+            engine = tables[parent].get("name", parent)
+        parent = tables[parent].get("engine", "")
     is_service = bool(values.get("urls"))
-    values = {"name": own.name, **values, "engine": engine if is_service else ""}
+    values = {"name": name, **values, "engine": engine if is_service else ""}
     if is_service:
-        values["aliases"] = (own.name, *values.get("aliases", ()))
-        if values.get("text_search") == "wikibase:mwapi" and not values.get("search_host"):
-            hint = 'say which one is searched, for example search_host = "www.wikidata.org"'
-            raise own.error("text_search", "no wiki is named", hint)
+        values["aliases"] = (name, *values.get("aliases", ()))
         if "is_public" not in values and any(map(is_for_all, values["urls"])):
             values = {**SHARED, **values}
     return EndpointProfile(**values)
-
-
-def _take_over(values: dict[str, Any], parent: _Table, names: Set[str]) -> None:
-    for name in names & parent.values.keys():
-        theirs = parent.values[name]
-        own = values.setdefault(name, theirs)
-        if name == "noise":
-            values[name] = tuple(dict.fromkeys((*own, *theirs)))
-
-
-def _linked(own: _Table, key: str, name: str, tables: Mapping[str, _Table]) -> _Table:
-    if name not in tables:
-        raise own.error(key, f"{name}: no such profile", f"one of {', '.join(sorted(tables))}, or one of your own")
-    return tables[name]
-
-
-def _url_key(url: str) -> tuple[str, str]:
-    """Spell server and path of a URL in one way, without parameters."""
-    return server_of(url), urlsplit(Address.parse(url).url).path.rstrip("/")
-
-
-def _has_url_sign(url: str, profile: EndpointProfile) -> bool:
-    parts = urlsplit(Address.parse(url).url)
-    where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
-    signs = (sign.partition(": ") for sign in profile.signs)
-    return any(name.lower() == "url" and part.lower() in where for name, colon, part in signs if colon)
-
-
-def _has_sign(sign: str, headers: Mapping[str, str], description: str) -> bool:
-    if "://" in sign and not sign.lower().startswith("url:"):
-        return sign in description
-    name, _, value = sign.partition(":")
-    said = headers.get(name.strip().lower())
-    return name.lower() != "url" and said is not None and said.lower().startswith(value.strip().lower())

@@ -26,8 +26,6 @@ from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
 GraphSource: TypeAlias = str | Path | ox.Store
-_Notes: TypeAlias = Callable[[str], None] | None
-
 CACHE_FROM_BYTES = 50_000_000
 """Files whose unpacked size is larger than this, all together, are kept as a store in the cache directory."""
 
@@ -67,32 +65,31 @@ def open_graph(
     :raises OptionError: for options that the source does not have.
     """
     groups = groups_of(sources)
-    reading: dict[str, Any] = {
-        "format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context,
-    }  # fmt: skip
+    reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
+    given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
+    is_of_no_file = _is_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
+    if given and groups and all(is_of_no_file(group[0]) for group in groups):
+        raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
+
+    def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
+        if names_endpoint(group):
+            mode: Mode = "write" if fresh else "use"
+            kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache and recording is None else None
+            known = endpoint_named(group[0])
+            url = known.urls[0] if known else str(group[0]).strip()
+            return EndpointGraph(
+                url, name=name or (known.aliases[0] if known else None), profile=known, note=notes,
+                response_cache=kept, recording=recording, transport=transport,
+            )  # fmt: skip
+        own = {} if group and is_graph_by_itself(group[0]) else reading
+        graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
+        if recording is not None:
+            graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
+        return graph
+
     if len(groups) > 1:
-        if all(is_graph_by_itself(group[0]) for group in groups):
-            _refuse_file_options(reading, "without a file")
-        rest: dict[str, Any]
-        rest = {"cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes}
-        rest["transport"] = transport
-        graphs = [open_graph(g, **rest, **({} if is_graph_by_itself(g[0]) else reading)) for g in groups]
-        return FederatedGraph(graphs, name=name)
-    group = groups[0] if groups else []
-    if names_endpoint(group):
-        _refuse_file_options(reading, "with an endpoint")
-        mode: Mode = "write" if fresh else "use"
-        kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache and recording is None else None
-        known = endpoint_named(group[0])
-        url = known.urls[0] if known else str(group[0]).strip()
-        called = name or (known.aliases[0] if known else None)
-        return EndpointGraph(
-            url, name=called, profile=known, note=notes, response_cache=kept, recording=recording, transport=transport
-        )
-    graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
-    if recording is not None:
-        graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
-    return graph
+        return FederatedGraph([opened(group, None) for group in groups], name=name)
+    return opened(groups[0] if groups else [], name)
 
 
 def open_embedded(
@@ -101,7 +98,7 @@ def open_embedded(
     name: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
-    notes: _Notes = None,
+    notes: Callable[[str], None] | None = None,
     **reading: Any,
 ) -> OxigraphGraph:
     """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does.
@@ -113,7 +110,7 @@ def open_embedded(
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
     if any(_is_store(source) for source in given):
         return _stored_graph(given, name)
-    options, files = ReadOptions(**reading), _files_of(given)
+    options, files, graph = ReadOptions(**reading), _files_of(given), None
     if cache and _exceed_cache_threshold(files):
         try:
             graph = graph_in_cache(files, options, name=name, progress=progress, notes=notes)
@@ -121,8 +118,7 @@ def open_embedded(
             if notes is not None:
                 notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
             files = [RdfFile(file.name, file.path) for file in files]
-            graph = graph_in_memory(files, options, name=name, progress=progress)
-    else:
+    if graph is None:
         graph = graph_in_memory(files, options, name=name, progress=progress)
     if notes is not None:
         for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
@@ -204,13 +200,6 @@ def _files_of(sources: Sequence[GraphSource]) -> list[RdfFile]:
     return list({file.iri: file for file in files}.values())
 
 
-def _refuse_file_options(reading: dict[str, Any], where: str) -> None:
-    """Refuse options of files; the error names them as the command line does."""
-    given = ["input-format" if name == "format" else name.replace("_", "-") for name, value in reading.items() if value]
-    if given:
-        raise OptionError(f"options of files, given {where}: {', '.join(given)}", hint="leave them out")
-
-
 def _is_endpoint(source: GraphSource) -> bool:
     """Tell whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
     path = re.sub(r"[?#].*", "", str(source).partition("://")[2], flags=re.DOTALL).partition("/")[2]
@@ -245,9 +234,7 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:
     left = CACHE_FROM_BYTES
-    for file in files:
-        if file.path is None:
-            return False
+    for file in files if all(file.path is not None for file in files) else ():
         left -= file.unpacked_size(at_most=left + 1)
         if left < 0:
             return True

@@ -13,15 +13,10 @@ from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable
 
 PROXY_HINT = "write it as http://host:port; NO_PROXY names hosts that need none"
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
-"""Endings of names that mean something in one network only."""
 
 
 def is_address(source: object) -> bool:
-    """Tell whether a source is written as the URL of a server.
-
-    >>> is_address("https://example.org/sparql"), is_address("data.ttl")
-    (True, False)
-    """
+    """Tell whether a source is written as the URL of a server."""
     return isinstance(source, str) and source.strip().lower().startswith(("http://", "https://"))
 
 
@@ -59,27 +54,29 @@ class Address:
 
         :raises InputError: for a URL without a host, of another scheme, or with half of the credentials.
         """
-        named, example = printable(unreadable_url(text), 200), "for example https://host/sparql"
+        named = printable(unreadable_url(text), 200)
+        not_an_url = InputError(f"{named}: not the URL of an endpoint", hint="for example https://host/sparql")
         try:
             parts = urlsplit(text.strip())
             host, port = parts.hostname or "", parts.port
         except ValueError:  # its message may repeat parts of the password
-            raise InputError(f"{named}: not a URL", hint=example) from None
+            raise not_an_url from None
         scheme = parts.scheme.lower()
-        if scheme not in {"http", "https"} or not host or any(char.isspace() for char in text.strip()):
-            raise InputError(f"{named}: not the URL of an endpoint", hint=example)
-        if "@" in parts.path and ":" in parts.netloc and "@" not in parts.netloc:
-            raise InputError(f"{named}: not a URL", hint="a / in user or password is written %2F, an @ in the path %40")
+        has_slash_in_password = "@" in parts.path and ":" in parts.netloc and "@" not in parts.netloc
+        is_whole = scheme in {"http", "https"} and host and not any(char.isspace() for char in text.strip())
+        if has_slash_in_password or not is_whole:
+            raise not_an_url
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         if bool(user) != bool(password):
             raise InputError(f"{named}: needs user and password both", hint="USER:PASSWORD@ before the host")
         where, path = parts.netloc.rpartition("@")[2], parts.path or "/"
-        fields = [pair.partition("=") for pair in parts.query.split("&")]
-        secret = [is_secret_parameter(unquote_plus(name), unquote_plus(value)) for name, _, value in fields]
-        query = "&".join("".join(pair) for pair, is_secret in zip(fields, secret, strict=True) if not is_secret)
-        keys = [value for (_, _, value), is_secret in zip(fields, secret, strict=True) if is_secret]
+        shown, keys = list[str](), list[str]()
+        for pair in parts.query.split("&"):
+            name, _, value = pair.partition("=")
+            is_secret = is_secret_parameter(unquote_plus(name), unquote_plus(value))
+            (keys if is_secret else shown).append(value if is_secret else pair)
         return cls(
-            url=urlunsplit((scheme, where, path, query, "")),
+            url=urlunsplit((scheme, where, path, "&".join(shown), "")),
             target=urlunsplit((scheme, where, path, parts.query, "")),
             origin=(scheme, host, port or (443 if scheme == "https" else 80)),
             keys=(*keys, *map(unquote_plus, keys)),
@@ -98,24 +95,9 @@ def host_of(url: str) -> str:
 
 
 def server_of(url: str) -> str:
-    """Name the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443.
-
-    >>> server_of("http://me:secret@e.org/a"), server_of("https://E.org.:443/b"), server_of("http://e.org:3030/a")
-    ('e.org', 'e.org', 'e.org:3030')
-    """
+    """Name the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443."""
     port = Address.parse(url).origin[2]
     return host_of(url) if port in {80, 443} else f"{host_of(url)}:{port}"
-
-
-def matches(host: str, pattern: str) -> bool:
-    """Tell whether a host is the one that a pattern names; ``*.example.org`` stands for every name below it.
-
-    >>> matches("a.b.example.org", "*.example.org"), matches("example.org", "*.example.org")
-    (True, False)
-    >>> matches("anexample.org", "*.example.org"), matches("example.org", "example.org")
-    (False, True)
-    """
-    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def is_loopback(host: str) -> bool:

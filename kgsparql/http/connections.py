@@ -15,12 +15,11 @@ from urllib3.exceptions import HTTPError, ProtocolError
 
 from kgsparql.errors import InputError
 from kgsparql.http.address import PROXY_HINT
-from kgsparql.http.failures import NetworkError
-from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest
+from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
-CONNECT_S = 3.0
+_CONNECT_S = 3.0
 """Seconds for a connection to one of the addresses that a host may have."""
 _PIECE_BYTES = 2**16
 _CONNECTIONS = 8
@@ -71,7 +70,7 @@ class NetworkTransport:
             retries=False,
             redirect=False,
             assert_same_host=False,
-            timeout=urllib3.Timeout(connect=min(CONNECT_S, left_s), read=left_s),
+            timeout=urllib3.Timeout(connect=min(_CONNECT_S, left_s), read=left_s),
             preload_content=False,
         )
         request.has_reply = True
@@ -87,7 +86,7 @@ class NetworkTransport:
 def _body_of(response: urllib3.BaseHTTPResponse, request: HttpRequest) -> bytes:
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in _ENCODINGS:
-        raise NetworkError("badly packed", f"packed as {printable(packing, 40)}", is_connected=True)
+        raise NetworkError("badly packed", f"packed as {printable(packing, 40)}")
     is_error = not 200 <= response.status < 300
     body, limit = io.BytesIO(), min(request.max_bytes, ERROR_BYTES) if is_error else request.max_bytes
     for piece in response.stream(_PIECE_BYTES, decode_content=True):
@@ -96,7 +95,7 @@ def _body_of(response: urllib3.BaseHTTPResponse, request: HttpRequest) -> bytes:
             response.close()
             break
         if body.tell() > limit or request.is_abandoned:
-            raise NetworkError("too large", is_connected=True)
+            raise NetworkError("too large")
     return body.getvalue()[: limit if is_error else None]
 
 
@@ -155,9 +154,7 @@ def _connection_pool(origin: tuple[str, str, int], shown: str) -> urllib3.HTTPCo
         headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
         manager = urllib3.ProxyManager(proxy, maxsize=_CONNECTIONS, proxy_headers=headers)
     except (HTTPError, ValueError):
-        raise InputError(
-            f"{variable.upper()}_PROXY: {printable(unreadable_url(proxy), 200)} is not the URL of a proxy over HTTP",
-            hint=PROXY_HINT,
-        ) from None
+        shown_proxy = f"{variable.upper()}_PROXY: {printable(unreadable_url(proxy), 200)}"
+        raise InputError(f"{shown_proxy} is not the URL of a proxy over HTTP", hint=PROXY_HINT) from None
     manager.pool_classes_by_scheme = classes
     return manager.connection_from_host(host, port, scheme)

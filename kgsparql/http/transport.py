@@ -1,4 +1,4 @@
-"""The one way to a server, for endpoints and models: a thread, a total deadline, and a limit of bytes for each request.
+"""The one way to a server, for endpoints and models: requests with a deadline and a limit of bytes, and their failures.
 
 A transport is any function of an :class:`HttpRequest` that returns an :class:`HttpReply`; tests pass their own.
 """
@@ -6,6 +6,7 @@ A transport is any function of an :class:`HttpRequest` that returns an :class:`H
 from __future__ import annotations
 
 import math
+import re
 import socket
 import threading
 import time
@@ -13,22 +14,44 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from kgsparql.errors import CancelledError
-from kgsparql.http.failures import NetworkError, failure_of
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
+
+Failure: TypeAlias = Literal["unreachable", "no reply", "late", "cut", "badly packed", "too large"]
 
 REACH_S = 8.0
 """Seconds for name server, connection and TLS handshake together."""
 ERROR_BYTES = 2**17
 """Of the body of an error no more is read."""
+LONGEST_S = 86_400.0
+"""A server that asks for a longer wait is taken to mean this."""
 _POLL_S = 0.05
+_NETWORK_HINT = "check the URL and the network"
 
 T = TypeVar("T")
+
+
+class NetworkError(Exception):
+    """A request that got no whole reply.
+
+    :ivar kind: ``no reply`` is a connection that ended after the request was sent; ``late`` is our own deadline.
+    :ivar may_pass: nothing was sent, and another try may succeed.
+    """
+
+    def __init__(
+        self, kind: Failure, message: str = "", hint: str = "", *, may_pass: bool = False, is_connected: bool = True
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.message = kind, message
+        self.hint = hint or "is the server running, and is this its URL?"
+        self.may_pass, self.is_connected = may_pass, is_connected
 
 
 @dataclass(eq=False, slots=True)
@@ -67,11 +90,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A whole reply, unpacked.
-
-    :param headers: their names in lower case.
-    :param seconds: from the request to the last byte.
-    """
+    """A whole reply, unpacked; the names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -95,9 +114,9 @@ def send(transport: Transport, request: HttpRequest) -> HttpReply:
         if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while a server was asked")
         if now >= request.deadline:
-            raise NetworkError("late", is_connected=True)
+            raise NetworkError("late")
         if not request.is_connected and now >= began + REACH_S:
-            raise NetworkError("unreachable", f"no connection within {REACH_S:g} s", "check the URL and the network")
+            raise NetworkError("unreachable", f"no connection within {REACH_S:g} s", _NETWORK_HINT, is_connected=False)
         return request.deadline - now
 
     seconds_left()
@@ -115,21 +134,44 @@ def _answer(transport: Transport, request: HttpRequest) -> HttpReply:
     except NetworkError:
         raise
     except Exception as error:
-        raise failure_of(
-            error, is_connected=request.is_connected, is_sent=request.is_sent, has_reply=request.has_reply
-        ) from error
+        raise _failure_of(error, request) from error
     if len(reply.body) > request.max_bytes:
-        raise NetworkError("too large", is_connected=True)
+        raise NetworkError("too large")
     return reply
 
 
+def _failure_of(error: BaseException, request: HttpRequest) -> NetworkError:
+    """Tell what an error of the network, or of urllib3, means for a request that came so far."""
+    import ssl
+
+    from urllib3.exceptions import DecodeError  # 66 ms that a graph in files need not wait for
+
+    if isinstance(error, DecodeError):
+        return NetworkError("badly packed", "not packed as it says", "is there a proxy between?")
+    inmost = error
+    while (inner := inmost.__cause__ or inmost.__context__) is not None and inner is not inmost:
+        inmost = inner
+    is_late, is_connected = isinstance(inmost, TimeoutError), request.is_connected
+    reason = getattr(inmost, "verify_message", "") or getattr(inmost, "strerror", None) or str(inmost)
+    reason = "not in time" if is_late else printable(reason, 200)
+    if is_connected and is_late:
+        return NetworkError("late")
+    if request.has_reply or request.is_sent:
+        kind: Failure = "cut" if request.has_reply else "no reply"
+        return NetworkError(kind, f"no reply: {reason}", is_connected=is_connected)
+    hint, may_pass = _NETWORK_HINT if is_late else "", not is_connected and isinstance(inmost, OSError)
+    if isinstance(inmost, socket.gaierror):
+        reason, may_pass = f"there is no host of this name ({reason})", False
+    elif isinstance(inmost, ssl.SSLError) or (is_late and "handshake" in str(inmost)):
+        hint = "is it http:// and not https://, or another port? SSL_CERT_FILE names certificates to trust"
+        reason, may_pass = f"TLS: {reason}", False
+    return NetworkError("unreachable", f"no connection: {reason}", hint, may_pass=may_pass, is_connected=is_connected)
+
+
 class ThreadedCall(Generic[T]):
-    """A call that runs on a daemon thread. Its caller can stop waiting at any time; the call itself then goes on.
+    """A call on a daemon thread, whose caller can stop waiting at any time; the call itself then goes on.
 
     A name server, a handshake and a body that drips cannot be interrupted on the thread that waits for them.
-
-    >>> ThreadedCall(lambda: 6 * 7, name="example").result(lambda: 1.0)
-    42
     """
 
     def __init__(self, work: Callable[[], T], *, name: str) -> None:
@@ -146,9 +188,50 @@ class ThreadedCall(Generic[T]):
     def result(self, seconds_left: Callable[[], float]) -> T:
         """Wait for what the call returns, or raises.
 
-        :param seconds_left: until the deadline. It is called again and again while the call runs, and ends the waiting
-            by raising an error.
+        :param seconds_left: called again and again meanwhile; it ends the waiting by raising an error.
         """
         while not wait([self._future], max(0.0, min(_POLL_S, seconds_left()))).done:
             pass
         return self._future.result()
+
+
+def retry_after_s(headers: Mapping[str, str], *, most_s: float = LONGEST_S) -> float | None:
+    """Read how many seconds a server asks to wait, rounded up; ``None`` if it asks for nothing sensible.
+
+    A date is compared with the server's own ``Date`` where it sends one, because clocks differ. Of several values, as
+    a proxy may add one, the greatest counts.
+
+    :param headers: of a reply, names in lower case.
+    :param most_s: a longer wait becomes this one.
+
+    >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after": "30, 120"}), retry_after_s({})
+    (2.0, 120.0, None)
+    >>> date = "Wed, 21 Oct 2026 07:28:"
+    >>> retry_after_s({"retry-after": f"{date}30 GMT", "date": f"{date}00 GMT"})
+    30.0
+    """
+    value = headers.get("retry-after", "")[:1_000].strip()
+    waits_s = [float(part) for part in value.split(",") if re.fullmatch(r"\s*\d+(\.\d*)?\s*", part, re.ASCII)]
+    if waits_s:
+        wait_s = min(most_s, max(waits_s))
+        return float(math.ceil(wait_s)) if math.isfinite(wait_s) else None
+    until, now = _timestamp_of(value), _timestamp_of(headers.get("date", ""))
+    return None if until is None else min(most_s, max(0.0, until - (time.time() if now is None else now)))
+
+
+def _timestamp_of(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def in_words(seconds: float) -> str:
+    """Write a duration for people.
+
+    >>> in_words(7), in_words(600), in_words(86400)
+    ('7 s', '10 min', '24 h')
+    """
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 7200 else f"{round(seconds / 3600)} h"

@@ -29,8 +29,7 @@ from kgsparql.errors import (
     RequestRefusedError,
 )
 from kgsparql.http.address import Address
-from kgsparql.http.failures import NetworkError, retry_after_s
-from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, Transport, send
+from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError, Transport, retry_after_s, send
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, unreadable_url, without
 

@@ -8,7 +8,6 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
-from kgsparql.graphs.federated_graph import Member
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.query import Query
@@ -18,18 +17,11 @@ PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations
 # Several graphs have no adjacency, directory or account of their own; the notes of results are the meter's.
 OF_SEVERAL = {
     "account", "adjacency_view", "directory", "held", "is_as_loaded", "is_embedded", "is_one_local_graph",
-    "may_have_name", "named_graphs", "profile", "source", "url", "will_ask_again",
-}  # fmt: skip
-# A member within a federation is asked for solutions only: its blank nodes have other names than in its own store.
-OF_MEMBERS = OF_SEVERAL - {"source"} | {
-    "ask_each", "close", "errors", "failures", "fingerprint", "members", "notes", "prefixes", "refreshed",
-    "sources_of", "stored", "views_of_members", "with_own_failures",
+    "may_have_name", "named_graphs", "profile", "url", "will_ask_again",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("wrapper", "defaults"), [(MeteredGraph, set()), (FederatedGraph, OF_SEVERAL), (Member, OF_MEMBERS)]
-)
+@pytest.mark.parametrize(("wrapper", "defaults"), [(MeteredGraph, set()), (FederatedGraph, OF_SEVERAL)])
 def test_a_wrapper_decides_about_every_member_of_a_graph(wrapper: type[KnowledgeGraph], defaults: set[str]) -> None:
     set_in_init = {"name", "prefixes", "stored"} if wrapper is not MeteredGraph else set()
     assert PUBLIC - set(vars(wrapper)) - set_in_init == defaults - set_in_init

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +13,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
 
 import pyoxigraph
 import pytest
@@ -26,7 +24,6 @@ from kgsparql.budget import Budget
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.protocol.endpoint_client import EndpointClient
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
@@ -158,9 +155,9 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
-    send = EndpointClient._send
+    send = EndpointGraph._send
     monkeypatch.setattr(
-        EndpointClient, "_send", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
+        EndpointGraph, "_send", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
     )
     assert again.indexes.index.rows == known.indexes.index.rows
     assert [name for name in asked if name.startswith(("info", "index", "label"))] == ["info_triples"]
@@ -188,7 +185,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         assert "--class" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
-        known.graph._client.max_bytes = 20_000  # type: ignore[attr-defined]
+        known.graph.max_bytes = 20_000  # type: ignore[attr-defined]
         assert known.indexes.index.is_partial
 
 
@@ -254,19 +251,6 @@ def test_a_class_without_a_label_is_indexed_by_the_name_that_info_shows(run: Run
     assert none.exit_code == 3
     assert "no class is called 'Nix'" in none.stderr
     assert f"kgsparql info -k '{url}?a=1&b=2' lists" in none.stderr
-
-
-def test_E04_a_page_that_repeats_the_query_is_not_repeated(run: Run) -> None:
-    def listing(sock: socket.socket, request: Request) -> None:
-        page = f"<html><h1>Directory listing for /?query={quote_plus(request.query)}</h1></html>"
-        sock.sendall(reply(page.encode(), type="text/html"))
-
-    with FaultServer(listing) as server:
-        done = run("show", "http://e.org/a", "-k", server.url)
-        assert server.asked
-        assert not any("#+" in request.query for request in server.asked)
-    assert done.exit_code == 5
-    assert "the reply is not SPARQL results: Directory listing for /?query=… [E_ENDPOINT_NOT_SPARQL]" in done.stderr
 
 
 # -- Ends ---------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol import replies
@@ -204,6 +205,8 @@ def test_E09_the_reason_is_told() -> None:
         assert found.cut.startswith(reason)
         assert metered.cut_short == [found.cut]
         assert (result.complete, result.reason) == (False, found.cut)
+        (note,) = IgnoredPredicates.of(graph).notes
+        assert note.endswith(f"identifies things: {found.cut}; some identifiers may be missing")
 
 
 def test_E09_nothing_after_a_long_wait_may_be_a_timeout() -> None:

@@ -127,8 +127,6 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     assert scholarly.urls == ("https://query-scholarly.wikidata.org/sparql",)
     assert engine_named("QLever").statuses == (StatusMeaning(status=429, means="out of time", says="timed out"),)
 
-
-def test_the_same_data_elsewhere_has_the_same_labels_and_the_same_noise() -> None:
     wikidata, other = named("wikidata"), named("wikidata-qlever")
     for name in ("noise", "label_predicates", "predicate_label_links", "type_predicates", "degree_predicate"):
         assert getattr(other, name) == getattr(wikidata, name) != getattr(UNKNOWN, name)
@@ -289,57 +287,29 @@ def test_lists_keep_their_order_and_noise_adds_up(file: Path) -> None:
     assert (service.name, service.engine, service.chunk_size) == ("s", "e", UNKNOWN.chunk_size)
 
 
-HEAD = '\n\n[a]\nurls = ["http://e.org/sparql"]\n'
 WRONG = {
-    "of another name": ("chunk_siz = 100", "a.chunk_siz: no such field", "did you mean chunk_size?"),
-    "of no name": ('avoid = "paths"', "a.avoid: no such field", ""),
-    "zero": ("chunk_size = 0", "a.chunk_size: '0' is not a whole number above 0, without quotes", ""),
-    "text for a count": ('chunk_size = "100"', "a.chunk_size: '100' is not a whole number above 0", ""),
-    "negative": ("pause_s = -1", "a.pause_s: '-1' is not a number of at least 0, without quotes", ""),
-    "infinite": ("pause_s = inf", "a.pause_s: 'inf' is not a number of at least 0, without quotes", ""),
-    "text for a truth": ('has_union = "true"', "a.has_union: 'true' is not true or false, without quotes", ""),
-    "a search": ('text_search = "lucene"', "'lucene' is not one of none, bif:contains, ", ""),
-    "no wiki": ('text_search = "wikibase:mwapi"', "a.text_search: no wiki is named", 'search_host = "www.'),
-    "a host": ('hosts = ["https://e.org/"]', "is not the name of a host", ""),
-    "no list": ('hosts = "e.org"', "'e.org' is not a list in [ ]", ""),
-    "an alias": ('aliases = ["Our own"]', "is not small letters, digits", ""),
-    "no IRI": ("noise = [5]", "is not a text in quotes", ""),
-    "no prefix": ('noise = ["dbo:x"]', "is not an IRI, or one with a prefix of the table [prefixes]", ""),
-    "elsewhere": ('elsewhere = ["somewhere"]', 'is not an alias and what is there: "alias: what it holds"', ""),
-    "no engine": ('engine = "virtuso"', "a.engine: virtuso: no such profile", "one of a, blazegraph, "),
-    "a circle": ('engine = "a"', "a.engine: a leads back to where it came from", ""),
-    "no data": ('same_data_as = "wikidat"', "a.same_data_as: wikidat: no such profile", "one of a, blazegraph, "),
-    "half a meaning": ("statuses = [{ status = 429 }]", "is not { status = …, means = …, says = … }", ""),
-    "a meaning": ('statuses = [{ status = 429, means = "busy" }]', "is not one of throttled, ", ""),
-    "another table": ("[[a.statuses]]\ncode = 429", "a.statuses: ", ""),
+    "chunk_siz = 100": "a.chunk_siz: no such field",
+    "chunk_size = 0": "a.chunk_size: 0: a whole number above 0",
+    "pause_s = inf": "a.pause_s: inf: a number of at least 0",
+    'has_union = "true"': "a.has_union: true: a value of another type",
+    'text_search = "lucene"': "a.text_search: lucene: one of none, bif:contains, ",
+    'hosts = "e.org"': "a.hosts: e.org: a value of another type",
+    'noise = ["dbo:x"]': "a.noise: .*: neither an IRI nor one with a prefix",
+    'engine = "virtuso"': "a.engine: virtuso: no such profile",
+    'engine = "a"': "a.engine: a: .* leads back here",
+    'statuses = [{ status = 429, means = "busy" }]': "a.statuses: .* one of throttled, ",
+    'urls = ["https://me:secret@e.org/"]': "a.urls: ",
+    'urls = ["file:///etc/passwd"]': "a.urls: ",
 }
 
 
-def test_what_no_profile_can_say_is_an_error_with_its_line(file: Path) -> None:
-    for name, (said, message, hint) in WRONG.items():
-        change(file, f"{HEAD}{said}\n")
-        with pytest.raises(GraphLoadError) as caught:
+def test_what_no_profile_can_say_is_an_error_with_its_place(file: Path) -> None:
+    for said, message in WRONG.items():
+        change(file, f"[a]\n{said}\n")
+        with pytest.raises(GraphLoadError, match=message) as caught:
             known_endpoints()
-        line = 3 if said.startswith("[[") else 5
-        assert caught.value.message.startswith(f"{file}:{line}: "), (name, caught.value.message)
-        assert message in caught.value.message, name
-        assert hint in caught.value.hint, name
         assert (caught.value.code, caught.value.exit_code) == ("E_PROFILE", 4)
-
-    for url in ("file:///etc/passwd", "https://me:secret@e.org/", "http://"):
-        change(file, f'[a]\nurls = ["{url}"]\n')
-        with pytest.raises(GraphLoadError, match=r":2: a\.urls: ") as caught:
-            known_endpoints()
         assert "secret" not in str(caught.value)
-
-
-def test_the_wiki_that_is_searched_may_be_named_by_the_engine(file: Path) -> None:
-    for text, host in (
-        ('engine = "wiki"\nsearch_host = "W.e.org"\n[wiki]\ntext_search = "wikibase:mwapi"\n', "w.e.org"),
-        ('engine = "wikidata"\n', "www.wikidata.org"),
-    ):
-        change(file, HEAD + text)
-        assert known_endpoints().at("http://e.org/sparql").search_host == host
 
 
 def test_what_is_no_file_of_profiles_is_an_error(file: Path) -> None:

@@ -310,7 +310,7 @@ def test_a_member_that_cuts_whatever_it_is_asked_is_not_asked_for_single_terms()
     middles = "\n".join(f":a :p :m{i} . :m{i} :r :z ." for i in range(150))
     cut = Cut("\n".join(f":m{i} :q :y{i} ." for i in range(150)), "cut", 0)
     both = FederatedGraph([graph(parsed(middles), "one"), cut])
-    both.used.update({(ex("p"),): True, (ex("q"),): True})
+    both._used.update({(ex("p"),): True, (ex("q"),): True})
     (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(f"{E}p", f"{E}q"))])
     assert (found.items, len(found.cuts)) == ((), 1)
     assert cut.asked < 30

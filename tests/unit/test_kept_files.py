@@ -205,13 +205,13 @@ def _counts(directory: Path) -> object:
 
 def _profile(directory: Path) -> None:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    discovery.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso", triples=9))
+    discovery.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso"))
 
 
 def _profiles(directory: Path) -> object:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
     found = discovery.recalled(ADDRESS)
-    return ANEW if found is None else (found.engine, found.triples, found.has_union)
+    return ANEW if found is None else (found.engine, found.server)
 
 
 KINDS = {

@@ -22,12 +22,11 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.endpoint_client import MAX_TRIES, RateLimitedSender
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.refusals import of_status
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest, checked_contact
-from kgsparql.http.failures import LONGEST_S, retry_after_s
-from kgsparql.http.transport import HttpReply
+from kgsparql.graphs.protocol.senders import MAX_TRIES, RateLimitedSender
+from kgsparql.http.transport import LONGEST_S, HttpReply, retry_after_s
 
 GOOD = HttpReply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
 PUBLIC = EndpointProfile(name="a public one", is_public=True, concurrency=1)
@@ -267,8 +266,6 @@ def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
         ("5, 90, 7", 90.0),
         ("abc, 5", 5.0),
         ("Wed, 21 Oct 2015 07:28:40 GMT", 30.0),
-        ("Wed, 21 Oct 2015 07:28:40 GMT, 12", 30.0),
-        ("12,Wednesday, 21-Oct-15 07:28:40 GMT", 30.0),
         ("9" * 5000, LONGEST_S),
         ("," * 100_000, None),
         ("-5, x", None),
@@ -490,7 +487,7 @@ def test_E15_a_500_is_what_its_words_say() -> None:
     )
     for body, kind, says in (
         (b"Virtuoso 37000 Error TN...: transitive start not given", "QueryError", "p/p instead of p+"),
-        (b"Virtuoso 37000 Error SP031: generated SQL exceeded 10000 lines", "QueryError", "less at once"),
+        (b"Virtuoso 37000 Error SP031: generated SQL exceeded 10000 lines", "QueryError", "in another way"),
         (b"Virtuoso 37000 Error SP030: SPARQL compiler, line 1: syntax error at '}'", "QuerySyntaxError", ""),
         (b"Virtuoso S1T00 Error SR171: Transaction timed out", "EndpointTimeoutError", ""),
         (b"Virtuoso 42000 Error The estimated execution time 2041 (sec) exceeds the limit", "EndpointTimeoutError", ""),

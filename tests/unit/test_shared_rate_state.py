@@ -12,8 +12,8 @@ import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.protocol.endpoint_client import RateLimitedSender
 from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, RateLimiter, RateState, SharedRateState
+from kgsparql.graphs.protocol.senders import RateLimitedSender
 from kgsparql.http.transport import HttpReply
 from kgsparql.storage.files import writer_lock
 from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status, within

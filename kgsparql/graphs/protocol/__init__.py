@@ -1,4 +1,4 @@
 """The SPARQL protocol: requests within rate limits, and replies that are read only if they are whole.
 
-May use: ``graphs.profiles``, ``http``, ``storage``. Open first: ``endpoint_client.py``, then ``replies.py``.
+May use: ``graphs.profiles``, ``http``, ``storage``. Open first: ``senders.py``, then ``replies.py``.
 """

@@ -6,14 +6,13 @@ What one process learns of a public server, such as a pause that it asked for, t
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 from weakref import WeakValueDictionary
@@ -28,9 +27,9 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.http.failures import LONGEST_S, in_words
+from kgsparql.http.transport import LONGEST_S, in_words
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import replace_text, writer_lock
+from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json, writer_lock
 
 FOLDER = "rate-limits"
 """In the cache directory: a small file for each server, and the lock of the process that asks it now."""
@@ -69,16 +68,9 @@ class RateState:
 
     def shifted(self, by_s: float) -> RateState:
         """Return the same state by a clock that is so far ahead."""
-        return RateState(
-            ended=self.ended + by_s,
-            closed_until=self.closed_until + by_s,
-            resting_until=self.resting_until + by_s,
-            saved_s=self.saved_s,
-            counted=self.counted + by_s,
-            failures=self.failures,
-            errors=[at + by_s for at in self.errors],
-            left_behind=[until + by_s for until in self.left_behind],
-        )
+        times = {name: getattr(self, name) + by_s for name in ("ended", "closed_until", "resting_until", "counted")}
+        errors, left_behind = ([at + by_s for at in some] for some in (self.errors, self.left_behind))
+        return replace(self, **times, errors=errors, left_behind=left_behind)
 
 
 def is_to_be_left_alone(file: Path) -> bool:
@@ -90,54 +82,37 @@ def is_to_be_left_alone(file: Path) -> bool:
 def _state_in(file: Path, now: float) -> RateState | None:
     """Read the state in a file, by the time of day; ``None`` if there is none that can be believed."""
     try:
-        known = RateState(**json.loads(file.read_text(encoding="utf-8")))
-        past = [known.ended, known.counted, *known.errors]
-        times = [*past, known.closed_until, known.resting_until, *known.left_behind]
-    except (OSError, ValueError, TypeError, AttributeError):
+        known = RateState(**read_sealed_json(file))
+    except (OSError, ValueError, TypeError):
         return None  # it is written again
-    are_numbers = all(
-        isinstance(number, int | float) and not math.isnan(number) for number in (*times, known.saved_s, known.failures)
-    )
-    # No server may ask for a longer wait than LONGEST_S.
-    latest = now + _CLOCK_TOLERANCE_S
-    return known if are_numbers and max(past) <= latest and max(times) <= latest + LONGEST_S else None
+    past = max(known.ended, known.counted, *known.errors)
+    is_of_now = max(past, known.closed_until - LONGEST_S, known.resting_until - LONGEST_S) <= now + _CLOCK_TOLERANCE_S
+    return known if is_of_now else None
 
 
 class SharedRateState:
-    """Takes turns with other processes at a server. A lock is held while queries run; it ends with its process.
+    """Takes turns with other processes at a server: a lock is held while queries run, which ends with its process.
 
-    A process that waits for its turn holds a second lock, so that one with many queries lets others in. Where no file
-    can be written, processes do not wait for each other, and ``trouble`` says why. For one thread at a time.
-
-    :param directory: the cache directory, if ``None``.
-    :param clock: the time of day, in seconds.
+    Where no file can be written, processes do not wait for each other, and ``trouble`` says why. For one thread at a
+    time.
     """
 
     def __init__(self, server: str, *, directory: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        self.clock = clock
-        self.trouble = ""
+        self.clock, self.trouble = clock, ""
         name = hashlib.sha256(server.encode()).hexdigest()[:32]
         self._file = (cache_directory() if directory is None else directory).absolute() / FOLDER / name
-        self._is_next, self._has_turn = ExitStack(), ExitStack()
-        self._waits, self._running = False, 0
+        self._turn, self._running = ExitStack(), 0
 
     def enter(self) -> bool:
         """Take a turn, if there is one; :meth:`leave` must follow."""
-        if self.trouble:
-            return True
-        try:
-            if not self._running:
-                if not self._waits:
-                    self._is_next.enter_context(writer_lock(self._file.with_name(f"{self._file.name}.next")))
-                    self._waits = True
-                self._has_turn.enter_context(writer_lock(self._file))
-        except StoreLockedError:
-            return False
-        except StoreError as error:
-            self._do_without(error.message)
-            return True
+        if not (self._running or self.trouble):
+            try:
+                self._turn.enter_context(writer_lock(self._file))
+            except StoreLockedError:
+                return False
+            except StoreError as error:
+                self.trouble = error.message
         self._running += 1
-        self.step_back()
         return True
 
     @property
@@ -147,26 +122,15 @@ class SharedRateState:
 
     def leave(self, learned: RateState | None = None) -> None:
         """Give the turn back, and write what was learned in it."""
-        if not self._running:
-            return
         self._running -= 1
         try:
-            if learned is not None:
-                replace_text(self._file, json.dumps(asdict(learned)))
+            if learned is not None and not self.trouble:
+                replace_text(self._file, sealed_json(asdict(learned)))
         except OSError as error:
-            self._do_without(f"{self._file}: {error.strerror}")
+            self.trouble = f"{self._file}: {error.strerror}"
         finally:
             if not self._running:
-                self._has_turn.close()
-
-    def step_back(self) -> None:
-        """Stop waiting for a turn."""
-        self._waits = False
-        self._is_next.close()
-
-    def _do_without(self, why: str) -> None:
-        self.trouble = why
-        self.step_back()
+                self._turn.close()
 
 
 class RateLimiter:
@@ -190,7 +154,7 @@ class RateLimiter:
         self._line: deque[object] = deque()
         self._running = 0
         self._known = RateState()
-        self._why_resting = "too many queries of another run failed"
+        self._why_resting = ""
 
     @property
     def closed_s(self) -> float:
@@ -216,10 +180,7 @@ class RateLimiter:
                     waited_s += step_s
                 self._running += 1
             finally:
-                with suppress(ValueError):
-                    self._line.remove(ticket)
-                if self.shared is not None and not self._line:
-                    self.shared.step_back()
+                self._line.remove(ticket)
                 self._changed.notify_all()
         return waited_s
 
@@ -267,24 +228,24 @@ class RateLimiter:
         now = self.clock()
         if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
-        if now < self._known.resting_until:
-            raise _resting_error(request, self._known.resting_until - now, self._why_resting)
+        if (resting_s := self._known.resting_until - now) > 0:
+            why, wait = self._why_resting or "too many queries of another run failed", in_words(resting_s)
+            detail = request.detail(retry_after_s=round(resting_s, 3))
+            raise EndpointError(f"{request.url}: not asked again for {wait}: {why}", hint=f"wait {wait}", **detail)
         wanted_s, why = self._pause_wanted(now, request.profile)
         left_s = request.deadline - now
         if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
-            raise EndpointRateLimitError(
-                f"{request.url}: not to be asked for another {in_words(wanted_s)}: {why}",
-                hint=f"wait {in_words(wanted_s)}", **request.detail(retry_after_s=round(wanted_s, 3)),
-            )  # fmt: skip
+            message = f"{request.url}: not to be asked for another {in_words(wanted_s)}: {why}"
+            detail = request.detail(retry_after_s=round(wanted_s, 3))
+            raise EndpointRateLimitError(message, hint=f"wait {in_words(wanted_s)}", **detail)
         if left_s <= 0:
-            raise EndpointTimeoutError(
-                f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn",
-                hint="fewer questions at once", **request.detail(waited_s=round(now - began, 3)),
-            )  # fmt: skip
+            message = f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn"
+            detail = request.detail(waited_s=round(now - began, 3))
+            raise EndpointTimeoutError(message, hint="fewer questions at once", **detail)
         is_first = self._line[0] is ticket and wanted_s <= 0
         if is_first and self._has_room(now, request.profile) and self._has_turn(request.profile):
             return None
-        self.wait(self._changed, min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S))
+        self.wait(self._changed, min(left_s, _POLL_S, wanted_s if wanted_s > 0 else _POLL_S))
         return max(0.0, self.clock() - now) if wanted_s > 0 else 0.0
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
@@ -303,7 +264,7 @@ class RateLimiter:
         if not self._running and (known := self.shared.known) is not None:
             known = known.shifted(now - self.shared.clock())
             if known.resting_until > self._known.resting_until + 1.0:  # our own comes back with a little noise
-                self._why_resting = "too many queries of another run failed"
+                self._why_resting = ""
             self._known = known
         is_free = now >= self._known.resting_until and self._pause_wanted(now, profile)[0] <= 0
         if is_free and self._has_room(now, profile):
@@ -313,30 +274,17 @@ class RateLimiter:
 
     def _pause_wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
         """Tell for how many seconds nobody may ask, and why."""
-        closed_s = self._known.closed_until - now
-        share_s = self._until_saved_s(now, profile)
-        if closed_s > 0 and closed_s >= share_s:
-            return closed_s, "it wants to be left alone"
-        pause_s = self._known.ended + profile.pause_s - now
-        if share_s > 0 and share_s >= pause_s:
-            return share_s, "the time that its queries may take in a minute is used up"
-        return max(0.0, pause_s, closed_s), "there is a pause between queries"
-
-    def _until_saved_s(self, now: float, profile: EndpointProfile) -> float:
-        if profile.query_seconds is None:
-            return 0.0
-        known, rate = self._known, profile.query_seconds / _MINUTE_S
-        most = profile.burst_seconds or profile.query_seconds
-        known.saved_s = min(most, known.saved_s + (now - known.counted) * rate)
-        known.counted = now
-        return max(0.0, (min(_RESERVE_S, most) - known.saved_s) / rate)
-
-
-def _resting_error(request: SparqlRequest, seconds: float, why: str) -> EndpointError:
-    return EndpointError(
-        f"{request.url}: not asked again for {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
-        **request.detail(retry_after_s=round(seconds, 3), is_resting=True),
-    )  # fmt: skip
+        known, used_up_s = self._known, 0.0
+        if profile.query_seconds is not None:
+            rate, most = profile.query_seconds / _MINUTE_S, profile.burst_seconds or profile.query_seconds
+            known.saved_s = min(most, known.saved_s + (now - known.counted) * rate)
+            known.counted = now
+            used_up_s = (min(_RESERVE_S, most) - known.saved_s) / rate
+        return max(
+            (known.closed_until - now, "it wants to be left alone"),
+            (used_up_s, "the time that its queries may take in a minute is used up"),
+            (known.ended + profile.pause_s - now, "there is a pause between queries"),
+        )
 
 
 _limiters: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()

@@ -1,10 +1,9 @@
-"""What an endpoint says when it gives no result: its statuses and its words, and the error of each."""
+"""What it means that an endpoint gives no result: the statuses and words of servers, and failures of the network."""
 
 from __future__ import annotations
 
 import os
 import re
-from urllib.parse import quote, quote_plus
 
 from kgsparql.errors import (
     AuthenticationError,
@@ -20,18 +19,15 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import Meaning
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest
-from kgsparql.http.failures import in_words, retry_after_s
-from kgsparql.http.transport import HttpReply
+from kgsparql.http.transport import HttpReply, NetworkError, in_words, retry_after_s
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
 
-CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
+URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
 _SHOWN = 200
 """Characters of a server's own words that an error repeats."""
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
-_REPEATED = 12
-"""A server that repeats so many first characters of a query repeats the query."""
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _OUT_OF_TIME = re.compile(
@@ -44,23 +40,11 @@ _TRACE = re.compile(rb"(?<![\w$])(?<![\w$]\.)(?:[a-z][\w$]*+\.)++[A-Z][\w$]*+(?:
 """The full name of an exception. Possessive, as bodies may be long: no backtracking."""
 _TRACE_WITHIN = 2**17
 _SYNTAX = re.compile(r"syntax|pars(e|ing|er)\b|expect|lexical|malformed|encountered|undeclared", re.IGNORECASE)
-_WORDS_ABOUT_THE_QUERY: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(r"transitive start not given", re.IGNORECASE),
-        "name one end of the path as an IRI, or write a fixed number of steps: p/p instead of p+",
-    ),
-    (re.compile(r"generated SQL.{0,40}exceed|10000 lines", re.IGNORECASE), "ask for less at once"),
-    (re.compile(r"Virtuoso (37000|42S22|42001) Error", re.IGNORECASE), "the endpoint cannot run this form of query"),
+_ABOUT_THE_QUERY = re.compile(
+    r"transitive start not given|generated SQL.{0,40}exceed|10000 lines|Virtuoso (?:37000|42S22|42001) Error",
+    re.IGNORECASE,
 )
-"""Virtuoso fails with 500 at a query that it cannot run; a hint for each."""
-_HINTS = {
-    404: "is this the URL of the endpoint itself? often it ends in /sparql or /query",
-    405: "is this the URL of the endpoint itself? it takes no POST",
-    406: "it has no results in JSON or XML",
-    413: "ask for less at once",
-    414: "is this the URL of the endpoint itself? it takes no POST",
-    501: "is this the URL of the endpoint itself? it takes no POST",
-}
+"""Virtuoso fails with 500 at a query that it cannot run."""
 
 
 def ran_out_of_time(words: str) -> bool:
@@ -72,13 +56,9 @@ def ran_out_of_time(words: str) -> bool:
     return _OUT_OF_TIME.search(words) is not None
 
 
-def wants_contact(words: str) -> bool:
-    """Tell whether a server's words are about who asks.
-
-    >>> wants_contact("Please set a user-agent."), wants_contact("no such page")
-    (True, False)
-    """
-    return _AGENT.search(words) is not None
+def contact_hint(said: str, otherwise: str) -> str:
+    """Hint at the contact, where a server's words are about who asks."""
+    return f"say who asks: export {CONTACT_VARIABLE}=you@example.org" if _AGENT.search(said) else otherwise
 
 
 def trace_in(body: bytes) -> bytes:
@@ -90,20 +70,6 @@ def trace_in(body: bytes) -> bytes:
     tail = body[-_TRACE_WITHIN:]
     found = _TRACE.search(tail)
     return tail[found.start() :] if found else b""
-
-
-def without_query(said: str, request: SparqlRequest) -> str:
-    """Cut the words of a server off where they repeat the query, as a web page may with its own address.
-
-    >>> request = SparqlRequest("http://e.org/", "q", "SELECT * { ?s ?p ?o }", 1.0)
-    >>> without_query("Directory listing for /?query=SELECT+%2A+%7B+%3Fs", request)
-    'Directory listing for /?query=…'
-    """
-    text, flat = request.text, " ".join(request.text.split())
-    spelled = (flat, flat.replace(" ", "+"), quote_plus(text), quote(text, safe=""), quote(text))
-    heads = [text[:_REPEATED] for text in spelled if len(text) >= _REPEATED]
-    places = [place for head in heads if (place := said.find(head)) >= 0]
-    return f"{said[: min(places)]}…" if places else said
 
 
 def excerpt(body: bytes, request: SparqlRequest) -> str:
@@ -143,45 +109,46 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
     if status in {200, 206}:
         return None
     said, wait_s = excerpt(reply.body, request), retry_after_s(reply.headers)
-    words = f": {said}" if said else ""
+    words, wait = f": {said}" if said else "", "wait a while" if wait_s is None else f"wait {in_words(wait_s)}"
     detail = request.detail(status=status, said=said)
     match meaning_of(reply, request):
         case "out of time":
             return request.timed_out(said=said, status=status)
         case "throttled":
-            hint = f"wait {in_words(wait_s)}" if wait_s is not None else "wait a while"
             message = f"{request.url}: too many requests ({status}){words}"
-            return EndpointRateLimitError(message, hint=hint, **detail, retry_after_s=wait_s)
+            return EndpointRateLimitError(message, hint=wait, **detail, retry_after_s=wait_s)
         case "refused":
-            hint = "ask its operator, or is it another URL?"
-            if status == 401:
-                hint = "put USER:PASSWORD@ before the host in the URL"
-            hint = CONTACT_HINT if wants_contact(said) else hint
+            hint = "put USER:PASSWORD@ before the host in the URL" if status == 401 else "ask its operator"
             message = f"{request.url}: access refused ({status}){words}"
-            return EndpointAuthenticationError(message, hint=hint, **detail)
-    if (error := _query_error(status, said, request)) is not None:
-        return error
-    hint = "try again later" if status >= 500 else "is this the URL of the endpoint itself?"
-    hint = _HINTS.get(status, hint)
-    if (status >= 500 or status < 400) and wait_s is not None:
-        hint = f"wait {in_words(wait_s)}"
+            return EndpointAuthenticationError(message, hint=contact_hint(said, hint), **detail)
+    of_engine = _ABOUT_THE_QUERY.search(said) if status >= 500 or status == 400 else None
+    if of_engine or status == 400:
+        is_syntax = "syntax error" in said.lower() if of_engine else _SYNTAX.search(said)
+        hint = "write it in another way: this engine does not take it as it is"
+        if "transitive start" in said.lower():
+            hint = "name one end of the path as an IRI, or write a fixed number of steps: p/p instead of p+"
+        kind = QuerySyntaxError if is_syntax else QueryError
+        return kind(f"{request.url} refuses {request.what}: {said or status}", hint=hint, **detail)
+    hint = wait if wait_s is not None else "try again later"
+    if 400 <= status < 500:
+        hint = "ask for less at once" if status == 413 else URL_HINT
     return EndpointError(f"{request.url}: status {status}{words}", hint=hint, **detail)
 
 
-def _query_error(status: int, said: str, request: SparqlRequest) -> KgsparqlError | None:
-    """Make the error of a query that this endpoint cannot run; ``None`` if the status is about something else."""
-    hint = "write it in another way: this engine does not take it as it is"
-    is_syntax = _SYNTAX.search(said) is not None
-    for words, hint_of_engine in _WORDS_ABOUT_THE_QUERY if status == 400 or status >= 500 else ():
-        if words.search(said):
-            hint, is_syntax = hint_of_engine, "syntax error" in said.lower()
-            break
-    else:
-        if status != 400:
-            return None
-    kind = QuerySyntaxError if is_syntax else QueryError
-    detail = request.detail(status=status, said=said)
-    return kind(f"{request.url} refuses {request.what}: {said or status}", hint=hint, **detail)
+def of_network(failure: NetworkError, request: SparqlRequest, max_bytes: int) -> KgsparqlError:
+    """Make the error of a request that got no whole reply."""
+    match failure.kind:
+        case "late":
+            return request.timed_out()
+        case "cut":
+            return request.partial_error("broke off")
+        case "badly packed":
+            return request.reply_error(f"the reply is {failure.message}", "E_FORMAT", failure.hint)
+        case "too large":
+            message = f"the reply to {request.what} is larger than {max_bytes / 2**20:g} MiB"
+            return request.reply_error(message, "E_LIMIT", "ask for less at once", limit="bytes")
+    detail = request.detail(unsent=failure.may_pass, connected=failure.is_connected)
+    return EndpointError(f"{request.url}: {failure.message}", hint=failure.hint, **detail)
 
 
 def is_about_the_query(error: KgsparqlError) -> bool:

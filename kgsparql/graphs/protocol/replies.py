@@ -8,28 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, cast
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
 
 import pyoxigraph as ox
 
-from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.graphs.protocol.refusals import (
-    CONTACT_HINT,
-    excerpt,
-    of_status,
-    ran_out_of_time,
-    trace_in,
-    wants_contact,
-    without_query,
-)
+from kgsparql.graphs.protocol.refusals import URL_HINT, contact_hint, excerpt, of_status, ran_out_of_time, trace_in
 from kgsparql.graphs.protocol.request import Form, SparqlRequest
 from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
@@ -45,7 +37,6 @@ _USUAL_CAP = 10_000
 """Of solutions; an endpoint without a profile may be one that silently gives no more."""
 _MAX_REPAIRED_BYTES = 2**24
 """Repairing takes some ten times as much memory."""
-_ROWS_TRIED_TOGETHER = 100
 _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 _BOM = b"\xef\xbb\xbf"
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
@@ -86,10 +77,9 @@ def solutions_of(query: Query, reply: HttpReply, request: SparqlRequest) -> Solu
 
 def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
     """Read the solutions of a SELECT, with the errors of :func:`read`."""
-    read_all = partial(_names_and_solutions, request=request)
+    read_all, invalid = partial(_names_and_solutions, request=request), 0
     try:
         names, found = read(reply, request, "SELECT", read_all)
-        invalid = 0
     except EndpointReplyError as error:
         whole_reply, invalid = repaired_reply(reply, error, request)
         names, found = read(whole_reply, request, "SELECT", read_all)
@@ -119,21 +109,16 @@ def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
     if kind in {"text/html", "application/xhtml+xml"} or b"<html" in body[:1024].lower():
         raise _no_results_error(body, request)
     is_lines = kind in {"application/n-triples", "text/plain"}
-    if body.count(b"<<") > MAX_DEPTH:
+    if (quoted := body.count(b"<<")) > MAX_DEPTH:
         deepest = max(line.count(b"<<") for line in body.split(b"\n"))
-        if deepest > MAX_DEPTH if is_lines else body.count(b"<<") > _MAX_QUOTED_TRIPLES:
+        if deepest > MAX_DEPTH if is_lines else quoted > _MAX_QUOTED_TRIPLES:
             raise _depth_error(request)
     format_ = ox.RdfFormat.N_TRIPLES if is_lines else ox.RdfFormat.from_media_type(kind) or ox.RdfFormat.TURTLE
     try:
         for quad in ox.parse(body, format_):
             yield quad.triple
-    except (SyntaxError, ValueError, OSError) as error:
-        end = excerpt(trace_in(body) or body[-400:], request)
-        if ran_out_of_time(end):
-            raise request.timed_out(said=end) from None
-        why = excerpt(str(error).encode(), request)
-        # The parser's own error repeats what was parsed, secrets too.
-        raise request.partial_error(f"is not whole, or not RDF: {why}") from None
+    except (SyntaxError, ValueError, OSError):  # what it says repeats what was parsed, secrets too
+        raise _broken_error(body, request) from None
 
 
 def why_cut(
@@ -178,13 +163,14 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
         raise failure
     body = respelt(reply.body.removeprefix(_BOM).strip())
     format_ = _format_of(body, reply, request)
-    _refuse_deep(body, format_, request)
-    if format_ == ox.QueryResultsFormat.XML:
+    is_json = format_ == ox.QueryResultsFormat.JSON
+    _refuse_deep(body, request, is_json=is_json)
+    if not is_json:
         _refuse_broken_xml(body, request)
     found = None
     try:
         found = ox.parse_query_results(body, format=format_)
-        if isinstance(found, ox.QueryBoolean) and format_ == ox.QueryResultsFormat.JSON and not _is_json(body):
+        if isinstance(found, ox.QueryBoolean) and is_json and not _is_json(body):
             raise _broken_error(body, request)
         if not isinstance(found, ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean):
             has, wanted = ("true or false", "solutions") if form == "SELECT" else ("solutions", "true or false")
@@ -193,10 +179,15 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     except (SyntaxError, ValueError, OSError) as error:
         if isinstance(error, KgsparqlError):
             raise
-        why = str(error)
+        why = excerpt(str(error).encode(), request)  # it repeats parts of the body
     finally:
         found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
-    raise _unreadable_error(body, format_, request, why)
+    if is_json and not _is_json(body):
+        raise _broken_error(body, request)
+    if not is_json and b"sparql-results#" not in body[:2048]:
+        raise _no_results_error(body, request)
+    message, hint = f"the results of {request.what} are malformed: {why}", "is this the URL of the endpoint itself?"
+    raise request.reply_error(message, "E_FORMAT", hint, said=excerpt(body, request))
 
 
 def _names_and_solutions(
@@ -210,24 +201,12 @@ def _names_and_solutions(
                 message = f"more than {MAX_SOLUTIONS:,} solutions of {request.what}"
                 raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="solutions")
             if solutions and not len(solutions) % _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK:
-                _refuse_late(request)
+                request.raise_if_over()
             terms = zip(names, solution, strict=True)
             solutions.append(Bindings(request, {name: term for name, term in terms if term is not None}))
     finally:
         del found  # as in read
     return names, tuple(solutions)
-
-
-def _refuse_late(request: SparqlRequest) -> None:
-    """Stop reading at the deadline, or when the question was stopped."""
-    if request.cancel is not None and request.cancel.is_set():
-        raise CancelledError("stopped while the reply of an endpoint was read")
-    if time.monotonic() > request.deadline:
-        message = f"{request.url}: the reply to {request.what} could not be read in time"
-        raise EndpointTimeoutError(message, hint="ask for less at once", **request.detail())
-
-
-# Whole documents only
 
 
 def respelt(body: bytes) -> bytes:
@@ -259,13 +238,11 @@ def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.Quer
 
 def _is_json(body: bytes) -> bool:
     """Tell whether this is one whole JSON document; of a very large one, nobody looks."""
-    if len(body) > _MAX_REPAIRED_BYTES:
-        return False
-    try:
-        json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    with suppress(ValueError, RecursionError):
+        if len(body) <= _MAX_REPAIRED_BYTES:
+            json.loads(body)
+            return True
+    return False
 
 
 def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
@@ -282,16 +259,15 @@ def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
         raise _broken_error(body, request) from error
 
 
-def _refuse_deep(body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest) -> None:
+def _refuse_deep(body: bytes, request: SparqlRequest, *, is_json: bool) -> None:
     """Refuse triples inside triples on too many levels."""
-    if format_ == ox.QueryResultsFormat.XML:
-        # Names have no escapes in XML, so each level is a tag that can be counted.
-        if body.count(b"triple") > _MAX_QUOTED_TRIPLES:
-            raise _depth_error(request)
-    elif body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
+    # Names have no escapes in XML, so each level is a tag that can be counted.
+    is_deep = not is_json and body.count(b"triple") > _MAX_QUOTED_TRIPLES
+    if is_json and body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
         braces = _STRING.sub(b"", body).translate(None, _NO_BRACE)
-        if max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH:
-            raise _depth_error(request)
+        is_deep = max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH
+    if is_deep:
+        raise _depth_error(request)
 
 
 def _depth_error(request: SparqlRequest) -> EndpointReplyError:
@@ -300,11 +276,9 @@ def _depth_error(request: SparqlRequest) -> EndpointReplyError:
 
 
 def _no_results_error(body: bytes, request: SparqlRequest) -> EndpointReplyError:
-    said = without_query(excerpt(body, request), request)
-    where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
-    hint = CONTACT_HINT if wants_contact(said) else where
+    said = excerpt(body, request)
     message = f"the reply is not SPARQL results: {said or 'no text'}"
-    return request.reply_error(message, "E_ENDPOINT_NOT_SPARQL", hint, said=said)
+    return request.reply_error(message, "E_ENDPOINT_NOT_SPARQL", contact_hint(said, URL_HINT), said=said)
 
 
 def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
@@ -315,72 +289,34 @@ def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
     return request.partial_error("is not one whole document", said=end[-200:])
 
 
-def _unreadable_error(
-    body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, parser_message: str
-) -> KgsparqlError:
-    if format_ == ox.QueryResultsFormat.JSON and not _is_json(body):
-        return _broken_error(body, request)
-    said = excerpt(body, request)
-    if format_ == ox.QueryResultsFormat.XML and b"sparql-results#" not in body[:2048]:
-        return _no_results_error(body, request)
-    # The message of the parser repeats parts of the body.
-    message = f"the results of {request.what} are malformed: {excerpt(parser_message.encode(), request)}"
-    return request.reply_error(message, "E_FORMAT", "is this the URL of the endpoint itself?", said=said)
-
-
 # Results that break the W3C format a little
 
 
 def repaired_reply(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[HttpReply, int]:
     """Repair a reply to a SELECT that could not be read, and count the solutions that were left out for that.
 
-    :raises EndpointReplyError: the same error, if the reply cannot be repaired.
-    """
-    if error.code != "E_FORMAT":
-        raise error
-    found = repaired(reply.body.removeprefix(_BOM).strip(), partial(_refuse_late, request))
-    if found is None:
-        raise error
-    return replace(reply, body=found[0]), found[1]
-
-
-def repaired(body: bytes, check: Callable[[], None] = lambda: None) -> tuple[bytes, int] | None:
-    """Rewrite the JSON results of a SELECT so that pyoxigraph can read them, and count the solutions left out.
-
     Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of
     blank nodes, empty language tags, and anything beside the results. A solution with an invalid term is left out.
 
-    :param check: called again and again; an error that it raises ends the work.
-    :return: ``None`` for an incomplete document, for other results, and where no solution would be left.
-
-    >>> good, bad = ({"s": {"type": "uri", "value": iri}} for iri in ("http://e.org/a", "http://e.org/a b"))
-    >>> body, left_out = repaired(json.dumps({"results": {"bindings": [good, bad]}}).encode())
-    >>> left_out, body
-    (1, b'{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/a"}}]}}')
+    :raises EndpointReplyError: the same error, if it is no whole JSON, or no solution would be left.
     """
+    body = reply.body.removeprefix(_BOM).strip()
     nodes: dict[str, str] = {}
     try:
-        document: Any = json.loads(body) if len(body) <= _MAX_REPAIRED_BYTES else None
-        results = document.get("results") if isinstance(document, dict) else None
-        rows = results.get("bindings") if isinstance(results, dict) else None
-        if not isinstance(rows, list):
-            return None
-        tidy = [_tidy_row(row, nodes) for row in rows if isinstance(row, dict)]
-    except (ValueError, RecursionError):
-        return None
-    head = document.get("head")
+        document: Any = json.loads(body) if error.code == "E_FORMAT" and len(body) <= _MAX_REPAIRED_BYTES else {}
+        rows = [_tidy_row(row, nodes) for row in document["results"]["bindings"] if isinstance(row, dict)]
+        number = len(document["results"]["bindings"])
+        head = document.get("head")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        raise error from None
     named = head.get("vars") if isinstance(head, dict) else None
     declared = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    names = list(dict.fromkeys([*declared, *(name for row in tidy for name in row)]))
-    if not _is_readable(names, []):
-        return None
-    readable: list[dict[str, Any]] = []
-    for at in range(0, len(tidy), _ROWS_TRIED_TOGETHER):  # each row is tried twice at most
-        if at:
-            check()
-        block = tidy[at : at + _ROWS_TRIED_TOGETHER]
-        readable += block if _is_readable(names, block) else [row for row in block if _is_readable(names, [row])]
-    return None if rows and not readable else (_results_document(names, readable), len(rows) - len(readable))
+    names = list(dict.fromkeys([*declared, *(name for row in rows for name in row)]))
+    if not _is_readable(names, rows):
+        rows = [row for row in rows if _is_readable(names, [row], request)]
+    if not _is_readable(names, []) or (number and not rows):
+        raise error
+    return replace(reply, body=_results_document(names, rows)), number - len(rows)
 
 
 def _tidy_row(row: dict[str, Any], nodes: dict[str, str]) -> dict[str, Any]:
@@ -388,27 +324,23 @@ def _tidy_row(row: dict[str, Any], nodes: dict[str, str]) -> dict[str, Any]:
 
 
 def _tidy_term(term: Any, nodes: dict[str, str]) -> Any:
-    """Repair the usual deviations of servers; whether the term is valid is found out later."""
     if not isinstance(term, dict):
         return term
     value = term.get("value")
     if term.get("type") == "bnode" and isinstance(value, str):
         return {"type": "bnode", "value": nodes.setdefault(value, f"b{len(nodes)}")}
     if isinstance(value, dict):
-        return {**term, "value": {name: _tidy_term(part, nodes) for name, part in value.items()}}
-    if term.get("xml:lang") == "":
-        return {name: part for name, part in term.items() if name != "xml:lang"}
-    return term
+        return {**term, "value": _tidy_row(value, nodes)}
+    return {name: part for name, part in term.items() if (name, part) != ("xml:lang", "")}
 
 
-def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
-    try:
+def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]], request: SparqlRequest | None = None) -> bool:
+    if request is not None:
+        request.raise_if_over()
+    with suppress(SyntaxError, ValueError, OSError):
         found = ox.parse_query_results(_results_document(names, rows), format=ox.QueryResultsFormat.JSON)
-        for _ in found if isinstance(found, ox.QuerySolutions) else ():
-            pass
-    except (SyntaxError, ValueError, OSError):
-        return False
-    return True
+        return all(True for _ in cast("ox.QuerySolutions", found))
+    return False
 
 
 def _results_document(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:

@@ -32,7 +32,6 @@ class RequestLimits:
 
     :param query_s: seconds for one try, from its name server to the last byte.
     :param deadline: of all there is to do, as ``time.monotonic`` tells it: probing, waiting for a turn, trying again.
-    :param cancel: ends it when it is set.
     :param sent: called before each request that is sent, those that probe the endpoint too.
     """
 
@@ -43,26 +42,22 @@ class RequestLimits:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the deadline."""
-        return self.deadline - time.monotonic()
+        """Seconds until the deadline, or less than 0.
 
-    def raise_if_cancelled(self) -> None:
-        """Raise a CancelledError if ``cancel`` is set."""
+        :raises CancelledError: if ``cancel`` is set.
+        """
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
+        return self.deadline - time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
 class SparqlRequest:
-    """A query for an endpoint, or a request for its service description, with its limits.
-
-    It may take several HTTP requests: redirects, and further tries.
+    """A query for an endpoint, or a request for its service description. It may take several HTTP requests.
 
     :param name: of the query, as errors call it; empty for a user's own.
     :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may echo and nobody may see.
-    :param profile: what is known of the endpoint now.
-    :param parameters: sent beside the query.
     :param deadline: of all tries, and of reading the reply, as ``time.monotonic`` tells it.
     :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
     """
@@ -83,6 +78,14 @@ class SparqlRequest:
     def what(self) -> str:
         """The query, as errors call it."""
         return f"query {self.name}" if self.name else "the query"
+
+    def raise_if_over(self) -> None:
+        """Raise an error at the deadline, or when the question was stopped."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while the reply of an endpoint was read")
+        if time.monotonic() > self.deadline:
+            message = f"{self.url}: the reply to {self.what} could not be read in time"
+            raise EndpointTimeoutError(message, hint="ask for less at once", **self.detail())
 
     def detail(self, **more: Any) -> dict[str, Any]:
         """Make the ``detail`` of an error about this request."""
@@ -122,23 +125,20 @@ def checked_contact(url: str, *, needed: bool) -> str:
 
     :raises OptionError: if it is needed and missing, or is neither an address nor a URL.
     """
-    hint = f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)"
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
+    message = ""
     if contact and not _CONTACT.fullmatch(contact):
         message = f"{CONTACT_VARIABLE}: {printable(contact, 60)!r} is neither an e-mail address nor a URL"
-        raise OptionError(message, hint=hint)
-    if needed and not contact:
-        raise OptionError(f"{url} is asked only by those who say how they can be reached", hint=hint)
+    elif needed and not contact:
+        message = f"{url} is asked only by those who say how they can be reached"
+    if message:
+        raise OptionError(message, hint=f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)")
     return contact
 
 
 @cache
 def user_agent(contact: str) -> str:
-    """Write the ``User-Agent`` of requests.
-
-    >>> user_agent("me@example.org").partition("/")[0], user_agent("me@example.org").endswith("(me@example.org)")
-    ('kgsparql', True)
-    """
+    """Write the ``User-Agent`` of requests: kgsparql, its version, who asks, and its page."""
     package = metadata("kgsparql")
     pages = (entry.partition(",")[2].strip() for entry in package.get_all("Project-URL") or ())
     comment = "; ".join(part for part in (contact, next(pages, "")) if part)

@@ -280,7 +280,7 @@ def run_on_endpoint(
     from kgsparql.graphs.protocol.replies import boolean, read, refuse_other_variables, repaired_reply, triples, why_cut
 
     began = time.monotonic()
-    reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
+    reply, request = graph.send(query.text, query.form, timeout_s=timeout_s, cancel=cancel)
     lines, complete, invalid, has_head = BoundedLines(max_rows, max_bytes), True, 0, True
     try:
         if query.form == "ASK":

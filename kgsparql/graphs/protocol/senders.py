@@ -1,4 +1,4 @@
-"""The client of one endpoint: it builds requests, keeps rate limits, and sends again only where that may help."""
+"""Senders of requests over HTTP, within an endpoint's rate limits, and again only where that may help."""
 
 from __future__ import annotations
 
@@ -6,34 +6,26 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
 
 from SPARQLWrapper import GET, POST, SPARQLWrapper
 
 from kgsparql.errors import (
-    EndpointError,
     EndpointRateLimitError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
     UnreachableError,
 )
-from kgsparql.graphs.graph import Solutions
-from kgsparql.graphs.protocol.discovery import GraphView, NamedGraphs, Probe
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.refusals import meaning_of, of_status
-from kgsparql.graphs.protocol.request import Form, RequestLimits, Sender, SparqlRequest, checked_contact, user_agent
+from kgsparql.graphs.protocol.refusals import meaning_of, of_network, of_status
+from kgsparql.graphs.protocol.request import Form, Sender, SparqlRequest, checked_contact, user_agent
 from kgsparql.http.address import Address, host_of, is_loopback, server_of
 from kgsparql.http.connections import NetworkTransport
-from kgsparql.http.failures import NetworkError, in_words, retry_after_s
-from kgsparql.http.transport import HttpReply, HttpRequest, Transport, send
-from kgsparql.rdf.query import Query
+from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache
 
 MAX_REDIRECTS = 3
 MAX_URL = 8_000
@@ -54,98 +46,6 @@ _PATIENT_S = 10.0
 _TOLD_FROM_S = 3.0
 """A wait from this on is announced with a note."""
 _Outcome: TypeAlias = HttpReply | UnreachableError
-
-
-@dataclass(slots=True)
-class EndpointClient:
-    """Sends queries to one endpoint over the union of its graphs; any number of threads may use it.
-
-    :param name: what notes call the endpoint.
-    :param max_bytes: of one reply when it is unpacked.
-    :param response_cache: keeps results, where the profile says so.
-    :param recording: keeps all that is asked, or tells it again; it takes the place of the cache.
-    :param note: called with a line for the user, each line once.
-    :param transport: sends HTTP requests; over the network, if ``None``.
-    """
-
-    address: Address
-    name: str
-    probe: Probe
-    max_bytes: int
-    response_cache: ResponseCache | None = None
-    recording: Recording | None = None
-    note: Callable[[str], None] | None = None
-    transport: Transport | None = None
-    _asker: int = field(default=0, init=False)
-    _named_graphs: NamedGraphs = field(init=False)
-    _sender: Sender | None = field(default=None, init=False)
-    _http: HttpSender | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        self._named_graphs = NamedGraphs(self.name, self.address.url, self.note)
-        if self.recording is not None:
-            who = (self.address.target, self.address.user, self.address.password)
-            self._asker = self.recording.asker_number(self.address.url, *who)
-
-    def close(self) -> None:
-        """Close the connections and the file of replies; the next query opens others."""
-        if self._http is not None:
-            self._http.close()
-        for kept in filter(None, (self.response_cache, self.recording)):
-            kept.close()
-
-    def send(self, query: Query, form: Form, limits: RequestLimits) -> tuple[HttpReply, SparqlRequest]:
-        """Get the reply of the endpoint, whatever its status, with the request; errors as of :meth:`Sender.send`."""
-        return self._send(query, form, limits, self.probe_graphs(limits).parameters)
-
-    def probe_graphs(self, limits: RequestLimits) -> GraphView:
-        """Tell which graphs queries see, once it has been probed what the endpoint is."""
-        self.probe.run(self._description, limits)
-        if self.probe.profile.has_union:
-            return GraphView()
-        return self._named_graphs.view(self._select, limits)
-
-    def _description(self, limits: RequestLimits) -> HttpReply:
-        return self._send(Query("service_description", ""), "DESCRIPTION", limits, {})[0]
-
-    def _select(self, query: Query, parameters: Mapping[str, str], limits: RequestLimits) -> Solutions:
-        from kgsparql.graphs.protocol.replies import solutions_of
-
-        return solutions_of(query, *self._send(query, "SELECT", limits, parameters))
-
-    def _send(
-        self, query: Query, form: Form, limits: RequestLimits, parameters: Mapping[str, str]
-    ) -> tuple[HttpReply, SparqlRequest]:
-        """Send as :meth:`send`, with nothing probed before."""
-        request = SparqlRequest(
-            self.address.url,
-            query.name,
-            query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
-            limits.query_s,
-            self.address.secrets,
-            self.probe.profile,
-            form,
-            parameters,
-            deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
-            cancel=limits.cancel,
-            sent=limits.sent,
-        )
-        if self._sender is None:
-            self._sender = self._new_sender()
-        return self._sender.send(request), request
-
-    def _new_sender(self) -> Sender:
-        from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
-
-        if self.recording is not None:
-            return RecordedSender(cache(self._rate_limited), self.recording, self._asker)
-        if self.response_cache is None:
-            return self._rate_limited()
-        return CachedSender(self._rate_limited(), self.response_cache, self.note)
-
-    def _rate_limited(self) -> Sender:
-        self._http = HttpSender(self.address, max_bytes=self.max_bytes, transport=self.transport)
-        return RateLimitedSender(self._http, note=self.note)
 
 
 @dataclass(slots=True)
@@ -189,7 +89,6 @@ class RateLimitedSender:
             finally:  # only now that the pause is known: else the next in line would send during it
                 took_s = limiter.clock() - entered
                 limiter.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
-            self._note_trouble(request, limiter)
             if pause_s is None:
                 if isinstance(outcome, HttpReply):
                     return outcome
@@ -227,13 +126,13 @@ class RateLimitedSender:
         return reply
 
     def _note_wait(self, request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> None:
+        if self.note is None:
+            return
         pause_s = limiter.closed_s
-        if self.note is not None and _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, waited_s):
+        if _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, waited_s):
             self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
-
-    def _note_trouble(self, request: SparqlRequest, limiter: RateLimiter) -> None:
-        trouble = "" if limiter.shared is None else limiter.shared.trouble
-        if trouble and self.note is not None and not self._is_trouble_noted:
+        trouble = "" if limiter.shared is None or self._is_trouble_noted else limiter.shared.trouble
+        if trouble:
             self._is_trouble_noted = True
             what = "runs of kgsparql at the same time do not wait for each other"
             self.note(f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
@@ -318,7 +217,7 @@ class HttpSender:
             try:
                 reply = send(self._transport, http)
             except NetworkError as failure:
-                raise _network_error(failure, request, http.max_bytes) from failure
+                raise of_network(failure, request, http.max_bytes) from failure
             if self._must_ask_the_other_way(reply, http, url, request):
                 continue
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
@@ -328,12 +227,11 @@ class HttpSender:
             url, redirects_left = self._redirected(url, reply.headers["location"], request), redirects_left - 1
 
     def _request_by_allowed_method(self, url: str, request: SparqlRequest) -> HttpRequest:
-        wanted, other = (POST, GET) if request.profile.post else (GET, POST)
-        method = other if wanted in self._refused_methods and other not in self._refused_methods else wanted
-        if request.form == "DESCRIPTION" or method == GET:
-            http = built_request(self._address, url, request, GET)
-            if request.form == "DESCRIPTION" or self._fits(http, request):
-                return http
+        refused, is_described = self._refused_methods, request.form == "DESCRIPTION"
+        if is_described or (GET not in refused and (not request.profile.post or POST in refused)):
+            by_get = built_request(self._address, url, request, GET)
+            if is_described or self._fits(by_get, request):
+                return by_get
         return built_request(self._address, url, request, POST)
 
     def _fits(self, by_get: HttpRequest, request: SparqlRequest) -> bool:
@@ -341,21 +239,18 @@ class HttpSender:
 
     def _must_ask_the_other_way(self, reply: HttpReply, http: HttpRequest, url: str, request: SparqlRequest) -> bool:
         """Tell whether the server refuses the method, and the other one is still to be tried; GET only if it fits."""
-        if not request.text or reply.status not in {405, 414, 501}:
+        if reply.status not in {405, 414, 501} or not request.text or self._refused_methods:
             return False
-        wants_rest = "retry-after" in reply.headers or meaning_of(reply, request) in {"throttled", "overloaded"}
+        if "retry-after" in reply.headers or meaning_of(reply, request) in {"throttled", "overloaded"}:
+            return False
         if http.method == GET and reply.status == 414:
-            self._max_url = min(self._max_url, len(http.url) - 1)
-            return not wants_rest
-        if http.method == GET:
-            is_refused, other = reply.status == 405, POST
-        else:
-            fits = self._fits(built_request(self._address, url, request, GET), request)
-            is_refused, other = reply.status in {405, 501} and fits, GET
-        if not is_refused or other in self._refused_methods or wants_rest:
-            return False
-        self._refused_methods.add(http.method)
-        return True
+            self._max_url = len(http.url) - 1
+            return True
+        is_other_left = http.method == GET or self._fits(built_request(self._address, url, request, GET), request)
+        if is_other_left and reply.status != 414:
+            self._refused_methods.add(http.method)
+            return True
+        return False
 
     def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
@@ -364,12 +259,12 @@ class HttpSender:
             address = Address.parse(urljoin(url, location))
         except ValueError:  # no URL at all, or not one of an endpoint
             address = None
-        if address is None or address.origin != self._address.origin:
-            if address is not None:
-                shown, hint = address.url, f"if that is the one you mean: -k {shlex.quote(address.url)}"
-            message = f"redirects to {shown}, which is {'another server' if address else 'no endpoint'}"
-            raise request.reply_error(message, "E_REDIRECT", hint, location=shown)
-        return address.target
+        if address is not None and address.origin == self._address.origin:
+            return address.target
+        if address is not None:
+            shown, hint = address.url, f"if that is the one you mean: -k {shlex.quote(address.url)}"
+        message = f"redirects to {shown}, which is {'another server' if address else 'no endpoint'}"
+        raise request.reply_error(message, "E_REDIRECT", hint, location=shown)
 
 
 def built_request(address: Address, url: str, request: SparqlRequest, method: str) -> HttpRequest:
@@ -396,18 +291,3 @@ def built_request(address: Address, url: str, request: SparqlRequest, method: st
     elif method == GET and "?" in url:  # SPARQLWrapper would write a second one
         full_url = f"{url}&{full_url[len(url) + 1 :]}"
     return HttpRequest(method, full_url, dict(built.header_items()), cast("bytes | None", built.data))
-
-
-def _network_error(failure: NetworkError, request: SparqlRequest, max_bytes: int) -> KgsparqlError:
-    match failure.kind:
-        case "late":
-            return request.timed_out()
-        case "cut":
-            return request.partial_error("broke off")
-        case "badly packed":
-            return request.reply_error(f"the reply is {failure.message}", "E_FORMAT", failure.hint)
-        case "too large":
-            message = f"the reply to {request.what} is larger than {max_bytes / 2**20:g} MiB"
-            return request.reply_error(message, "E_LIMIT", "ask for less at once", limit="bytes")
-    detail = request.detail(unsent=failure.may_pass, connected=failure.is_connected)
-    return EndpointError(f"{request.url}: {failure.message}", hint=failure.hint, **detail)
