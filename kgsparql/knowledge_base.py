@@ -370,7 +370,7 @@ class KnowledgeBase(GraphLookups):
         from kgsparql.exploration.counting import graph_info
 
         indexed = self.indexes.description()
-        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown, note=self._note)
+        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
         return {**found, "label_index": indexed}
 
 

@@ -15,12 +15,7 @@ _MAX_LEAVES = 6
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A term of the evidence as it was reached.
-
-    :param step: the predicate that leads here from the node above, in words; empty for a root.
-    :param direction: of the walk: ``inverse`` if the triple points from here to the node above.
-    :param hidden: leaves that are left out.
-    """
+    """A term of the evidence as it was reached."""
 
     label: str
     step: str = ""
@@ -40,23 +35,11 @@ class DecisionTree:
         return bool(self.roots)
 
     def text(self) -> str:
-        """Draw the trees as lines with box characters.
-
-        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).text())
-        Ann
-        └─ —born in→ Bonn  [N1]
-        """
+        """Draw the trees as lines with box characters."""
         return "\n".join(line for root in self.roots for line in (root.label, *_branch_lines(root, "")))
 
     def mermaid(self) -> str:
-        """Draw a Mermaid flow chart, in which every arrow points the way of its triple.
-
-        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
-        flowchart LR
-          n1["Ann"]
-          n2["Bonn [N1]"]
-          n1 -- "born in" --> n2
-        """
+        """Draw a Mermaid flow chart, in which every arrow points the way of its triple."""
         lines = ["flowchart LR"]
         count = 0
 

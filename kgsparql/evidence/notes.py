@@ -87,12 +87,7 @@ class Notes:
                 self.graph.emit(LimitReached(what=cut.what, message=cut.said(self.labels)))
 
     def lines(self, about_links: Iterable[Note] = ()) -> tuple[Note, ...]:
-        """Everything the reader should know, each line once: the notes, then what limits left out.
-
-        Of very many cuts the first are listed.
-
-        :param about_links: notes about the entities of the question; they stand where these were linked.
-        """
+        """Everything the reader should know, each line once: the notes, then what limits left out."""
         failures = self.graph.failures
         causes = {note.cause for note in failures}
         notes = [*self._notes[: self.links_at], *about_links, *self._notes[self.links_at :]]
@@ -138,10 +133,7 @@ class Notes:
 
     @contextmanager
     def looking_up(self, *, in_grace: bool) -> Iterator[None]:
-        """Look something up: what goes wrong is raised, or, ``in_grace``, noted.
-
-        :raises KgsparqlError: unless ``in_grace``: the graph fails, or the budget is spent.
-        """
+        """Look something up: what goes wrong is raised, or, ``in_grace``, noted."""
         try:
             yield
         except (*GRAPH_FAILED, BudgetExceededError) as error:

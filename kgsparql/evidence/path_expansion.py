@@ -40,13 +40,7 @@ _SHARE_OF_VALUES = 0.8
 
 @dataclass(slots=True)
 class _FollowedWalk:
-    """A walk, and what was found of it so far.
-
-    :param met: every end that was found, those too that are not among ``ends``.
-    :param ends: those that a reader wants, in natural order; ``asked`` are the first whose ways are shown.
-    :param found: the ways to the ends.
-    :param ways: those that are shown; ``told`` are those that the text names.
-    """
+    """A walk, and what was found of it so far."""
 
     walk: Walk
     met: Found[Term]
@@ -162,10 +156,7 @@ def _first_ends(ends: Sequence[Term], labels: Mapping[Term, str], question: str,
 
 
 def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
-    """Keep a way to each of these ends, and all ways to them if they go through few other terms.
-
-    :param fill: ways through as many other terms as there is room for, even if not through all.
-    """
+    """Keep a way to each of these ends, and all ways to them if they go through few other terms."""
     place = {end: i for i, end in enumerate(ends)}
     wanted = [way for way in ways if way.path.end in place]
     kept = {way.path.end: way for way in reversed(wanted)}
@@ -223,11 +214,7 @@ def _walk_item(one: _FollowedWalk, table: JoinedRows, terms: TermLabels) -> Evid
 
 
 def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:
-    """Make the key that names are sorted by: numbers in them count by their value, letters without regard to capitals.
-
-    >>> sorted(["10", "9.5", "Part 12", "part 2", "-3", "1,200", "0,19 EUR", "2015-03-01"], key=natural_key)
-    ['-3', '0,19 EUR', '9.5', '10', '1,200', '2015-03-01', 'part 2', 'Part 12']
-    """
+    """Make the key that names are sorted by: numbers by their value, letters without regard to capitals."""
     if _FLOAT.fullmatch(text):
         return ((0, float(text), ""),)
     sign = -1.0 if _MINUS.match(text) else 1.0
@@ -250,16 +237,10 @@ def _number_value(number: str) -> float:
 
 
 def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int]:
-    """Choose the names to show where there are too many: named ones, extremes, then the first; their places in order.
-
-    A name that has more words of the question than others is one that the question may name.
+    """Choose the names to show where there are too many: those of the question, extremes, then the first.
 
     :param names: in natural order.
-
-    >>> first_to_show([str(number) for number in range(100)], "the highest?", 6)
-    [0, 1, 2, 97, 98, 99]
-    >>> first_to_show(["Ann", "Ben", "Cas", "Dan Ott"], "did he meet Dan Ott?", 2)
-    [0, 3]
+    :return: their places.
     """
     if len(names) <= at_most:
         return list(range(len(names)))
@@ -285,12 +266,7 @@ _MAX_COLUMN_WAYS = 500
 
 @dataclass(frozen=True, slots=True)
 class JoinedRows:
-    """What stands beside the rows of a path.
-
-    :param at: the steps of the beginning, which lead to the rows.
-    :param columns: the paths that begin like it.
-    :param ways: to the values of the columns, from the start and through the rows.
-    """
+    """What stands beside the rows of a path."""
 
     at: int = 0
     columns: tuple[PropertyPath, ...] = ()
@@ -331,13 +307,7 @@ class JoinedWalks:
 
 
 def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[JoinedWalks]:
-    """Group the walks that begin alike, each in one group at most.
-
-    The terms from which they go on are the ends of the first of them where others go on from there, else the terms
-    before its ends.
-
-    :param columns: those that may be joined to others.
-    """
+    """Group the walks that begin alike, each in one group at most."""
     groups = []
     left = list(walks)
     while left:
@@ -361,10 +331,7 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
 def joined_rows(
     groups: Sequence[JoinedWalks], shown: Mapping[Walk, Sequence[Path]], terms: TermLabels
 ) -> dict[Walk, JoinedRows]:
-    """Ask what the others of each group say of the rows of the first; one query, or none without a group.
-
-    :param shown: the ways of a walk that are shown, and so its rows.
-    """
+    """Ask what the others of each group say of the rows of the first; one query, or none without a group."""
     asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
     for group in groups:
         rows = dict.fromkeys(way.terms[group.at] for way in shown.get(group.first, ()))

@@ -130,11 +130,7 @@ def name_by_itself(term: Term, nameless: str) -> str:
 
 
 def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
-    """Name what most of these terms are; among equals the first in lexical order, empty where none is known.
-
-    >>> majority_type([Literal("a"), Literal("b"), Literal(3)], {}, {})
-    'text'
-    """
+    """Name what most of these terms are; among equals the first in lexical order, empty where none is known."""
     counts = type_counts(terms, types_of, classes)
     return min(counts, key=lambda name: (-counts[name], name), default="")
 
@@ -162,12 +158,7 @@ def _literal_type(literal: Literal) -> str:
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
-    """Group the terms that share a label.
-
-    >>> a, b, c = (IRI(f"http://e.org/{name}") for name in "abc")
-    >>> namesake_groups([(a, "Curie"), (b, "curie"), (c, "Joliot")]) == [[a, b]]
-    True
-    """
+    """Group the terms that share a label."""
     groups: dict[str, dict[IRI, None]] = {}
     for term, label in named:
         if isinstance(term, IRI):
@@ -219,10 +210,7 @@ def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms
 
 
 def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> None:
-    """Ask, once in a question, what these paths do not say of the statements they go through; two queries at most.
-
-    :param in_grace: it will be shown: it is asked for whatever the budget says, unless the graph is lost.
-    """
+    """Ask, once in a question, what these paths do not say of the statements they go through; two queries at most."""
     known = terms.statements
     wanted = {key: predicate for key, predicate in missing_sides(paths).items() if key not in known}
     if not wanted:
@@ -235,10 +223,7 @@ def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool 
 
 
 def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool = True) -> list[Hop]:
-    """Find what statements on these paths join and some path does not say, each as a hop from a statement.
-
-    A statement that says there is no value has none.
-    """
+    """Find what statements on these paths join and some path does not say, each as a hop from a statement."""
     read_statements(paths, terms, in_grace=in_grace)
     triples = {key: terms.statements[key] for key in missing_sides(paths)}
     return [

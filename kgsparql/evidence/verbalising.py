@@ -39,16 +39,7 @@ class Line:
 
 
 def path_text(path: Path, labels: Mapping[Term, str], beside: Mapping[Term, str] = _NOTHING) -> str:
-    """Write a path as one line; arrows show the direction of each triple, whichever way it was walked.
-
-    :param beside: what stands in brackets after the name of a term.
-
-    >>> from kgsparql.rdf.paths import Hop
-    >>> from kgsparql.rdf.terms import IRI, Triple
-    >>> a, b, p = (IRI(f"http://e.org/{name}") for name in "abp")
-    >>> path_text(Path(b, (Hop(Triple(a, p, b), "inverse"),)), {a: "Ann", b: "Bonn", p: "born in"})
-    'Bonn ←born in— Ann'
-    """
+    """Write a path as one line; arrows show the direction of each triple, whichever way it was walked."""
     parts = [_with_aside(path.start, labels, beside)]
     for hop in path.hops:
         parts += [arrow(hop.step, labels), _with_aside(hop.end, labels, beside)]
@@ -76,13 +67,6 @@ def line_text(
     :param beside: as for :func:`path_text`.
     :param more_are: what is said of the ends that are not shown.
     :param bar: between ends that are reached through different terms.
-
-    >>> from kgsparql.rdf.paths import Hop
-    >>> from kgsparql.rdf.terms import IRI, Triple
-    >>> a, b, c, p = (IRI(f"http://e.org/{name}") for name in "abcp")
-    >>> ways = tuple(Path(a, (Hop(Triple(a, p, end)),)) for end in (b, c))
-    >>> line_text(Line(ways[0].property_path, ways, 3), {a: "Ann", b: "Ben", c: "Cas", p: "knows"}, times={b: 4})
-    'Ann —knows→ Ben (4 times); Cas; … 1 more'
     """
     last = arrow(line.path.steps[-1], labels)
     told = Counter(way.end for way in line.ways[:shown])
@@ -114,18 +98,7 @@ def _part_since(before: Path, path: Path) -> Path:
 
 
 def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """Write a property path as a noun phrase, inside out: what a question about its ends would say.
-
-    :param kinds: what the terms along the path are, the start first: one more than there are steps.
-
-    Source: the measured recipe of the project's path ranking (nested verbalisation).
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> p = IRI("http://e.org/worked_at")
-    >>> path = PropertyPath((Step(p), Step(p, "inverse")))
-    >>> nested_text(path, ["person", "university", "scientist"], {p: "worked at"})
-    'scientist whose worked at is worked at of person'
-    """
+    """Write a property path as a noun phrase, inside out: what a question about its ends would say."""
     phrase = kinds[0] or "thing"
     for step, kind in zip(path.steps, kinds[1:], strict=True):
         name = name_of(step.predicate, labels)
@@ -134,13 +107,7 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, 
 
 
 def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """Write a property path as a chain from the start: the second of the three wordings a ranker reads.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> p = IRI("http://e.org/worked_at")
-    >>> arrow_text(PropertyPath((Step(p), Step(p, "inverse"))), ["person", "", "scientist"], {p: "worked at"})
-    'person -> worked at -> thing -> worked at of -> scientist'
-    """
+    """Write a property path as a chain from the start: the second of the three wordings a ranker reads."""
     parts = [kinds[0] or "thing"]
     for step, kind in zip(path.steps, kinds[1:], strict=True):
         parts += [name_of(step.predicate, labels) + (" of" if step.direction == "inverse" else ""), kind or "thing"]
@@ -148,13 +115,7 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
 
 
 def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
-    """Write a property path from its end back: the third wording.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> p = IRI("http://e.org/worked_at")
-    >>> reversed_text(PropertyPath((Step(p), Step(p, "inverse"))), ["person", "", "scientist"], {p: "worked at"})
-    'scientist worked at of worked at'
-    """
+    """Write a property path from its end back: the third wording."""
     steps = list(zip(path.steps, kinds[1:], strict=True))
     names = [
         name_of(step.predicate, labels)
@@ -176,19 +137,6 @@ def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: I
     That is its value where a way comes from whom it is about, and the other way round; both for one between qualifiers.
 
     :param triples: in which the statements are joined to whom they are about, and to their values.
-
-    >>> from kgsparql.rdf.paths import Hop
-    >>> from kgsparql.rdf.terms import IRI, Literal
-    >>> wikidata = "http://www.wikidata.org/"
-    >>> ann, job, it = IRI(wikidata + "entity/Q1"), IRI(wikidata + "entity/Q2"), IRI(wikidata + "entity/statement/q1-a")
-    >>> claim, value, since = (IRI(wikidata + f"prop/{name}") for name in ("P39", "statement/P39", "qualifier/P580"))
-    >>> named = {ann: "Ann", job: "mayor", claim: "position held", since: "since", value: "position held"}
-    >>> said = [Triple(ann, claim, it), Triple(it, value, job)]
-    >>> began = Hop(Triple(it, since, Literal("1999")))
-    >>> for way in (Path(ann, (Hop(said[0]), began)), Path(job, (Hop(said[1], "inverse"), began))):
-    ...     print(path_text(way, with_statements({**named, Literal("1999"): "1999"}, [way], said)))
-    Ann —position held→ [mayor] —since→ 1999
-    mayor ←position held— [Ann] —since→ 1999
     """
     sides: dict[Term, list[Triple]] = {}
     for triple in triples:

@@ -80,11 +80,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
 
 @dataclass(slots=True)
 class _Lookup:
-    """What a graph says of triples without blank nodes.
-
-    :param open_: triples of which it did not say whether they are there.
-    :param likely: for some of these, the graph they must be from.
-    """
+    """What a graph says of triples without blank nodes."""
 
     source: Source
     held: set[_Key] = field(default_factory=set)

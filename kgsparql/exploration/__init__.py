@@ -7,8 +7,9 @@ from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, Pr
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
 from kgsparql.exploration.neighbourhood import StatementSide, mediated_paths, missing_sides, neighbours, statement_sides
-from kgsparql.exploration.predicate_paths import predicate_paths, walk_ends, walk_ways
+from kgsparql.exploration.predicate_paths import predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
+from kgsparql.exploration.walks import walk_ends, walk_ways
 
 __all__ = [
     "Description", "Found", "Label", "NeighbourGroup", "PredicateCount", "PredicatePath", "StatementSide", "Text",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,32 +16,40 @@ from kgsparql.events import PathsSearched
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, hop_of
 from kgsparql.graphs.adjacency import IS_CLASS, Adjacency, AdjacencyView
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step
+from kgsparql.rdf.paths import Directions, Hop, Path, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
-_Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
+Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
 
+# The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
-"""The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all."""
+# So many numbers are sorted sooner by Python than by NumPy.
 _FEW = 200
-"""So many numbers are sorted sooner by Python than by NumPy."""
+# Floating-point numbers count exactly up to here.
 _EXACT = 2.0**53
-"""Floating-point numbers count exactly up to here."""
+# Hops that are sorted together.
+_BATCH = 500_000
+
+
+class Arcs(NamedTuple):
+    """Hops at one place of some paths, by the numbers of their terms and of their steps."""
+
+    tails: Numbers
+    heads: Numbers
+    steps: Numbers
 
 
 def paths_in_adjacency(
     view: AdjacencyView, start: IRI, end: IRI, *, max_hops: int, direction: Directions, skip: frozenset[IRI], limit: int
 ) -> Found[Path]:
-    """Find all shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` does.
-
-    Nothing is left out because of a hub or of nested blank nodes.
-
-    :param skip: predicates that are not walked, beside those that the view drops.
-    """
+    """Find all shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` does."""
     view.check()
     began = time.perf_counter()
-    search = _Search(view, start, end, walked_steps(view.adjacency, skip, view.drops, direction))
-    found = _ordered_paths(view.adjacency, start, end, search.levels(max_hops), limit)
+    ends = [number for term in (start, end) if (number := view.adjacency.number(term)) is not None]
+    levels: list[Arcs] = []
+    if len(ends) == 2:
+        levels = _Search(view, ends, walked_steps(view.adjacency, skip, view.drops, direction)).levels(max_hops)
+    found = ordered_paths(view.adjacency, levels, limit, between=f"{start} – {end}")
     seconds = round(time.perf_counter() - began, 6)
     view.report(PathsSearched(start=str(start), end=str(end), paths=len(found.items), seconds=seconds))
     return found
@@ -51,7 +59,7 @@ def paths_in_adjacency(
 def walked_steps(
     adjacency: Adjacency, skip: frozenset[IRI], drops: Any, direction: Directions
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which steps are walked from the start on, and which from the end on."""
+    """Mark which steps are walked from the start on, and which from the end on."""
     walked = np.zeros((len(adjacency.predicates), 2), np.bool_)
     walked[[p not in skip and not drops(p) for p in adjacency.predicates]] = True
     near, far = walked.copy(), walked
@@ -59,15 +67,6 @@ def walked_steps(
         near[:, int(direction == "forward")] = False
         far[:, int(direction == "inverse")] = False
     return near.ravel(), far.ravel()
-
-
-@dataclass(frozen=True, slots=True)
-class _Arcs:
-    """Hops, by the numbers of their terms and of their steps."""
-
-    tails: _Numbers
-    heads: _Numbers
-    steps: _Numbers
 
 
 @dataclass(slots=True)
@@ -83,33 +82,25 @@ class _Side:
 
     mark: int
     walked: npt.NDArray[np.bool_]
-    begins: _Numbers
-    counts: _Numbers
+    begins: Numbers
+    counts: Numbers
     cost: int
-    seen: list[tuple[_Numbers, _Numbers]] = field(default_factory=list)
+    seen: list[tuple[Numbers, Numbers]] = field(default_factory=list)
 
 
 class _Search:
     """A search from two ends, which marks the terms that it reached."""
 
-    def __init__(
-        self, view: AdjacencyView, start: IRI, end: IRI, walked: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
-    ) -> None:
-        self._view = view
-        self._adjacency = view.adjacency
-        self._ends = [n for term in (start, end) if (n := self._adjacency.number(term)) is not None]
-        self._walked = walked
-        about = self._adjacency.about[self._ends]
-        self._through_classes = bool((about & IS_CLASS).all())
-
-    def levels(self, max_hops: int) -> list[_Arcs]:
-        """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
-        if len(self._ends) < 2:
-            return []
+    def __init__(self, view: AdjacencyView, ends: list[int], walked: tuple[npt.NDArray[np.bool_], ...]) -> None:
+        self._view, self._adjacency, self._ends, self._walked = view, view.adjacency, ends, walked
+        self._through_classes = bool((self._adjacency.about[ends] & IS_CLASS).all())
         self._marks = np.zeros(len(self._adjacency.about), np.int16)
-        self._marks[self._ends] = 1, -1
+        self._marks[ends] = 1, -1
+
+    def levels(self, max_hops: int) -> list[Arcs]:
+        """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
         near, far = (
-            _Side(mark, walked, *neighbours_of(self._adjacency, np.array([number])))
+            _Side(mark, walked, *_neighbours_of(self._adjacency, np.array([number])))
             for mark, walked, number in zip((1, -1), self._walked, self._ends, strict=True)
         )
         for _ in range(max_hops):
@@ -118,15 +109,15 @@ class _Search:
                 break
             met = self._expand_side(side)
             if len(met):
-                after = (_Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._arcs_back(far, met))
+                after = (Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._arcs_back(far, met))
                 return [*reversed(list(self._arcs_back(near, met))), *after]
             self._view.check()
         return []
 
-    def _expand_side(self, side: _Side) -> _Numbers:
+    def _expand_side(self, side: _Side) -> Numbers:
         """Mark the terms one hop further; returns those at which the sides meet."""
         if len(side.begins) == 1:
-            places: _Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
+            places: Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
         else:
             places = ranges(side.begins, side.counts)
         places = places[side.walked[self._adjacency.steps[places]]]
@@ -143,10 +134,10 @@ class _Search:
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
         frontier = np.flatnonzero(self._marks == mark) if is_large else _sorted_distinct(new)
-        side.begins, side.counts, side.cost = neighbours_of(self._adjacency, frontier)
+        side.begins, side.counts, side.cost = _neighbours_of(self._adjacency, frontier)
         return met
 
-    def _arcs_back(self, side: _Side, met: _Numbers) -> Iterator[_Arcs]:
+    def _arcs_back(self, side: _Side, met: Numbers) -> Iterator[Arcs]:
         """Find the hops that lead to the terms at which the sides meet, those into these first."""
         wanted = np.zeros(len(self._marks), np.bool_)
         for places, heads in reversed(side.seen):
@@ -155,18 +146,18 @@ class _Search:
             wanted[met] = False
             places = places[on_path]  # noqa: PLW2901
             tails = np.searchsorted(self._adjacency.starts, places, "right") - 1
-            yield _Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
+            yield Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
             met = _sorted_distinct(tails)
 
 
-def neighbours_of(adjacency: Adjacency, terms: _Numbers) -> tuple[_Numbers, _Numbers, int]:
+def _neighbours_of(adjacency: Adjacency, terms: Numbers) -> tuple[Numbers, Numbers, int]:
     """Say where the neighbours of each term begin, how many there are, and how many of all."""
     begins = adjacency.starts[terms].astype(np.int64)
     counts = adjacency.starts[terms + 1] - begins
     return begins, counts, int(counts.sum())
 
 
-def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
+def ranges(begins: Numbers, counts: Numbers) -> Numbers:
     """Return the numbers from each beginning on, so many of each.
 
     >>> ranges(np.array([5, 20]), np.array([3, 2])).tolist()
@@ -176,55 +167,60 @@ def ranges(begins: _Numbers, counts: _Numbers) -> _Numbers:
     return np.repeat(begins - before, counts) + np.arange(int(counts.sum()))
 
 
-def _sorted_distinct(numbers: _Numbers) -> _Numbers:
-    """Sort numbers, each once; for few of them faster than :func:`numpy.unique`."""
+def _sorted_distinct(numbers: Numbers) -> Numbers:
     if len(numbers) < _FEW:
         return np.array(sorted(set(numbers.tolist())), np.int64)
     return np.unique(numbers).astype(np.int64)
 
 
-def _ordered_paths(adjacency: Adjacency, start: IRI, end: IRI, levels: list[_Arcs], limit: int) -> Found[Path]:
-    """Find the first paths in lexical order, those through terms of few triples first."""
+class NumberedTerms(Protocol):
+    """Terms and steps by numbers, both in lexical order: first those with a name, of which there are ``iris``."""
+
+    @property
+    def iris(self) -> int: ...  # noqa: D102
+
+    def term(self, number: int, /) -> Term: ...  # noqa: D102
+
+    def step(self, number: int, /) -> Step: ...  # noqa: D102
+
+    def degrees(self, numbers: Numbers, /) -> Numbers: ...  # noqa: D102
+
+
+def ordered_paths(
+    names: NumberedTerms, levels: Sequence[Arcs], limit: int, *, between: str, complete: bool = True
+) -> Found[Path]:
+    """Find the first paths in lexical order, those through terms of few triples first.
+
+    :param levels: the hops of all paths, by their place.
+    :param complete: whether these are all.
+    """
     if not levels:
         return Found()
-    ordered = [_sorted_arcs(arcs, adjacency.iris) for arcs in levels]
-    chosen: list[_Numbers] = []
-    tails = ordered[0].tails[:1]
-    complete = True
+    # Blank nodes are last, and all alike.
+    orders = (np.lexsort((arcs.heads, arcs.steps, np.minimum(arcs.heads, names.iris), arcs.tails)) for arcs in levels)
+    ordered = [Arcs(*(column[order] for column in arcs)) for arcs, order in zip(levels, orders, strict=True)]
+    chosen: list[Numbers] = []
+    tails, are_all = ordered[0].tails[:1], True
     for arcs in ordered:
         first = np.searchsorted(arcs.tails, tails)
         counts = np.searchsorted(arcs.tails, tails, "right") - first
-        rows = np.repeat(np.arange(len(tails)), counts)
-        hops = np.arange(len(rows)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-        complete = complete and len(rows) <= limit
-        rows, hops = rows[:limit], hops[:limit]
+        rows, hops = np.repeat(np.arange(len(tails)), counts)[:limit], ranges(first, counts)
+        are_all = are_all and len(hops) <= limit
+        hops = hops[:limit]
         chosen = [*(column[rows] for column in chosen), hops]
         tails = arcs.heads[hops]
-    by_degree = _by_degree(adjacency, ordered, chosen)
-    columns = [_hops_at(adjacency, arcs, hops[by_degree]) for arcs, hops in zip(ordered, chosen, strict=True)]
-    paths = tuple(Path(start, hops) for hops in zip(*columns, strict=True))
-    cut = () if complete else (Cut("paths", len(paths), _number_of_paths(ordered), f"{start} – {end}"),)
-    return Found(paths, cut)
+    if len(tails) > 1 and len(levels) > 1:
+        between_ends = np.concatenate([arcs.heads[hops] for arcs, hops in zip(ordered[:-1], chosen, strict=False)])
+        degrees = names.degrees(between_ends).reshape(-1, len(tails)).sum(axis=0, dtype=np.int64)
+        chosen = [hops[np.argsort(degrees, kind="stable")] for hops in chosen]
+    columns = [_hops_at(names, arcs, hops) for arcs, hops in zip(ordered, chosen, strict=True)]
+    paths = tuple(Path(hops[0].start, hops) for hops in zip(*columns, strict=True))
+    if are_all and complete:
+        return Found(paths)
+    return Found(paths, (Cut("paths", len(paths), _number_of_paths(ordered) if complete else None, between),))
 
 
-def _sorted_arcs(arcs: _Arcs, iris: int) -> _Arcs:
-    """Sort hops by the terms that they leave, and those of each in lexical order: blank nodes last, all alike."""
-    alike = np.minimum(arcs.heads, iris)
-    order = np.lexsort((arcs.heads, arcs.steps, alike, arcs.tails))
-    return _Arcs(arcs.tails[order], arcs.heads[order], arcs.steps[order])
-
-
-def _by_degree(adjacency: Adjacency, levels: list[_Arcs], chosen: Sequence[_Numbers]) -> _Numbers:
-    """Order paths by the degrees of the IRIs between their ends; those that are equal in it stay in order."""
-    degrees = np.zeros(len(chosen[0]), np.int64)
-    for arcs, hops in zip(levels[:-1], chosen[:-1], strict=True):
-        heads = arcs.heads[hops]
-        degrees += np.where(heads < adjacency.iris, adjacency.about[heads] % IS_CLASS, 0)
-    return np.argsort(degrees, kind="stable")
-
-
-def _number_of_paths(levels: list[_Arcs]) -> int:
-    """Count all paths."""
+def _number_of_paths(levels: list[Arcs]) -> int:
     numbers: npt.NDArray[Any] = np.ones(len(levels[-1].tails))
     for arcs, following in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
         tails, first = np.unique(following.tails, return_index=True)
@@ -235,29 +231,16 @@ def _number_of_paths(levels: list[_Arcs]) -> int:
     return int(numbers.sum())
 
 
-def _hops_at(adjacency: Adjacency, arcs: _Arcs, chosen: _Numbers) -> list[Hop]:
-    """Find the hops with these places among others, one for each place."""
+def _hops_at(names: NumberedTerms, arcs: Arcs, chosen: Numbers) -> list[Hop]:
+    """Make the hops with these places among others, one for each place."""
     used = np.unique(chosen)
     ends = [arcs.tails[used].tolist(), arcs.heads[used].tolist()]
-    terms: dict[int, Term] = {number: adjacency.term(number) for number in {*ends[0], *ends[1]}}
+    terms = {number: names.term(number) for number in {*ends[0], *ends[1]}}
     hops: dict[int, Hop] = {}
-    for place, tail, head, step in zip(used.tolist(), *ends, arcs.steps[used].tolist(), strict=True):
-        predicate, inverse = divmod(step, 2)
-        way: Direction = "inverse" if inverse else "forward"
-        hops[place] = hop_of(terms[tail], adjacency.predicates[predicate], terms[head], way)
+    for place, tail, head, number in zip(used.tolist(), *ends, arcs.steps[used].tolist(), strict=True):
+        step = names.step(number)
+        hops[place] = hop_of(terms[tail], step.predicate, terms[head], step.direction)
     return [hops[place] for place in chosen.tolist()]
-
-
-Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
-
-MOST = 10_000_000
-"""Hops that are looked at for one level, in about a second; where there are more, queries count."""
-_BATCH = 500_000
-"""Hops that are sorted together."""
-
-
-class NotByNumbersError(Exception):
-    """Queries must go on: there are blank nodes, which queries follow in their own way, or too many hops."""
 
 
 class Hops(NamedTuple):
@@ -274,15 +257,10 @@ class Hops(NamedTuple):
 
 _NO_HOPS = Hops(*[np.empty(0, np.int64)] * 4)
 
-Values: TypeAlias = dict[tuple[int, int], NeighbourGroup]
-"""The groups of neighbours with a literal, by the numbers of the entity and of the step."""
-
 
 @dataclass(slots=True)
-class HopsByNumber:
+class AdjacencyHops:
     """The hops from terms that are walked.
-
-    The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
 
     :param asked: gives the neighbours of entities by some steps of each, at most so many a group, from queries.
     """
@@ -297,39 +275,35 @@ class HopsByNumber:
     def __post_init__(self) -> None:
         self._walked = walked_steps(self.view.adjacency, self.skipped, self.view.drops, self.direction)[0]
 
-    @property
-    def steps(self) -> int:
-        """One more than the highest number of a step."""
-        return len(self._walked)
-
-    def step(self, number: int) -> Step:
-        """Return the step with a number."""
-        predicate, inverse = divmod(number, 2)
-        return Step(self.view.adjacency.predicates[predicate], "inverse" if inverse else "forward")
-
     def terms(self, numbers: Numbers) -> list[Term]:
         """Return the terms with these numbers."""
         known, term = self._terms, self.view.adjacency.term
         return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
 
-    def limited(self, entities: Numbers, limit: int) -> tuple[Hops, Values]:
+    def limited(self, entities: Numbers, limit: int) -> tuple[Hops, list[NeighbourGroup]] | None:
         """Find at most so many hops from each term by each step, to the first in lexical order.
 
-        :return: these hops, and the groups of neighbours with a literal, which are not among them.
-        :raises NotByNumbersError: if queries must go on.
+        :return: these hops, and the groups with a literal, which are not among them; ``None`` if queries must find
+            all, since there are blank nodes, which they follow in their own way.
         """
-        values = self._with_literals(entities, limit)
-        elsewhere = np.array([tail * self.steps + step for tail, step in values], np.int64)
+        tails, steps = self._literal_groups(entities)
+        asked: dict[IRI, list[Step]] = defaultdict(list)
+        for entity, step in zip(self.terms(tails), steps.tolist(), strict=True):
+            asked[cast("IRI", entity)].append(self.view.adjacency.step(step))
+        groups = list(self.asked(asked, limit).items)
+        if any(isinstance(end, BlankNode) for group in groups for end in group.neighbours):
+            return None
+        elsewhere = tails * len(self._walked) + steps
         parts = [_NO_HOPS]
         for hops in self._batches_of_hops(entities):
             if np.any(hops.heads >= self.view.adjacency.iris):
-                raise NotByNumbersError
-            groups, counts = _starts_and_sizes(hops)
-            ranks = np.arange(len(hops.tails)) - np.repeat(groups, counts)
-            here = ~np.isin(hops.tails * self.steps + hops.steps, elsewhere)
+                return None
+            first, counts = _starts_and_sizes(hops)
+            ranks = np.arange(len(hops.tails)) - np.repeat(first, counts)
+            here = ~np.isin(hops.tails * len(self._walked) + hops.steps, elsewhere)
             kept = np.flatnonzero(here & (ranks < limit))
             parts.append(Hops(*(column[kept] for column in (*hops[:3], np.repeat(counts, counts)))))
-        return Hops(*map(np.concatenate, zip(*parts, strict=True))), values
+        return Hops(*map(np.concatenate, zip(*parts, strict=True))), groups
 
     def groups(self, hops: Hops) -> Iterator[NeighbourGroup]:
         """Yield the groups of neighbours that limited hops make."""
@@ -337,13 +311,11 @@ class HopsByNumber:
         entities, heads = self.terms(hops.tails[first]), self.terms(hops.heads)
         steps, counts = hops.steps[first].tolist(), hops.counts[first].tolist()
         for at, size, entity, step, count in zip(first.tolist(), sizes.tolist(), entities, steps, counts, strict=True):
-            yield NeighbourGroup(cast("IRI", entity), self.step(step), tuple(heads[at : at + size]), count)
+            own = tuple(heads[at : at + size])
+            yield NeighbourGroup(cast("IRI", entity), self.view.adjacency.step(step), own, count)
 
     def counted(self, entities: Numbers) -> Hops:
-        """Count the hops from each term by each step; of literals, one counts.
-
-        :raises NotByNumbersError: if queries must go on.
-        """
+        """Count the hops from each term by each step; of literals, one counts."""
         tails, steps = self._literal_groups(entities)
         parts = [Hops(tails, steps, tails, np.ones(len(tails), np.int64))]
         for hops in self._batches_of_hops(entities):
@@ -357,9 +329,7 @@ class HopsByNumber:
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
         adjacency = self.view.adjacency
-        begins, counts, total = neighbours_of(adjacency, entities)
-        if total > MOST:
-            raise NotByNumbersError
+        begins, counts, _ = _neighbours_of(adjacency, entities)
         ends, low = np.cumsum(counts), 0
         while low < len(entities):
             before = ends[low - 1] if low else 0
@@ -383,22 +353,9 @@ class HopsByNumber:
         walked = self._walked[steps]
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
-    def _with_literals(self, entities: Numbers, limit: int) -> Values:
-        """Find the groups of neighbours that have a literal, from queries."""
-        tails, steps = self._literal_groups(entities)
-        asked: dict[IRI, list[Step]] = defaultdict(list)
-        numbers: dict[tuple[Term, Step], tuple[int, int]] = {}
-        for entity, tail, step in zip(self.terms(tails), tails.tolist(), steps.tolist(), strict=True):
-            asked[cast("IRI", entity)].append(self.step(step))
-            numbers[entity, self.step(step)] = (tail, step)
-        found = self.asked(asked, limit)
-        if any(isinstance(end, BlankNode) for group in found.items for end in group.neighbours):
-            raise NotByNumbersError
-        return {numbers[group.entity, group.step]: group for group in found.items}
-
 
 def neighbours_by_number(
-    hops: HopsByNumber, entities: Iterable[IRI], limit: int
+    hops: AdjacencyHops, entities: Iterable[IRI], limit: int
 ) -> tuple[list[NeighbourGroup], list[IRI]] | None:
     """Find the neighbours of some entities, as :func:`kgsparql.exploration.neighbours` does; a search is reported.
 
@@ -407,11 +364,10 @@ def neighbours_by_number(
     began = time.perf_counter()
     numbers = {entity: hops.view.adjacency.number(entity) for entity in entities}
     known = np.array(sorted(number for number in numbers.values() if number is not None), np.int64)
-    try:
-        found, values = hops.limited(known, limit)
-    except NotByNumbersError:
+    found = hops.limited(known, limit)
+    if found is None:
         return None
-    groups = [*hops.groups(found), *values.values()]
+    groups = [*hops.groups(found[0]), *found[1]]
     start, seconds = f"{next(iter(numbers))} and {len(numbers) - 1:,} others", round(time.perf_counter() - began, 6)
     hops.view.report(PathsSearched(start=start, paths=len(groups), seconds=seconds))
     return groups, [entity for entity, number in numbers.items() if number is None]

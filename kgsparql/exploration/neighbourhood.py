@@ -245,9 +245,9 @@ def _by_numbers(
     view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
-    from kgsparql.exploration.adjacency_search import HopsByNumber, neighbours_by_number
+    from kgsparql.exploration.adjacency_search import AdjacencyHops, neighbours_by_number
 
-    found = neighbours_by_number(HopsByNumber(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
+    found = neighbours_by_number(AdjacencyHops(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
     if found is None:
         return None
     groups, others = found

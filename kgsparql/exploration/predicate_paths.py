@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar, cast
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from kgsparql.events import PathsSearched
+from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, Numbers, ranges, sorted_hops, starts_of
 from kgsparql.exploration.batched_select import (
     Found,
+    NeighbourGroup,
+    PredicateCount,
     PredicatePath,
     entities_of,
-    hop_of,
     order_key,
-    selected,
     skipped_in,
-    union_of,
 )
-from kgsparql.exploration.query_levels import Level, QueryLevel, Walking
-from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.neighbourhood import by_steps, cut_of_group, neighbours
+from kgsparql.graphs.adjacency import AdjacencyView
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Directions, Path, PropertyPath, Walk, Way
-from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.rdf.paths import Directions, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
+T = TypeVar("T")
 Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
+
+# In place of the number of a term or a step where there is none.
+_NONE = -1
+# Hops that are joined with paths together; what is found on whole paths does not grow with them.
+_MOST = 10_000_000
 
 
 def predicate_paths(
@@ -50,140 +63,367 @@ def predicate_paths(
     :raises InputError: for a start that is not an IRI.
     """
     (entity,) = entities_of([start])
-    level = _first_level(Walking(graph, entity, direction, frontier, skipped_in(graph, skip), shown))
+    steps = _steps_from(graph, entity, direction, skipped_in(graph, skip))
+    none = np.array([_NONE])
+    level = _Level(
+        steps, entity, frontier, (PropertyPath(()),), none, none + 1, np.array([steps.numbers[entity]]),
+        np.array([[_NONE] * 2]), np.empty((0, 4), np.int64),
+    )  # fmt: skip
     found: list[PredicatePath] = []
     cuts: dict[Cut, None] = {}
     for hops in range(1, max_hops + 1):
-        if not len(level):
+        if not level.shapes:
             break
         if hops == max_hops and hops > 1:
-            last = level.last_step()
-            cuts.update(dict.fromkeys(last.cuts))
-            found += last.items
-            break
-        level, more = level.longer()
+            last, more = level.last_step()
+            found += map(PredicatePath, last)
+        else:
+            level, more = level.longer()
+            found += (own := level.paths(shown))
+            if keep is not None and own and hops < max_hops:
+                level = level.only(frozenset(keep(own)))
         cuts.update(dict.fromkeys(more))
-        found += (own := level.paths())
-        if keep is not None and own and hops < max_hops:
-            level = level.only(frozenset(keep(own)))
     return Found(tuple(found), tuple(cuts))
 
 
-def _first_level(walking: Walking) -> Level:
-    """Find the path of no step."""
-    view = walking.graph.adjacency_view()
-    if view is not None:
-        from kgsparql.exploration.adjacency_levels import first_level
+class _Onward(NamedTuple):
+    """Hops from some terms.
 
-        level = first_level(walking, view)
-        if level is not None:
-            return level
-    return QueryLevel(walking, {PropertyPath(()): {walking.start: set()}})
-
-
-T = TypeVar("T")
-
-
-def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
-    """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
-    arms = [
-        path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
-        for i, walk in enumerate(walks)
-    ]
-    solutions, complete = _solutions_of_walks(graph, arms, lambda _: ("n0", "end"))
-    ends: list[set[Term]] = [set() for _ in walks]
-    for solution in solutions:
-        ends[_number_of_walk(solution)].add(solution["end"])
-    ordered = [sorted(own, key=order_key) for own in ends]
-    return _limited_items("ends", walks, ordered, limit, complete=complete)
-
-
-def walk_ways(
-    graph: KnowledgeGraph,
-    walks: Sequence[Walk],
-    ends: Sequence[Sequence[Term] | None],
-    *,
-    limit: int = 1_000,
-    through: Sequence[Mapping[int, Sequence[Term]]] = (),
-) -> list[Found[Way]]:
-    """Find the ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
-
-    :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
-    :param through: for each walk, hops → the terms of which one must be reached after them; without any, all ways.
+    :param behind: what lies behind blank nodes: their numbers stand between those of a term and a step, and those of
+        the next step and its end; shape ``(n, 5)``, sorted.
     """
-    arms = [
-        path_queries.walk_triples(
-            walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i,
-            through=through[i] if through else None,
+
+    hops: Hops
+    behind: Numbers
+    cuts: Sequence[Cut]
+
+
+class _Numbering(dict[T, int]):
+    """Numbers of things: those that are known, else the next one.
+
+    :param first: the first number that is given here; ``met`` are the things that have such.
+    """
+
+    def __init__(self, first: int, known: Callable[[T], int | None]) -> None:
+        super().__init__()
+        self.first, self.known = first, known
+        self.met: list[T] = []
+
+    def __missing__(self, thing: T) -> int:
+        number = self.known(thing)
+        if number is None:
+            number = self.first + len(self.met)
+            self.met.append(thing)
+        self[thing] = number
+        return number
+
+
+class QuerySteps:
+    """Hops that queries find. Terms and predicates get numbers as they are met.
+
+    The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI]) -> None:
+        self.graph, self.direction, self.skipped = graph, direction, skipped
+        self.numbers: _Numbering[Term] = _Numbering(0, lambda _: None)
+        self._predicates: _Numbering[IRI] = _Numbering(0, lambda _: None)
+        self._order: tuple[Numbers, Numbers] = (np.empty(0, np.int64),) * 2
+
+    def terms(self, numbers: Numbers) -> list[Term]:
+        """Return the terms with these numbers."""
+        return [self.numbers.met[number] for number in numbers.tolist()]
+
+    def step(self, number: int) -> Step:
+        """Return the step with a number."""
+        return Step(self._predicates.met[number // 2], "inverse" if number % 2 else "forward")
+
+    def step_order(self) -> tuple[Numbers, Numbers]:
+        """Return the place of each step so far in lexical order, by its number; and their numbers in that order."""
+        names = [predicate.value for predicate in self._predicates.met]
+        if 2 * len(names) != len(self._order[0]):
+            ordered = sorted(range(len(names)), key=names.__getitem__)
+            numbers = np.array([2 * place + way for place in ordered for way in (0, 1)], np.int64)
+            self._order = np.argsort(numbers), numbers
+        return self._order
+
+    def term_ranks(self, numbers: Numbers) -> Numbers:
+        """Return numbers that are in the order of the terms; of blank nodes, in the order in which they were met."""
+        terms = {n: term for term, n in zip(self.numbers.met, range(self.numbers.first, 1 << 62), strict=False)}
+        if not terms:
+            return numbers
+        ordered = sorted(terms, key=lambda number: order_key(terms[number]))
+        ranks = {n: self._place(terms[n]) - 1 + i / (1 + len(ordered)) for i, n in enumerate(ordered, 1)}
+        return np.array([ranks.get(number, number) for number in numbers.tolist()], np.float64)
+
+    def _place(self, _: Term) -> int:
+        """Return how many terms of an adjacency come before a term that is not in it."""
+        return 0
+
+    def limited(self, ends: Numbers, limit: int) -> _Onward:
+        """Find at most so many hops from each term by each step."""
+        found = neighbours(self.graph, self._entities(ends), direction=self.direction, skip=self.skipped, limit=limit)
+        behind = [
+            (self.numbers[group.entity], self._number(there.step), self.numbers[there.end], self._number(onward.step),
+             self.numbers[onward.end])
+            for group in found.items for there, onward in (path.hops for path in group.mediated)
+        ]  # fmt: skip
+        return _Onward(self._hops_of(found.items), np.array(sorted(behind), np.int64).reshape(-1, 5), found.cuts)
+
+    def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
+        """Count the hops from each term by each step; where they lead is not asked."""
+        found = predicates(self.graph, self._entities(ends), direction=self.direction, skip=self.skipped)
+        terms, known = self.numbers, self._predicates
+        rows = [
+            (terms[entity], 2 * known[step[0]] + (step[1] == "inverse"), 0, count)
+            for entity, step, count in ((c.entity, c.step, c.count) for c in found.items)
+        ]
+        return _hops_of_rows(rows), found.cuts
+
+    def report(self, start: IRI, paths: int, began: float) -> None:
+        """Report a search that no query shows."""
+
+    def _entities(self, ends: Numbers) -> list[IRI]:
+        return sorted((e for e in self.terms(ends) if isinstance(e, IRI) and not is_mediator(e)), key=str)
+
+    def _number(self, step: Step) -> int:
+        return 2 * self._predicates[step.predicate] + (step.direction == "inverse")
+
+    def _hops_of(self, groups: Iterable[NeighbourGroup]) -> Hops:
+        return _hops_of_rows(
+            [
+                (entity, step, self.numbers[far], group.count)
+                for group in groups
+                for entity, step in [(self.numbers[group.entity], self._number(group.step))]
+                for far in group.neighbours
+            ]
         )
-        for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
-        for some in _chunks_of_ends(own, graph.chunk_size)
-    ]  # fmt: skip
-
-    def names_of(solution: Solution) -> Iterable[str]:
-        walk = walks[_number_of_walk(solution)]
-        return (*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
-
-    solutions, complete = _solutions_of_walks(graph, arms, names_of)
-    ways: list[list[Way]] = [[] for _ in walks]
-    for solution in solutions:
-        number = _number_of_walk(solution)
-        way, own_ends = _way_of_solution(solution, walks[number]), ends[number]
-        if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
-            ways[number].append(way)
-    ordered = [sorted(own, key=_way_key) for own in ways]
-    return _limited_items("walks", walks, ordered, limit, complete=complete)
 
 
-def _limited_items(
-    what: str, walks: Sequence[Walk], items: Sequence[list[T]], limit: int, *, complete: bool
-) -> list[Found[T]]:
-    """Find the first items of each walk; a cut where there are more, or may be."""
-    return [
-        Found(tuple(own[:limit]), (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else ())
-        for walk, own in zip(walks, items, strict=True)
-    ]
+def _hops_of_rows(rows: Sequence[tuple[int, int, int, int]]) -> Hops:
+    return sorted_hops(Hops(*np.array(rows, np.int64).reshape(-1, 4).T))
 
 
-def _chunks_of_ends(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:
-    """Find the ends, as many at a time as one ``VALUES`` block holds; ``None`` for all is one chunk."""
-    return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
+class AdjacencySteps(QuerySteps):
+    """Hops from an adjacency, whose numbers are those of its terms and predicates; queries find literals."""
+
+    def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], view: AdjacencyView):
+        super().__init__(graph, direction, skipped)
+        self._view, adjacency = view, view.adjacency
+        self._hops = AdjacencyHops(partial(by_steps, graph), view, direction, skipped)
+        self.numbers = _Numbering(
+            len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
+        )
+        self._predicates = _Numbering(0, adjacency.predicate_number)
+        self._order = (np.arange(2 * len(adjacency.predicates)),) * 2
+        self.step = adjacency.step  # type: ignore[method-assign]
+
+    def terms(self, numbers: Numbers) -> list[Term]:
+        """Return the terms with these numbers."""
+        first, met = self.numbers.first, self.numbers.met
+        named = iter(self._hops.terms(numbers[numbers < first]))
+        return [next(named) if number < first else met[number - first] for number in numbers.tolist()]
+
+    def step_order(self) -> tuple[Numbers, Numbers]:
+        """Return the numbers of all steps, which are in lexical order."""
+        return self._order
+
+    def _place(self, term: Term) -> int:
+        adjacency = self._view.adjacency
+        # An IRI of the same text comes first.
+        return adjacency.iris if isinstance(term, BlankNode) else adjacency.place(f"{getattr(term, 'value', term)}\0")
+
+    def limited(self, ends: Numbers, limit: int) -> _Onward:
+        """Find at most so many hops from each term by each step, to the first in lexical order."""
+        found = self._hops.limited(ends[ends < self.numbers.first], limit)
+        if found is None:
+            return super().limited(ends, limit)
+        hops, groups = found
+        large = Hops(*(column[hops.counts > limit] for column in hops))
+        cuts = [cut_of_group(group, limit) for group in (*self._hops.groups(large), *groups) if group.count > limit]
+        if groups:
+            hops = sorted_hops(Hops(*map(np.concatenate, zip(hops, self._hops_of(groups), strict=True))))
+        return _Onward(hops, np.empty((0, 5), np.int64), sorted(cuts, key=str))
+
+    def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
+        """Count the hops from each term by each step."""
+        return self._hops.counted(ends[ends < self.numbers.first]), ()
+
+    def report(self, start: IRI, paths: int, began: float) -> None:
+        """Report a search that no query shows."""
+        self._view.report(PathsSearched(start=str(start), paths=paths, seconds=round(time.perf_counter() - began, 6)))
 
 
-def _solutions_of_walks(
-    graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
-) -> tuple[list[Solution], bool]:
-    """Find the solutions of the queries for some walks, and whether these are all.
+def _steps_from(graph: KnowledgeGraph, start: IRI, direction: Directions, skipped: frozenset[IRI]) -> QuerySteps:
+    view = graph.adjacency_view()
+    if view is None or view.adjacency.has_statements or view.adjacency.number(start) is None:
+        return QuerySteps(graph, direction, skipped)
+    return AdjacencySteps(graph, direction, skipped, view)
 
-    :param names_of: the variables that a solution must have.
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The paths of one length. A row stands for a path and one of its ends; rows are sorted by both.
+
+    :param shapes: the paths, in lexical order.
+    :param last: the number of each path's last step.
+    :param path: of each row, the place of the path in ``shapes``.
+    :param end: of each row, the number of the end.
+    :param before: of each row, the numbers of two terms just before the end, or of the only one; shape ``(rows, 2)``.
+    :param behind: of each end behind a blank node: the place of the path to that, the next step, the end, and the blank
+        node; shape ``(n, 4)``.
     """
-    solutions: list[Solution] = []
-    complete = True
-    some = [arm for arm in arms if not arm.empty]
-    for at in range(0, len(some), MAX_ARMS):
-        union = union_of(some[at : at + MAX_ARMS])
-        found = selected(graph, union, is_whole=lambda solution: all(name in solution for name in names_of(solution)))
-        solutions += found
-        complete = complete and not found.cut
-    return solutions, complete
+
+    steps: QuerySteps
+    start: IRI
+    frontier: int
+    shapes: tuple[PropertyPath, ...]
+    last: Numbers
+    path: Numbers
+    end: Numbers
+    before: Numbers
+    behind: Numbers
+
+    def paths(self, shown: int | None) -> list[PredicatePath]:
+        """List the paths in lexical order, with their ends."""
+        bounds = np.searchsorted(self.path, np.arange(len(self.shapes) + 1)).tolist()
+        return [
+            PredicatePath(shape, tuple(self.steps.terms(self.end[bounds[place] : bounds[place + 1]][:shown])))
+            for place, shape in enumerate(self.shapes)
+        ]
+
+    def only(self, wanted: Collection[PropertyPath]) -> _Level:
+        """Keep those of the paths that are wanted."""
+        kept = np.array([shape in wanted for shape in self.shapes], np.bool_)
+        places = np.cumsum(kept) - 1
+        rows, behind = kept[self.path], self.behind[kept[self.behind[:, 0]]]
+        behind[:, 0] = places[behind[:, 0]]
+        return _Level(
+            self.steps, self.start, self.frontier, tuple(shape for shape in self.shapes if shape in wanted),
+            self.last[kept], places[self.path[rows]], self.end[rows], self.before[rows], behind,
+        )  # fmt: skip
+
+    def longer(self) -> tuple[_Level, Sequence[Cut]]:
+        """Find the paths one step longer."""
+        began = time.perf_counter()
+        onward = self.steps.limited(np.unique(self.end), self.frontier)
+        keys, heads, tails = self._hops_onward(onward.hops)
+        first = starts_of([keys, heads])
+        several = np.diff(first, append=len(keys)) > 1
+        before = np.full((len(first), 2), _NONE)
+        before[:, 0] = tails[first]
+        before[several, 1] = tails[first[several] + 1]
+        behind = self._ends_behind(onward.behind)
+        distinct = keys[starts_of([keys])]
+        if len(behind):
+            distinct = np.union1d(distinct, behind[:, 0])
+            behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
+        shapes, last = self._paths_of_keys(distinct)
+        path = np.searchsorted(distinct, keys[first])
+        counts = np.bincount(path, minlength=len(shapes))
+        cuts = [
+            Cut("ends", self.frontier, int(counts[place]), f"{self.start} {shapes[place]}")
+            for place in np.flatnonzero(counts > self.frontier).tolist()
+        ]
+        kept = np.arange(len(path)) - (np.cumsum(counts) - counts)[path] < self.frontier
+        self.steps.report(self.start, len(shapes), began)
+        rows = path[kept], heads[first[kept]], before[kept]
+        return _Level(self.steps, self.start, self.frontier, shapes, last, *rows, behind), (*onward.cuts, *cuts)
+
+    def last_step(self) -> tuple[tuple[PropertyPath, ...], Sequence[Cut]]:
+        """Find the paths one step longer, without their ends."""
+        began = time.perf_counter()
+        hops, cuts = self.steps.counted(np.unique(self.end))
+        keys = [self._keys(self.behind[:, 0], self.behind[:, 1])]
+        for rows, onward in self._rows_with_hops(hops.tails):
+            leads_on = self._leads_on(rows, onward, hops)
+            keys.append(np.unique(self._keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
+        shapes, _ = self._paths_of_keys(np.unique(np.concatenate(keys)))
+        self.steps.report(self.start, len(shapes), began)
+        return shapes, cuts
+
+    def _rows_with_hops(self, tails: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+        """Join each row with each hop from its end: the places of both; some whole paths at a time."""
+        first = np.searchsorted(tails, self.end)
+        counts = np.searchsorted(tails, self.end, "right") - first
+        begins = np.append(starts_of([self.path]), len(self.path))
+        totals = np.append(0, np.cumsum(counts))[begins]
+        low = 0
+        while low < len(begins) - 1:
+            high = max(low + 1, int(np.searchsorted(totals, totals[low] + _MOST, "right")) - 1)
+            some = slice(begins[low], begins[high])
+            yield np.repeat(np.arange(some.start, some.stop), counts[some]), ranges(first[some], counts[some])
+            low = high
+
+    def _hops_onward(self, hops: Hops) -> tuple[Numbers, Numbers, Numbers]:
+        """Find the keys of the paths one step longer, their ends and the terms before these, in order."""
+        parts = [tuple(self.behind.T)]
+        for rows, onward in self._rows_with_hops(hops.tails):
+            steps, heads = hops.steps[onward], hops.heads[onward]
+            kept = np.flatnonzero(~(self._goes_back(rows, steps) & self._is_only_before(rows, heads)))
+            rows = rows[kept]  # noqa: PLW2901
+            parts.append((self.path[rows], steps[kept], heads[kept], self.end[rows]))
+        paths, steps, heads, tails = map(np.concatenate, zip(*parts, strict=True))
+        keys = self._keys(paths, steps)
+        order = np.lexsort((self.steps.term_ranks(heads), keys))
+        return keys[order], heads[order], tails[order]
+
+    def _ends_behind(self, behind: Numbers) -> Numbers:
+        """Find what lies behind the blank nodes that paths one step longer reach, with the keys of these."""
+        parts = [np.empty((0, 4), np.int64)]
+        for rows, at in self._rows_with_hops(behind[:, 0]) if len(behind) else ():
+            _, there, middle, step, end = behind[at].T
+            kept = ~(self._goes_back(rows, there) & self._is_only_before(rows, middle))
+            parts.append(np.column_stack([self._keys(self.path[rows], there), step, end, middle])[kept])
+        return np.unique(np.concatenate(parts), axis=0) if len(parts) > 1 else parts[0]
+
+    def _leads_on(self, rows: Numbers, onward: Numbers, hops: Hops) -> npt.NDArray[np.bool_]:
+        """Tell which hops are taken: a step back only where it leads to more than the term just left."""
+        counts, back = hops.counts[onward], self._goes_back(rows, hops.steps[onward])
+        leads_on = ~back | (counts > 1)
+        most = len(self.steps.graph.members)
+        if most > 1:
+            places = np.flatnonzero(back & (counts > 1) & (counts <= most) & (self.before[rows, 1] == _NONE))
+            entities, before = self.steps.terms(self.end[rows[places]]), self.steps.terms(self.before[rows[places], 0])
+            steps = map(self.steps.step, hops.steps[onward[places]].tolist())
+            asked = list(map(PredicateCount, cast("list[IRI]", entities), steps, counts[places].tolist()))
+            far = far_ends(self.steps.graph, asked)
+            leads_on[places] = [far.get((c.entity, c.step)) != {b} for c, b in zip(asked, before, strict=True)]
+        return leads_on
+
+    def _goes_back(self, rows: Numbers, steps: Numbers) -> npt.NDArray[np.bool_]:
+        return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
+
+    def _is_only_before(self, rows: Numbers, terms: Numbers) -> npt.NDArray[np.bool_]:
+        return np.asarray((terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE))
+
+    def _keys(self, paths: Numbers, steps: Numbers) -> Numbers:
+        """Make a number for each path one step longer; these numbers are in the order of the paths."""
+        ranks, _ = self.steps.step_order()
+        return paths * len(ranks) + ranks[steps]
+
+    def _paths_of_keys(self, keys: Numbers) -> tuple[tuple[PropertyPath, ...], Numbers]:
+        """Make the paths one step longer, and the numbers of their last steps."""
+        _, numbers = self.steps.step_order()
+        paths, places = np.divmod(keys, max(1, len(numbers)))
+        last = numbers[places]
+        known = {number: self.steps.step(number) for number in set(last.tolist())}
+        shapes = tuple(
+            PropertyPath((*self.shapes[path].steps, known[number]))
+            for path, number in zip(paths.tolist(), last.tolist(), strict=True)
+        )
+        return shapes, last
 
 
-def _number_of_walk(solution: Solution) -> int:
-    return int(cast("Literal", solution["walk"]).value)
+def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> Mapping[tuple[IRI, Step], set[Term]]:
+    """Find where steps back lead, if their count does not tell whether that is more than the term just left.
 
-
-def _way_of_solution(solution: Solution, walk: Walk) -> Way:
-    nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
-    hops = tuple(
-        hop_of(near, step.predicate, far, step.direction)
-        for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False)
-    )
-    aside = tuple(
-        hop_of(nodes[c.at], c.step.predicate, solution[f"c{i}"], c.step.direction)
-        for i, c in enumerate(walk.constraints)
-    )
-    return Way(Path(nodes[0], hops), aside)
-
-
-def _way_key(way: Way) -> list[object]:
-    return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
+    In a federation, a triple that several members hold counts several times.
+    """
+    most = len(graph.members)
+    doubtful: dict[IRI, list[Step]] = {}
+    for count in dict.fromkeys(steps_back):
+        if 1 < count.count <= most:
+            doubtful.setdefault(count.entity, []).append(count.step)
+    near = neighbours(graph, sorted(doubtful, key=str), steps=doubtful, limit=most)
+    return {(group.entity, group.step): set(group.neighbours) for group in near.items}

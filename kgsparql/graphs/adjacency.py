@@ -5,12 +5,14 @@ It is kept in the cache directory for one revision of a graph. Without one, expl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.events import PathsSearched
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
@@ -92,14 +94,32 @@ class Adjacency:
 
     def number(self, term: IRI) -> int | None:
         """Find the number of an IRI; ``None`` if it has no neighbours."""
-        wanted, low, high = term.value.encode(), 0, self.iris
+        place = self.place(term.value)
+        return place if place < self.iris and self._name_of(place) == term.value.encode() else None
+
+    def place(self, text: str) -> int:
+        """Count the IRIs that come before a text."""
+        wanted, low, high = text.encode(), 0, self.iris
         while low < high:
             middle = (low + high) // 2
             if self._name_of(middle) < wanted:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self.iris and self._name_of(low) == wanted else None
+        return low
+
+    def predicate_number(self, predicate: IRI) -> int:
+        """Return the place of a predicate of the graph in ``predicates``."""
+        return bisect_left(self.predicates, predicate.value, key=lambda own: own.value)
+
+    def step(self, number: int) -> Step:
+        """Return the step with a number, as in ``steps``."""
+        return Step(self.predicates[number // 2], "inverse" if number % 2 else "forward")
+
+    def degrees(self, numbers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """Return the number of triples of each term, at most ``MAX_DEGREE``; 0 for a blank node."""
+        degrees: npt.NDArray[Any] = self.about[numbers] % IS_CLASS
+        return degrees * (numbers < self.iris)
 
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""

@@ -7,12 +7,10 @@ import os
 import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,24 +36,25 @@ from kgsparql.storage.files import (
     writer_lock,
 )
 
+# A graph of fewer is searched by queries: they take milliseconds there.
 MIN_TRIPLES = 100_000
-"""A graph of fewer is searched by queries: they take milliseconds there."""
 _WAIT_S = 600.0
+# Triples that are looked at together.
 _CHUNK = 100_000
-"""Triples that are looked at together."""
+# Names that are sorted together; all files of them are open when they are merged.
 _RUN = 500_000
-"""Names that are sorted together; all files of them are open when they are merged."""
-_TEXT = 1 << 20
-"""Bytes of the engine's output that are split together."""
+# Neighbours that are sorted together.
 _BUCKET = 2_000_000
-"""Neighbours that are sorted together."""
+# What the name of an IRI begins with while names are sorted, and that of a blank node with a 1: IRIs come first.
 _IRI_MARK = b"0"
-"""What the name of an IRI begins with while names are sorted, and that of a blank node with a 1: IRIs come first."""
 
+# The hashes of subject and object, and the number of the predicate.
 _TRIPLE = np.dtype([("subject", "<i8"), ("object", "<i8"), ("predicate", "<u4")])
-"""The hashes of subject and object, and the number of the predicate."""
 _EDGE = np.dtype([("subject", "<u4"), ("object", "<u4"), ("predicate", "<u4")])
 _LITERAL = np.dtype([("subject", "<u4"), ("predicate", "<u4"), ("object", "<i8")])
+
+# Subject and object in the syntax of N-Triples or TSV, and the number of the predicate.
+_TripleText: TypeAlias = tuple[str, str, int]
 
 
 def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -> Adjacency | None:
@@ -88,9 +87,9 @@ def _write_adjacency(
     work, made = partial_path(revision.directory), partial_path(revision.directory)
     try:
         made.mkdir()
-        reader = _read_triples(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
-        terms, iris = _write_names(made, reader)
-        _write_neighbours(made, reader.directory, terms, predicates)
+        runs = _read_triples(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
+        terms, iris = _write_names(made, work, runs)
+        _write_neighbours(made, work, terms, predicates)
         about = {"predicates": [predicate.value for predicate in predicates], "iris": iris}
         sealed = {**revision.made_of, **about, "files": seals(made, sorted(made.iterdir()))}
         replace_text(made / ABOUT_FILE, sealed_json(sealed), sync=True)
@@ -110,179 +109,100 @@ def _read_triples(
     predicates: Mapping[IRI, int],
     counts: Mapping[IRI, int],
     progress: Progress | None,
-) -> TripleReader:
+) -> list[Path]:
     """Read all triples: from the files that a store was filled from, where they are as they were, else from the store.
 
     In a store of ten million triples each term is looked up by its hash in 40 µs, and parsed in one.
     """
     total = sum(counts.values())
     if total == sum(source.triples for source in graph.stored):
-        with TripleReader(work / "files", total, progress) as reader:
-            if _read_files(reader, graph.stored, predicates):
-                return reader
-        shutil.rmtree(work / "files")
-    with TripleReader(work / "store", total, progress) as reader:
-        reader.read_store(graph.store, predicates)
-    return reader
+        with suppress(KgsparqlError, OSError):
+            return _write_triples(_triples_of_files(graph.stored, predicates), work, total, progress)
+        shutil.rmtree(work)
+    return _write_triples(_triples_of_store(graph.store, predicates, work), work, total, progress)
 
 
-def _read_files(reader: TripleReader, sources: Iterable[StoredSource], predicates: Mapping[IRI, int]) -> bool:
-    """Read the files again; ``False`` if one cannot be, or is not the one that was loaded."""
+def _triples_of_files(sources: Iterable[StoredSource], predicates: Mapping[IRI, int]) -> Iterator[_TripleText]:
+    """Read the files again.
+
+    :raises StoreError: for one that cannot be read again, or is not the one that was loaded.
+    """
     for source in sources:
         if source.source == "-" or len(source.recipe) != 4:  # a fifth part is the hash of a JSON-LD context
-            return False
+            raise StoreError("cannot be read again")
         form, base, encoding, skip_bad = (part or None for part in source.recipe)
         file = RdfFile(source.source, Path(source.source))
+        options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
+        for quad in quads(file, options, BlankNodes()):
+            subject, object_, number = str(quad.subject), str(quad.object), predicates.get(quad.predicate)
+            if number is None or subject[0] == "_" or object_[0] == "_":
+                raise StoreError("is not what was loaded, or has blank nodes, which the store names in its own way")
+            yield subject, object_, number
+        if file.tally.sha256 != source.sha256:
+            raise StoreError("is not what was loaded")
+
+
+def _triples_of_store(store: ox.Store, predicates: Mapping[IRI, int], work: Path) -> Iterator[_TripleText]:
+    """Read the triples of a store, a predicate at a time: the engine looks up two terms for each, and not three.
+
+    :raises StoreError: if the store cannot be read.
+    """
+    path = work / "pairs.tsv"
+    for predicate, number in predicates.items():
+        query = Query.load("adjacency_pairs").bind(predicate=[predicate])
         try:
-            options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
-            found = quads(file, options, BlankNodes())
-            if not reader.read_quads(found, predicates) or file.tally.sha256 != source.sha256:
-                return False
-        except (KgsparqlError, OSError):
-            return False
-    return True
+            results: Any = store.query(query.text, use_default_graph_as_union=True)
+            results.serialize(path, ox.QueryResultsFormat.TSV)
+        except (RuntimeError, ValueError, SyntaxError) as error:
+            raise StoreError(f"the triples of {predicate} cannot be read: {error}") from error
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            next(lines)
+            for line in lines:
+                subject, _, object_ = line.partition("\t")
+                yield subject, object_.rstrip("\n"), number
 
 
-class TripleReader:
-    """Writes triples into files of hashes; use it as a context manager.
+def _write_triples(triples: Iterator[_TripleText], work: Path, total: int, progress: Progress | None) -> list[Path]:
+    """Write triples as hashes: ``edges``, whose object is an IRI or a blank node, and ``literals``.
 
     Hashes have 64 bits: among a hundred million terms two have the same one with a chance of 1 in 4,000. A path that
     is wrong for this reason is not found again when evidence is verified.
 
-    :param directory: for the files: ``edges``, whose object is an IRI or a blank node, ``literals``, and ``names``.
-    :param total: the number of triples, for the progress.
+    :return: files with the sorted names of the terms of edges, each once in all files.
     """
+    work.mkdir()
+    seen, new_names, runs, done = np.empty(0, np.int64), list[str](), list[Path](), 0
 
-    def __init__(self, directory: Path, total: int, progress: Progress | None) -> None:
-        self.directory = directory
-        self._total, self._progress, self._done = total, progress, 0
-        self._open_files = ExitStack()
-        self._files: list[BinaryIO] = []
-        self._subjects: list[str] = []
-        self._objects: list[str] = []
-        self._predicates: list[int] = []
-        self._seen = np.empty(0, np.int64)
-        self._new_names: list[str] = []
-        self._runs: list[Path] = []
+    def write_names() -> None:
+        runs.append(work / f"names-{len(runs)}")
+        runs[-1].write_text("\n".join([*sorted(new_names), ""]), encoding="utf-8", newline="\n")
+        new_names.clear()
 
-    def __enter__(self) -> TripleReader:
-        (self.directory / "names").mkdir(parents=True)
-        paths = (self.directory / name for name in ("edges", "literals"))
-        self._files = [self._open_files.enter_context(path.open("wb")) for path in paths]
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._write_chunk()
-                self._write_names()
-        finally:
-            with suppress(OSError) if kind is not None else nullcontext():
-                self._open_files.close()
-
-    def read_store(self, store: ox.Store, predicates: Mapping[IRI, int]) -> None:
-        """Read the triples of a store, a predicate at a time: the engine looks up two terms for each, and not three.
-
-        :param predicates: all there are, with their numbers.
-        :raises StoreError: if the store cannot be read, or has triple terms, which have neighbours of their own.
-        """
-        for predicate, number in predicates.items():
-            lines = _PairLines(self, number)
-            query = Query.load("adjacency_pairs").bind(predicate=[predicate])
-            try:
-                results: Any = store.query(query.text, use_default_graph_as_union=True)
-                results.serialize(lines, ox.QueryResultsFormat.TSV)
-            except (RuntimeError, ValueError, SyntaxError) as error:
-                raise StoreError(f"the triples of {predicate} cannot be read: {error}") from error
-            lines.flush_lines()
-
-    def read_quads(self, found: Iterator[ox.Quad], predicates: Mapping[IRI, int]) -> bool:
-        """Read quads as a parser gives them; ``False`` for a predicate that is not known, or a blank node."""
-        while some := list(islice(found, _CHUNK)):
-            subjects, objects = [str(quad.subject) for quad in some], [str(quad.object) for quad in some]
-            numbers = [predicates.get(quad.predicate, -1) for quad in some]
-            if -1 in numbers or any(term.startswith("_") for terms in (subjects, objects) for term in terms):
-                return False
-            self.add(subjects, objects, numbers)
-        return True
-
-    def add(self, subjects: list[str], objects: list[str], predicates: list[int]) -> None:
-        """Add triples: two terms each in the syntax of N-Triples or TSV, and the number of the predicate."""
-        self._subjects += subjects
-        self._objects += objects
-        self._predicates += predicates
-        self._done += len(subjects)
-        if self._progress is not None:
-            self._progress("reading triples", min(self._done, self._total), self._total)
-        if len(self._subjects) >= _CHUNK:
-            self._write_chunk()
-
-    def _write_chunk(self) -> None:
-        """Write the triples of a chunk, and the names of terms that are new."""
-        subjects, objects, count = self._subjects, self._objects, len(self._subjects)
-        triples = np.empty(count, _TRIPLE)
-        triples["subject"] = np.fromiter(map(hash, subjects), np.int64, count)
-        triples["object"] = np.fromiter(map(hash, objects), np.int64, count)
-        triples["predicate"] = self._predicates
-        first = np.fromiter(map(ord, map(itemgetter(0), objects)), np.uint32, count)
-        is_edge = (first == ord("<")) | (first == ord("_"))
-        edges = np.flatnonzero(is_edge)
-        for file, some in zip(self._files, (triples[edges], triples[~is_edge]), strict=True):
-            some.tofile(file)
-        both = np.concatenate([triples["subject"][edges], triples["object"][edges]])
-        hashes, places = np.unique(both, return_index=True)
-        new = ~_are_in(hashes, self._seen)
-        hashes, places = hashes[new], places[new]
-        as_subject = places < len(edges)
-        self._new_names += [_sort_name(subjects[i]) for i in edges[places[as_subject]].tolist()]
-        self._new_names += [_sort_name(objects[i]) for i in edges[places[~as_subject] - len(edges)].tolist()]
-        if len(self._new_names) >= _RUN:
-            self._write_names()
-        self._seen = np.sort(np.concatenate([self._seen, hashes]), kind="stable")  # merges two sorted parts
-        self._subjects, self._objects, self._predicates = [], [], []
-
-    def _write_names(self) -> None:
-        self._new_names.sort()
-        self._runs.append(self.directory / "names" / str(len(self._runs)))
-        self._runs[-1].write_text("\n".join([*self._new_names, ""]), encoding="utf-8", newline="\n")
-        self._new_names = []
-
-    def sorted_names(self) -> Iterator[bytes]:
-        """Yield the names of all terms of edges in order, each with its mark."""
-        with ExitStack() as files:
-            yield from map(bytes.rstrip, heapq.merge(*(files.enter_context(run.open("rb")) for run in self._runs)))
-
-
-class _PairLines:
-    """What the engine writes about a predicate: lines with a subject and an object, below a heading."""
-
-    def __init__(self, reader: TripleReader, predicate: int) -> None:
-        self._reader = reader
-        self._predicate = predicate
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._below_heading = False
-
-    def write(self, data: bytes) -> int:
-        self._pieces.append(data)
-        self._size += len(data)
-        if self._size >= _TEXT:
-            self.flush_lines()
-        return len(data)
-
-    def flush(self) -> None:
-        """Hold nothing back."""
-
-    def flush_lines(self) -> None:
-        """Hand on the whole lines there are."""
-        lines, _, rest = b"".join(self._pieces).rpartition(b"\n")
-        self._pieces, self._size = [rest], len(rest)
-        fields = lines.decode().replace("\n", "\t").split("\t") if lines else []
-        if fields and not self._below_heading:
-            del fields[:2]
-            self._below_heading = True
-        if fields:
-            self._reader.add(fields[::2], fields[1::2], [self._predicate] * (len(fields) // 2))
+    with (work / "edges").open("wb") as edge_file, (work / "literals").open("wb") as literal_file:
+        while some := list(islice(triples, _CHUNK)):
+            subjects, objects, numbers = zip(*some, strict=True)
+            chunk = np.empty(len(some), _TRIPLE)
+            chunk["subject"] = np.fromiter(map(hash, subjects), np.int64, len(some))
+            chunk["object"] = np.fromiter(map(hash, objects), np.int64, len(some))
+            chunk["predicate"] = numbers
+            is_edge = np.array([term[0] in "<_" for term in objects], np.bool_)
+            chunk[is_edge].tofile(edge_file)
+            chunk[~is_edge].tofile(literal_file)
+            edges = np.flatnonzero(is_edge)
+            both = np.concatenate([chunk["subject"][edges], chunk["object"][edges]])
+            hashes, places = np.unique(both, return_index=True)
+            new = ~_Terms(seen, np.zeros(len(seen), np.uint32)).of(hashes)[1]
+            for place in places[new].tolist():
+                ends, edge = (subjects, edges[place]) if place < len(edges) else (objects, edges[place - len(edges)])
+                new_names.append(_sort_name(ends[edge]))
+            if len(new_names) >= _RUN:
+                write_names()
+            seen = np.sort(np.concatenate([seen, hashes[new]]), kind="stable")  # merges two sorted parts
+            done += len(some)
+            if progress is not None:
+                progress("reading triples", min(done, total), total)
+        write_names()
+    return runs
 
 
 def _sort_name(term: str) -> str:
@@ -293,27 +213,17 @@ def _sort_name(term: str) -> str:
     return f"0{term[1:-1]}"
 
 
-def _are_in(some: npt.NDArray[np.int64], ordered: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    if not len(ordered):
-        return np.zeros(len(some), np.bool_)
-    return np.asarray(ordered[np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)] == some)
-
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
+class _Terms(NamedTuple):
     """The numbers of terms by their hashes, which are sorted."""
 
     hashes: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.uint32]
 
-    def __len__(self) -> int:
-        return len(self.hashes)
-
     def of(self, hashes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
         """Look up the numbers of terms, and whether each is known."""
-        if not len(self):
+        if not len(self.hashes):
             return np.zeros(len(hashes), np.uint32), np.zeros(len(hashes), np.bool_)
-        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self) - 1)
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return self.numbers[places], self.hashes[places] == hashes
 
 
@@ -336,18 +246,17 @@ def _starts_of_counts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.un
     return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
 
 
-def _write_names(made: Path, reader: TripleReader) -> tuple[_Terms, int]:
+def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, int]:
     """Write the names of all terms; returns their numbers, and how many are IRIs."""
     hashes, lengths, iris = array("q"), array("L"), 0
-    written = reader.directory / "all_names"
-    with written.open("wb") as file:
-        for marked in reader.sorted_names():
-            name, is_iri = marked[1:], marked.startswith(_IRI_MARK)
+    with (work / "all_names").open("wb") as file, ExitStack() as files:
+        for line in heapq.merge(*(files.enter_context(run.open("rb")) for run in runs)):
+            name, is_iri = line[1:].rstrip(), line.startswith(_IRI_MARK)
             hashes.append(hash(f"<{name.decode()}>" if is_iri else f"_:{name.decode()}"))
             lengths.append(len(name))
             iris += is_iri
             file.write(name)
-    _save_written(made, "names", written, "|u1")
+    _save_written(made, "names", work / "all_names", "|u1")
     _save_array(made, "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
     found = np.array(hashes, np.int64)
     order = np.argsort(found).astype(np.uint32)
@@ -356,16 +265,13 @@ def _write_names(made: Path, reader: TripleReader) -> tuple[_Terms, int]:
 
 def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IRI]) -> None:
     """Write the neighbours of all terms, sorted, those of some terms after those of others."""
-    degrees = _number_edges(work, terms)
-    _number_literals(work, terms)
+    count = len(terms.hashes)
+    degrees = _number_triples(work, terms)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
-    literal_type = "|u1" if len(predicates) <= 1 << 8 else step_type
-    types = {"others": "<u4", "steps": step_type, "literals": literal_type}
-    counts, literals, described = (np.zeros(len(terms), np.int64) for _ in range(3))
-    out = work / "out"
-    out.mkdir()
+    types = {"others": "<u4", "steps": step_type, "literals": "|u1" if len(predicates) <= 1 << 8 else step_type}
+    counts, literals, described = (np.zeros(count, np.int64) for _ in range(3))
     with ExitStack() as files:
-        opened = {name: files.enter_context((out / name).open("wb")) for name in types}
+        opened = {name: files.enter_context((work / f"all_{name}").open("wb")) for name in types}
         for low, high in _term_ranges(degrees):
             of, others, steps = _sorted_neighbours(work, low, high)
             counts[low:high] = np.bincount(of, minlength=high - low)
@@ -373,7 +279,7 @@ def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IR
             for name, values in (("others", others), ("steps", steps), ("literals", by)):
                 values.astype(types[name]).tofile(opened[name])
     for name, dtype in types.items():
-        _save_written(made, name, out / name, dtype)
+        _save_written(made, name, work / f"all_{name}", dtype)
     _save_array(made, "starts", _starts_of_counts(counts))
     _save_array(made, "literal_starts", _starts_of_counts(described))
     about = np.minimum(counts + literals, MAX_DEGREE).astype("<u2")
@@ -381,21 +287,17 @@ def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IR
     _save_array(made, "about", about)
 
 
-def _number_edges(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
-    """Write the edges with numbers for hashes; returns how many each term has, repeated ones included."""
-    degrees = np.zeros(len(terms), np.int64)
+def _number_triples(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
+    """Write the triples with numbers for hashes; returns how many edges each term has, repeated ones included."""
+    degrees = np.zeros(len(terms.hashes), np.int64)
     with (work / "numbered").open("wb") as file:
         for chunk in _read_chunks(work / "edges", _TRIPLE):
             edges = np.empty(len(chunk), _EDGE)
             edges["predicate"] = chunk["predicate"]
             for end in ("subject", "object"):
                 edges[end] = terms.of(chunk[end])[0]
-                degrees += np.bincount(edges[end], minlength=len(terms))
+                degrees += np.bincount(edges[end], minlength=len(degrees))
             edges.tofile(file)
-    return degrees
-
-
-def _number_literals(work: Path, terms: _Terms) -> None:
     with (work / "described").open("wb") as file:
         for chunk in _read_chunks(work / "literals", _TRIPLE):
             numbers, known = terms.of(chunk["subject"])
@@ -403,11 +305,12 @@ def _number_literals(work: Path, terms: _Terms) -> None:
             found["subject"] = numbers[known]
             found["predicate"], found["object"] = chunk["predicate"][known], chunk["object"][known]
             found.tofile(file)
+    return degrees
 
 
 def _mark_classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np.bool_]:
     """Mark which terms are classes: by declaration, or because something is an instance of them."""
-    classes = np.zeros(len(terms), np.bool_)
+    classes = np.zeros(len(terms.hashes), np.bool_)
     if RDF_TYPE in predicates:
         typing = predicates.index(RDF_TYPE)
         numbers, known = terms.of(np.array([hash(str(kind)) for kind in CLASS_KINDS], np.int64))

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
-from kgsparql.exploration.query_levels import far_ends
+from kgsparql.exploration.predicate_paths import far_ends
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import MAX_ARMS, Query

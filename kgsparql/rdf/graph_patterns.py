@@ -83,10 +83,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class OneOfPredicates:
-    """One of several predicates from one node to another.
-
-    :param then: predicates of which any may follow, any number of times; alone, if there are no others.
-    """
+    """One of several predicates from one node to another."""
 
     start: Node
     predicates: tuple[IRI, ...]
@@ -162,12 +159,7 @@ Group: TypeAlias = "tuple[Pattern, ...]"
 
 @dataclass(slots=True)
 class Variables:
-    """Gives variables that were not used before.
-
-    >>> new = Variables()
-    >>> str(new("n")), str(new("n"))
-    ('?n0', '?n1')
-    """
+    """Gives variables that were not used before."""
 
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -177,18 +169,7 @@ class Variables:
 
 
 def select_query(name: str, select: Select) -> Query:
-    """Write the query of a SELECT.
-
-    :raises QueryBindingError: for a blank node, or a name that is no variable.
-    :raises IriError: for an IRI that would not be safe as text.
-
-    >>> x, at, a = Variable("x"), PropertyPath.of("http://e.org/at"), IRI("http://e.org/a")
-    >>> print(select_query("q", Select(((x, None),), (Along(a, at, x),), distinct=True, limit=5)).text)
-    SELECT DISTINCT ?x WHERE {
-      <http://e.org/a> <http://e.org/at> ?x .
-    }
-    LIMIT 5
-    """
+    """Write the query of a SELECT."""
     asked: dict[tuple[str, ...], list[tuple[Term]]] = {
         (part.variable.name,): [(term,) for term in part.terms]
         for part in select.group

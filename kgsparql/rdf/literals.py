@@ -73,7 +73,6 @@ def number_text(text: str) -> str:
 
 PythonValue: TypeAlias = str | int | float | bool | date | datetime | None
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _FRACTIONS = frozenset(_XSD + name for name in ("decimal", "double", "float"))
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _INT64 = range(-(2**63), 2**63)
@@ -103,10 +102,7 @@ def python_value(term: Term | None) -> PythonValue:
 
 
 def data_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """Make a ``DataFrame`` of these columns; whole numbers and booleans stay what they are where some have no value.
-
-    :raises OptionError: where pandas is not installed.
-    """
+    """Make a ``DataFrame`` of these columns; whole numbers and booleans stay what they are where some have no value."""
     try:
         import pandas as pd
     except ImportError as error:

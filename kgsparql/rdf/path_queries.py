@@ -26,22 +26,7 @@ def walk(
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
 ) -> Query:
-    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
-
-    A step that inverts the one before it does not return to the term just left.
-
-    :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
-
-    >>> at = "http://e.org/at"
-    >>> print(walk(PropertyPath.of(at, "^" + at), [IRI("http://e.org/a")], limit=9).text)
-    SELECT DISTINCT ?n0 (?n2 AS ?end) WHERE {
-      VALUES ?n0 { <http://e.org/a> }
-      ?n0 <http://e.org/at> ?n1 .
-      ?n2 <http://e.org/at> ?n1 .
-      FILTER(!sameTerm(?n2, ?n0))
-    }
-    LIMIT 9
-    """
+    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions."""
     nodes = _node_variables(path)
     head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_walk_number(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
@@ -89,20 +74,7 @@ def walk_triples(
 
 
 def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
-    """Ask for the solutions of a join in which these variables are blank nodes.
-
-    >>> from kgsparql.rdf.query import TriplePattern
-    >>> at = IRI("http://e.org/at")
-    >>> join = Join((TriplePattern("a", at, "b"), TriplePattern("b", at, "c")), (("a", "a"), ("c", "c")))
-    >>> print(through_blank_nodes(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
-    SELECT DISTINCT ?a ?c WHERE {
-      VALUES ?a { <http://e.org/x> }
-      ?a <http://e.org/at> ?b .
-      ?b <http://e.org/at> ?c .
-      FILTER(isBlank(?b))
-    }
-    LIMIT 5
-    """
+    """Ask for the solutions of a join in which these variables are blank nodes."""
     names = {name for pattern in join.patterns for name in pattern.variables}
     given = {name: terms for name, terms in join.values.items() if name in names}
     lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
@@ -124,22 +96,7 @@ def answers(
     without_blank: bool = False,
     without_statements: bool = False,
 ) -> Query:
-    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns.
-
-    :param without_start: the start itself is not an answer.
-    :param without_blank: blank nodes are no answers: they have no name outside their graph.
-    :param without_statements: statements of a Wikibase are no answers: they have no name for a reader.
-
-    >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
-    >>> print(answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
-    SELECT DISTINCT ?answer { <http://e.org/Paris> ^<http://e.org/capital> ?answer }
-    >>> print(answers(PropertyPath.of(at, "^" + at), ann).text)
-    SELECT DISTINCT ?answer {
-      <http://e.org/Ann> <http://e.org/at> ?n1 .
-      ?answer <http://e.org/at> ?n1 .
-      FILTER(!sameTerm(?answer, <http://e.org/Ann>))
-    }
-    """
+    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns."""
     first = str(validated(start))
     left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
     if not path.goes_back and not constraints:

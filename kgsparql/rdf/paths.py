@@ -14,11 +14,7 @@ Directions: TypeAlias = OneOf["both", "forward", "inverse"]
 
 
 def directions(wanted: Directions) -> tuple[Direction, ...]:
-    """List the directions that an option value stands for.
-
-    >>> directions("both")
-    ('forward', 'inverse')
-    """
+    """List the directions that an option value stands for."""
     return ("forward", "inverse") if wanted == "both" else (wanted,)
 
 
@@ -73,25 +69,13 @@ class Hop(NamedTuple):
 
 
 def may_follow(previous: Hop, following: Hop) -> bool:
-    """Tell whether a walk may continue with ``following``: with every hop except straight back to the term just left.
-
-    The same predicate may be walked back: from Feynman to his university, and from there to *another* person.
-
-    >>> at = IRI("http://e.org/at")
-    >>> a, b, u = (IRI(f"http://e.org/{name}") for name in "abu")
-    >>> there = Hop(Triple(a, at, u))
-    >>> may_follow(there, Hop(Triple(a, at, u), "inverse")), may_follow(there, Hop(Triple(b, at, u), "inverse"))
-    (False, True)
-    """
+    """Tell whether a walk may continue with ``following``: with any hop but straight back to the term just left."""
     return not (following.step.inverts(previous.step) and following.end == previous.start)
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A start term and hops in order; no hops at all is a path too.
-
-    :raises ValueError: if a hop does not start where the one before it ended.
-    """
+    """A start term and hops in order; no hops at all is a path too."""
 
     start: Term
     hops: tuple[Hop, ...] = ()
@@ -169,10 +153,7 @@ class PropertyPath(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition on a term of a walk: a step from it must lead to one of ``values``.
-
-    :param at: the place of the term: 0 for the start, 1 after the first hop …
-    """
+    """A condition on a term of a walk: a step from it must lead to one of ``values``."""
 
     at: int
     step: Step

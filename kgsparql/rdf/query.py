@@ -78,39 +78,23 @@ class Query:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The variables that are selected by name.
-
-        >>> sorted(Query("q", "SELECT DISTINCT ?n0 (?n2 AS ?end) WHERE { ?n0 ?p ?n2 }").variables)
-        ['end', 'n0']
-        """
+        """The variables that are selected by name."""
         head = _SELECTED.search(_COMMENT.sub("", self.text))
         return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
 
     @property
     def without_heading(self) -> str:
-        r"""The text without the comments at its head, which servers do not need.
-
-        >>> Query("q", "#+ summary: All.\n\nSELECT * { ?s ?p ?o }").without_heading
-        'SELECT * { ?s ?p ?o }'
-        """
+        """The text without the comments at its head, which servers do not need."""
         return _HEADING.sub("", self.text)
 
     @property
     def without_comments(self) -> str:
-        r"""The text without any comments at its head, if it is from a file: to parse them takes a tenth of its time.
-
-        >>> Query("q", "#+ summary: All.\n# Why so.\n\nSELECT * { ?s ?p ?o }").without_comments
-        'SELECT * { ?s ?p ?o }'
-        """
+        """The text without any comments at its head, if it is from a file: to parse them takes a tenth of its time."""
         return _OPENING.sub("", self.text) if self.text.startswith("#+") else self.text
 
     @property
     def shown(self) -> str:
-        r"""The text without comments, as people are shown it.
-
-        >>> Query("q", "#+ summary: All.\n# Why so.\n\nSELECT * {\n  # each\n  ?s ?p ?o }").shown
-        'SELECT * {\n  ?s ?p ?o }'
-        """
+        """The text without comments, as people are shown it."""
         return _COMMENT.sub("", self.text).lstrip()
 
     def bind(self, **values: Iterable[Term]) -> Query:
@@ -141,11 +125,7 @@ class Query:
         return self._with_rows(tuple(names), sorted(written), written)
 
     def _with_rows(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
-        """Put rows in place of parameters, also in each arm.
-
-        :param data: the texts of the rows, in order.
-        :param rows: the terms of each.
-        """
+        """Put rows in place of parameters, also in each arm."""
         values = (
             f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
         )
@@ -231,14 +211,7 @@ class Query:
 
 
 def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
-    r"""Write the PREFIX declarations of ``(prefix, namespace)`` pairs, a line each.
-
-    :raises IriError: for a namespace that is not a valid IRI.
-    :raises QueryBindingError: for a prefix that is not one.
-
-    >>> prologue([("ex", "http://e.org/")])
-    'PREFIX ex: <http://e.org/>\n'
-    """
+    """Write the PREFIX declarations of ``(prefix, namespace)`` pairs, a line each."""
     lines = []
     for prefix, namespace in prefixes:
         if not _PREFIX_NAME.fullmatch(prefix):
@@ -271,20 +244,12 @@ def _query_file(name: str) -> tuple[str, frozenset[str], Join | None, tuple[Trip
 
 
 def _values_head(names: Sequence[str]) -> str:
-    """Write the variables of a ``VALUES`` block.
-
-    >>> _values_head(["s"]), _values_head(["s", "p"])
-    ('?s', '(?s ?p)')
-    """
+    """Write the variables of a ``VALUES`` block."""
     return f"?{names[0]}" if len(names) == 1 else f"({' '.join(f'?{name}' for name in names)})"
 
 
 def _parts_around_parameters(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Take a text apart at its parameters: every second part stands for one, :data:`_VALUES` or :data:`_NOT_IN`.
-
-    >>> _parts_around_parameters("ASK { VALUES ?s { UNDEF } ?s ?p ?o }", ("s",))
-    ('ASK { ', 'VALUES', ' ?s ?p ?o }')
-    """
+    """Take a text apart at its parameters: every second part stands for one, :data:`_VALUES` or :data:`_NOT_IN`."""
     # What was bound already may be long, and other every time.
     return _remembered_parts(text, names) if len(text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text(text, names)
 
@@ -330,11 +295,7 @@ class TriplePattern:
 
     @classmethod
     def parse(cls, text: str) -> TriplePattern:
-        """Read a pattern from the comments at the head of a query.
-
-        >>> TriplePattern.parse("?a <http://e.org/p> ?b").predicate, TriplePattern.parse("?a ?p ?b").predicate
-        (<NamedNode value=http://e.org/p>, 'p')
-        """
+        """Read a pattern from the comments at the head of a query."""
         subject, predicate, far = (place.removeprefix("?") for place in text.split())
         return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
 
@@ -396,12 +357,7 @@ class Join:
 
     @classmethod
     def declared(cls, header: Mapping[str, str]) -> Join | None:
-        """Read the join that the comments at the head of a query declare; ``None`` without ``joins`` there.
-
-        >>> found = Join.declared({"joins": "[?a ?p ?b, ?b ?q ?c]", "variables": "[a, c]", "literals": "[c]"})
-        >>> found.patterns[1].subject, sorted(found.names), sorted(found.literals)
-        ('b', ['a', 'c'], ['c'])
-        """
+        """Read the join that the comments at the head of a query declare; ``None`` without ``joins`` there."""
         if "joins" not in header:
             return None
         return cls(

@@ -51,23 +51,14 @@ def iri(text: str) -> IRI:
 
 
 def as_iri(term: Term) -> IRI:
-    """Return a term that must be an IRI, such as the start of a walk.
-
-    :raises TypeError: for any other term.
-    """
+    """Return a term that must be an IRI, such as the start of a walk."""
     if not isinstance(term, IRI):
         raise TypeError(f"not an IRI: {term}")
     return term
 
 
 def text_literal(text: str, language: str = "") -> Literal:
-    """Make a text literal, with a language tag unless that is empty.
-
-    :raises InputError: for an invalid language tag.
-
-    >>> str(text_literal("Köln", "de")), str(text_literal("Köln"))
-    ('"Köln"@de', '"Köln"')
-    """
+    """Make a text literal, with a language tag unless that is empty."""
     try:
         return Literal(text, language=language) if language else Literal(text)
     except ValueError as error:
@@ -75,13 +66,7 @@ def text_literal(text: str, language: str = "") -> Literal:
 
 
 def parse_term(text: str) -> Term:
-    """Read a term in N-Triples syntax, such as ``str(term)`` gives.
-
-    :raises InputError: if the text is not a term.
-
-    >>> parse_term('"1965"^^<http://www.w3.org/2001/XMLSchema#gYear>').value
-    '1965'
-    """
+    """Read a term in N-Triples syntax, such as ``str(term)`` gives."""
     try:
         (quad,) = parse(f"<x:s> <x:p> {text} .", format=RdfFormat.N_TRIPLES)
     except (SyntaxError, ValueError) as error:
@@ -120,13 +105,7 @@ def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:
 
 
 def whole_number(term: Term) -> int:
-    """Read an integer literal, such as a count; 0 for a term that is not a literal.
-
-    :raises ValueError: for any other literal.
-
-    >>> whole_number(Literal(12)), whole_number(BlankNode())
-    (12, 0)
-    """
+    """Read an integer literal, such as a count; 0 for a term that is not a literal."""
     return int(term.value) if isinstance(term, Literal) else 0
 
 

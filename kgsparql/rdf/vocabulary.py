@@ -89,30 +89,16 @@ _CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)
 def may_be_name(predicate: IRI) -> bool:
-    """Tell whether a predicate is a usual label predicate, or is called like one, as in ``labels_by_name.rq``.
-
-    >>> [may_be_name(IRI(f"http://e.org/{name}")) for name in ("title", "fullName", "x#Name")]
-    [True, False, True]
-    """
+    """Tell whether a predicate is a usual label predicate, or is called like one, as in ``labels_by_name.rq``."""
     return predicate in LABELS or _CALLED_NAME.search(predicate.value) is not None
 
 
 UNWALKED = frozenset(
     (
-        RDF_TYPE,
-        SAME_AS,
-        *LABELS,
-        *ALTERNATIVE_LABELS,
-        *DESCRIPTIONS,
-        *PREDICATE_LABEL_LINKS,
-        IRI(_RDF + "first"),
-        IRI(_RDF + "rest"),
-        IRI(_RDFS + "seeAlso"),
-        IRI(_RDFS + "isDefinedBy"),
-        IRI(_DBO + "wikiPageWikiLink"),
-        IRI(_DBO + "wikiPageExternalLink"),
-        IRI(_DBO + "wikiPageRedirects"),
-        IRI(_DBO + "wikiPageDisambiguates"),
+        *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
+        *(IRI(_RDF + name) for name in ("first", "rest")),
+        *(IRI(_RDFS + name) for name in ("seeAlso", "isDefinedBy")),
+        *(IRI(f"{_DBO}wikiPage{name}") for name in ("WikiLink", "ExternalLink", "Redirects", "Disambiguates")),
         IRI("http://www.w3.org/ns/prov#wasDerivedFrom"),
         IRI(_FOAF + "isPrimaryTopicOf"),
     )
@@ -142,13 +128,6 @@ def claim_part(predicate: IRI) -> tuple[str, str] | None:
 
     ``direct`` leads from an entity to a value, ``claim`` from an entity to a statement, which has a ``statement``
     (the value) and may have a ``qualifier``; ``other`` are references, normalised values and the like.
-
-    >>> wikidata = "http://www.wikidata.org/prop/"
-    >>> claim_part(IRI(wikidata + "direct/P39")), claim_part(IRI(wikidata + "P39"))
-    (('direct', 'P39'), ('claim', 'P39'))
-    >>> claim_part(IRI(wikidata + "qualifier/P580")), claim_part(IRI(wikidata + "statement/value/P580"))
-    (('qualifier', 'P580'), ('other', 'P580'))
-    >>> claim_part(IRI("http://xmlns.com/foaf/0.1/knows"))
     """
     found = _CLAIM_PARTS.search(predicate.value)
     if found is None:
@@ -165,28 +144,16 @@ def claim_kind(predicate: Term) -> str:
 
 
 def statement_value(claim: IRI) -> IRI:
-    """Make the predicate from a Wikibase statement to its value of the one that leads to the statement.
-
-    >>> statement_value(IRI("http://www.wikidata.org/prop/P39")).value
-    'http://www.wikidata.org/prop/statement/P39'
-    """
+    """Make the predicate from a Wikibase statement to its value of the one that leads to the statement."""
     before, _, name = claim.value.rpartition("/")
     return IRI(f"{before}/statement/{name}")
 
 
 def is_statement(term: Term) -> bool:
-    """Tell whether a term is a statement of a Wikibase.
-
-    >>> is_statement(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_statement(BlankNode("a"))
-    (True, False)
-    """
+    """Tell whether a term is a statement of a Wikibase."""
     return isinstance(term, IRI) and STATEMENT in term.value
 
 
 def is_mediator(term: Term) -> bool:
-    """Tell whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement.
-
-    >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
-    (True, False)
-    """
+    """Tell whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement."""
     return isinstance(term, BlankNode | Triple) or is_statement(term)
