@@ -216,15 +216,6 @@ class KnowledgeBase(GraphLookups):
         """Whether the graph holds no triple at all."""
         return self._sessions.is_empty
 
-    @contextmanager
-    def forgetting(self) -> Iterator[None]:
-        """Keep no labels that answers show for later questions in here: each is answered as if alone."""
-        before, self.indexes.remembers = self.indexes.remembers, False
-        try:
-            yield
-        finally:
-            self.indexes.remembers = before
-
     def query(
         self,
         sparql: str,

@@ -99,7 +99,7 @@ class SessionFactory:
         metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
         collected = Notes(metered)
         collected.extend(notes)
-        labels = TermLabels(metered, collected, self._languages, self._labels.remember)
+        labels = TermLabels(metered, collected, self._languages)
         session = Session(
             question=text,
             labels=labels,

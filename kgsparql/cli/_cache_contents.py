@@ -117,9 +117,8 @@ class CacheContents:
             return []
         if kind == "vectors":
             with closing(VectorStore(file)) as vectors:
-                own = vectors.summary()
-            size = bytes_of(file) if own.count else 0
-            return [KindSummary(kind, "vectors of texts", own.count, size, own.oldest, own.newest)]
+                count, oldest, newest = vectors.summary()
+            return [KindSummary(kind, "vectors of texts", count, bytes_of(file) if count else 0, oldest, newest)]
         with ResponseCache(file) as exchanges:
             return [
                 KindSummary(own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -39,14 +39,12 @@ class TermLabels:
     """Labels and classes of the terms of one graph, called as ``labels(terms)``.
 
     :param notes: takes what the reader should know of labels that could not be had; holds those that are known.
-    :param remember: called with the labels that the graph was asked for.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     """
 
     graph: MeteredGraph
     notes: Notes
     languages: tuple[str, ...] = ("en",)
-    remember: Callable[[Mapping[Term, Label]], None] = lambda _: None
     statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
@@ -74,7 +72,6 @@ class TermLabels:
                 return {term: known.get(term) or name_by_itself(term, "[]") for term in wanted}
             known.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
-            self.remember(found)
         return {term: known[term] for term in wanted}
 
     def learn(self, labels: Mapping[Term, str]) -> None:

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import InputError, OptionError, StoreError
-from kgsparql.exploration import Label
+from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.label_index.combined import MemberIndexes, federated_index
+from kgsparql.linking.label_index.combined import federated_index
 from kgsparql.linking.label_index.open import (
     build_label_index,
+    build_slice,
+    entities_in_slices,
     index_directory,
     is_looked_up,
     label_index,
     open_label_index,
+    slice_directory,
 )
-from kgsparql.linking.label_index.rows import Progress, label_row
+from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
 from kgsparql.storage.lance_tables import Location, ObjectPrefix, location
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
-    from kgsparql.linking.label_index.kept import KeptLabels
 
 _LABELS_PER_SECOND = 500  # short ones, that the default model embeds on two cores, for estimates
 
@@ -43,13 +44,12 @@ _LABELS_PER_SECOND = 500  # short ones, that the default model embeds on two cor
 class GraphIndexes:
     """Label index, passages, embedder, ranker and linker of a graph: made or opened when they are first needed.
 
-    A federated graph has a label index for each member.
+    A federated graph has a label index for each member; only of a member that failed it is tried again.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
     :param snapshot: its indexes are used, so that a replay finds what its recording found.
     :param place: a directory or URI of object storage below which indexes are; the cache directory, if ``None``.
-    :ivar remembers: where not all labels of the graph are indexed, those that answers show are kept for later ones.
     """
 
     def __init__(
@@ -65,7 +65,6 @@ class GraphIndexes:
     ) -> None:
         self.graph = graph
         self.progress = progress
-        self.remembers = True
         self._languages = languages
         self._embedder = embedder
         self._note = note
@@ -74,6 +73,9 @@ class GraphIndexes:
         if snapshot is not None and isinstance(self._parent, ObjectPrefix):
             raise OptionError(f"a snapshot has no copy of {place}", hint="leave out --index, or name a directory")
         self._linker: Linker | None = None
+        self._of_members: dict[str, LabelIndex] = {}
+        self._missing: dict[str, Note] = {}
+        self._told: set[str] = set()
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -117,9 +119,12 @@ class GraphIndexes:
 
     @property
     def linker(self) -> Linker:
-        """Return what finds entities in a question."""
+        """Return what finds entities in a question; what is missing is noted, each line once."""
         linker = self.linker_for(self.graph.refreshed())
-        self._member_indexes.tell()
+        for line in self._missing.values():
+            if line not in self._told:
+                self._told.add(line)
+                self._note(line)
         return linker
 
     def linker_for(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> Linker:
@@ -129,7 +134,7 @@ class GraphIndexes:
 
         :param graph: the graph, or its view within the time limit of a question, which limits this too.
         """
-        if self._linker is None or not self._member_indexes.is_final:
+        if self._linker is None or self._missing:
             index = self.index_of(graph, cancel)
             self._linker = Linker(index, self._cached_embedder if index.embedder else None, languages=self._languages)
         return self._linker
@@ -137,11 +142,11 @@ class GraphIndexes:
     def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """Return the index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
-            return self._member_indexes.joint_index(graph, lambda member: self.index_of(member, cancel))
-        embedder, directory = self.embedder, self._directory_of(graph)
+            return self._joint_index(graph, cancel)
+        embedder = self.embedder
         index = label_index(
-            graph, directory, embedder=embedder, progress=self.progress, cancel=cancel,
-            kept=self._kept_labels_of(graph) if graph.is_remote else None, candidates=self._cached_embedder,
+            graph, self._directory_of(graph), embedder=embedder, progress=self.progress, cancel=cancel,
+            slices=self._slices_of(graph) if graph.is_remote else None, candidates=self._cached_embedder,
         )  # fmt: skip
         if index.note:
             self._note(index.note)
@@ -155,48 +160,40 @@ class GraphIndexes:
             )
         return index
 
-    @cached_property
-    def _member_indexes(self) -> MemberIndexes:
-        return MemberIndexes(self._last_known, self._note)
+    def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
+        """Join the indexes of all members; a member that has just failed is not asked: it would say less, and be long.
+
+        :raises KgsparqlError: the error of the first member, if all fail.
+        """
+        failed: dict[str, KgsparqlError] = {}
+        for member in graph.members:
+            if member.name in self._of_members:
+                continue
+            error = graph.errors.get(member.name)
+            if isinstance(error, EndpointError):
+                failed[member.name] = error
+                continue
+            try:
+                self._of_members[member.name] = self.index_of(member, cancel)
+            except GRAPH_FAILED as raised:
+                failed[member.name] = raised
+        found = {member.name: self._of_members[member.name] for member in graph.members if member.name not in failed}
+        if not found:
+            raise next(iter(failed.values()))
+        causes = {name: error.message_about(name) for name, error in failed.items()}
+        self._missing = {
+            name: Note("names_unfound", f"{cause}; names that only it knows are not found", cause)
+            for name, cause in causes.items()
+        }
+        return federated_index(found)
 
     @property
     def missing_notes(self) -> tuple[Note, ...]:
         """Return what the reader of an answer is told about members of the graph whose names could not be read."""
-        return tuple(self._member_indexes.missing.values())
+        return tuple(self._missing.values())
 
-    def _last_known(self, graph: KnowledgeGraph) -> LabelIndex | None:
-        """Open the labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
-        if not graph.is_remote:
-            return None
-        from kgsparql.linking.label_index.kept import last_directory, last_known
-
-        directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
-        if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
-            directory = last_directory(graph, self._parent or cache_directory())
-            directory = None if directory is None else self._place_of_index(directory)
-        return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
-
-    def _kept_labels_of(self, graph: KnowledgeGraph) -> KeptLabels:
-        """Return the labels kept of an endpoint not indexed as a whole: a slice, and those of earlier answers."""
-        from kgsparql.linking.label_index.kept import KeptLabels, kept_labels
-
-        kept = kept_labels(graph, cache_directory())
-        return KeptLabels(self._copy_in_snapshot(kept.path.parent) / kept.path.name)
-
-    def remember(self, found: Mapping[Term, Label]) -> None:
-        """Keep the labels that an answer has shown, where not all are indexed; a snapshot is not changed."""
-        index = None if self._linker is None else self._linker.index
-        if index is None or not index.is_partial or self._snapshot is not None or not self.remembers:
-            return
-        rows = (
-            label_row(term.value, label.text, language=(label.language or "").lower(), degree=1)
-            for term, label in found.items()
-            if isinstance(term, IRI) and not label.derived
-        )
-        try:
-            self._kept_labels_of(self.graph).remember(row for row in rows if row is not None)
-        except StoreError as error:
-            self._note(f"labels of this answer are not kept: {error.message}")
+    def _slices_of(self, graph: KnowledgeGraph) -> Path:
+        return self._copy_in_snapshot(slice_directory(graph, cache_directory()))
 
     @property
     def directory(self) -> Location:
@@ -204,9 +201,7 @@ class GraphIndexes:
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: KnowledgeGraph) -> Location:
-        return self._place_of_index(index_directory(graph, self._parent or cache_directory()))
-
-    def _place_of_index(self, directory: Location) -> Location:
+        directory = index_directory(graph, self._parent or cache_directory())
         return self._copy_in_snapshot(directory, self._parent) if isinstance(directory, Path) else directory
 
     def _copy_in_snapshot(self, directory: Path, parent: Location | None = None) -> Path:
@@ -217,11 +212,14 @@ class GraphIndexes:
 
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""
-        index = open_label_index(self.graph, self.directory)
-        text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         if is_looked_up(self.graph, self.directory):
-            pages = self._kept_labels_of(self.graph).slices()
-            text = "looked up for each question" + "".join(f", {p.entities:,} of <{c}>" for c, p in pages.items())
+            read = entities_in_slices(self._slices_of(self.graph))
+            text = "looked up for each question" + "".join(
+                f", {count:,} of <{class_}>" for class_, count in read.items()
+            )
+        else:
+            index = open_label_index(self.graph, self.directory)
+            text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         if len(self.passages):
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
@@ -246,11 +244,10 @@ class GraphIndexes:
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
-        from kgsparql.linking.label_index.kept import build_slice, read_slice
-
-        kept, terms = self._kept_labels_of(self.graph), list(classes)
-        read_slice(self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress)
-        return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress)
+        return build_slice(
+            self.graph, list(classes), self._slices_of(self.graph), limit=limit, languages=self._languages,
+            embedder=self.embedder, progress=self.progress,
+        )  # fmt: skip
 
     def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""

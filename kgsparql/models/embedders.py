@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import threading
 import time
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +35,11 @@ VECTORS = "vectors.sqlite"
 """The file of vectors in the cache directory."""
 
 Vector = NDArray[np.float32]
+T = TypeVar("T")
 
 _EXCHANGE = "embedding"  # the kind of exchange that a recording keeps of a server's vector
 _MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB
 _KEYS_AT_ONCE = 500
-_TOLERANCE = 1e-3  # of the squared length 1 of a vector: outside it, the vector was damaged on the disk
 _CONTENTS = Contents(
     "vectors",
     "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);",
@@ -171,25 +169,16 @@ class OpenAIEmbedder:
             raise EmbeddingError(
                 f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
             ) from error
-        vectors = unit_vectors(_vectors_in_order(reply, len(texts), self.name), len(texts), self._dimension, self.name)
+        try:
+            by_number = {item["index"]: item["embedding"] for item in reply["data"]}
+            with np.errstate(over="ignore"):  # to infinity, which is refused
+                vectors = np.array([by_number[number] for number in range(len(reply["data"]))], dtype=np.float32)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            message = f"{self.name}: the reply is no list of numbered vectors of one length"
+            raise EmbeddingError(message, hint=VECTORS_HINT) from error
+        vectors = unit_vectors(vectors, len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors
-
-
-def _vectors_in_order(reply: Mapping[str, Any], count: int, name: str) -> Vector:
-    """Return the vectors of a reply in the order of their numbers, not of the list."""
-    try:
-        data = sorted(reply["data"], key=lambda item: item["index"])
-        numbers = [item["index"] for item in data]
-        with np.errstate(over="ignore"):  # to infinity, which is refused
-            vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        message = f"{name}: the reply is no list of numbered vectors of one length"
-        raise EmbeddingError(message, hint=VECTORS_HINT) from error
-    if numbers != list(range(count)):
-        message = f"{name}: {len(numbers)} vectors for {count} texts, or numbered wrongly"
-        raise EmbeddingError(message, hint=VECTORS_HINT)
-    return vectors
 
 
 # --- Vectors on disk
@@ -223,11 +212,11 @@ class CachedEmbedder:
         """See :meth:`Embedder.embed`; each distinct text is embedded once."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        keys = _keys_of(self.name, dict.fromkeys(texts))
-        kept = self._kept_vectors(list(keys.values()))
+        prefix = self.name.encode() + b"\0"
+        keys = {text: _key_of(prefix + text.encode("utf-8", "surrogatepass")) for text in texts}
+        kept = self._kept_or_none(lambda store: store.get(list(keys.values()))) or {}
         missing = [text for text, key in keys.items() if key not in kept]
-        if missing:
-            kept |= self._new_vectors(missing, keys)
+        kept |= self._new_vectors(missing, keys)
         if len({len(vector) for vector in kept.values()}) > 1:  # some are of other weights, under the same name
             kept = self._new_vectors(list(keys), keys)
         vectors = np.stack([kept[keys[text]] for text in texts])
@@ -240,38 +229,25 @@ class CachedEmbedder:
             if (close := getattr(used, "close", None)) is not None:
                 close()
 
-    def _kept_vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        try:
-            return {} if self._store is None else self._store.get(keys)
-        except StoreError as error:
-            self._stop_keeping(error)
-            return {}
-
     def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
+        if not texts:
+            return {}
         found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}
-        try:
-            if self._store is not None:
-                self._store.put(found)
-        except StoreError as error:
-            self._stop_keeping(error)
+        self._kept_or_none(lambda store: store.put(found))
         return found
 
-    def _stop_keeping(self, error: StoreError) -> None:
-        if isinstance(error, StoreLockedError):
-            return  # another process is writing: only these texts will be embedded again
-        self.close()
-        self._store = None
-        if self._note is not None:
-            self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
-
-
-@dataclass(frozen=True, slots=True)
-class KeptVectors:
-    """Number of vectors, and when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
-
-    count: int
-    oldest: str = ""
-    newest: str = ""
+    def _kept_or_none(self, use: Callable[[VectorStore], T]) -> T | None:
+        """Use the store; one that fails is not used any more, except where only another process is writing."""
+        try:
+            return None if self._store is None else use(self._store)
+        except StoreLockedError:
+            return None
+        except StoreError as error:
+            self.close()
+            self._store = None
+            if self._note is not None:
+                self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
+            return None
 
 
 class VectorStore:
@@ -298,8 +274,9 @@ class VectorStore:
         found: dict[bytes, Vector] = {}
         for batch in (keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)):
             marks = ",".join("?" * len(batch))
-            rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
-            found.update((key, vector) for key, data in rows if (vector := _vector_in(key, data)) is not None)
+            for key, data in self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch):  # noqa: S608
+                if isinstance(data, bytes) and data[-4:] == _vector_checksum(key, data[:-4]):
+                    found[key] = np.frombuffer(data[:-4], dtype="<f4")
         return found
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -309,17 +286,21 @@ class VectorStore:
         rows = [(key, now, data + _vector_checksum(key, data)) for key, data in numbers.items()]
         with self._file.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
-            if _bytes_used(connection) > self.most_bytes:
+            size, pages, free = (
+                connection.execute(f"PRAGMA {what}").fetchone()[0]
+                for what in ("page_size", "page_count", "freelist_count")
+            )
+            if size * (pages - free) > self.most_bytes:
                 first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
                 connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
 
-    def summary(self) -> KeptVectors:
-        """Count the vectors, and say how old they are."""
-        found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
-        count, *times = found[0]
-        if not count:
-            return KeptVectors(0)
-        return KeptVectors(count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in times))
+    def summary(self) -> tuple[int, str, str]:
+        """Count the vectors, and say when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
+        rows = self._file.rows("SELECT count(*), min(made), max(made) FROM vector")
+        if not rows or not rows[0][0]:
+            return 0, "", ""
+        count, oldest, newest = rows[0]
+        return count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in (oldest, newest))
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; return how many they were."""
@@ -330,27 +311,9 @@ class VectorStore:
         self._file.close()
 
 
-def _vector_in(key: bytes, data: object) -> Vector | None:
-    """Return the vector that was kept; ``None`` if it is damaged."""
-    if not isinstance(data, bytes) or data[-4:] != _vector_checksum(key, data[:-4]):
-        return None
-    vector = np.frombuffer(data[:-4], dtype="<f4")
-    return vector if abs(float(vector @ vector) - 1) < _TOLERANCE else None
-
-
 def _vector_checksum(key: bytes, data: bytes) -> bytes:
     return zlib.crc32(key + data).to_bytes(4, "little")
 
 
-def _keys_of(name: str, texts: Iterable[str]) -> dict[str, bytes]:
-    prefix = name.encode() + b"\0"
-    return {
-        text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest() for text in texts
-    }
-
-
-def _bytes_used(connection: sqlite3.Connection) -> int:
-    (size,), (pages,), (free,) = (
-        connection.execute(f"PRAGMA {what}").fetchone() for what in ("page_size", "page_count", "freelist_count")
-    )
-    return int(size * (pages - free))
+def _key_of(name_and_text: bytes) -> bytes:
+    return hashlib.blake2b(name_and_text, digest_size=20).digest()

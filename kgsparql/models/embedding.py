@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -12,6 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.files import digest_of
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
@@ -85,7 +86,7 @@ class LocalModel:
     """Model and the directory it is in.
 
     :param directory: ``None`` if it is not on this machine yet.
-    :param weights: SHA-256 of the weights where an installer has put it down; they are hashed, if ``None``.
+    :param weights: SHA-256 that the weights must have; whatever they have, if ``None``.
     """
 
     label: str
@@ -100,14 +101,12 @@ class LocalModel:
         return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
 
     def check_weights(self) -> None:
-        """Hash the weights, as whoever loads them should: reading a name does not.
+        """Hash the weights, as whoever loads them should: to read a name, which takes 0.1 s less, does not.
 
-        :raises EmbeddingError: if they are not what the installer put down.
+        :raises EmbeddingError: if they are others than they must be.
         """
         if self.directory is not None and self.weights not in {None, _weights_hash(self.directory)}:
-            raise EmbeddingError(
-                f"the weights in {self.directory} are not those that were installed", hint=_PACKAGE_HINT
-            )
+            raise EmbeddingError(f"the weights in {self.directory} are not those of {self.label}", hint=_PACKAGE_HINT)
 
     @cached_property
     def dimension(self) -> int | None:
@@ -127,55 +126,30 @@ def has_sentence_transformers() -> bool:
 
 
 def find_model(name: str) -> LocalModel | None:
-    """Find a model on this machine: a directory, a name in the local cache of the hub, or the installed default model.
-
-    :raises EmbeddingError: if the package of the default model holds other weights than its authors published.
-    """
+    """Find a model on this machine: a directory, a name in the cache of huggingface_hub, or the installed default."""
     path = Path(name).expanduser()
     if path.is_dir():
         return LocalModel(path.resolve().name, path.resolve())
     repository = name if "/" in name else f"sentence-transformers/{name}"
     label = repository.removeprefix("sentence-transformers/")
-    directory = _directory_in_hub_cache(repository)
-    if directory is None:
-        return _installed_model() if label == DEFAULT_MODEL else None
-    return LocalModel(label, directory)
-
-
-def _directory_in_hub_cache(repository: str) -> Path | None:
-    """Return the directory of a model in the cache of huggingface_hub; ``None`` if it was never downloaded."""
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
     cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
     kept = cache / f"models--{repository.replace('/', '--')}"
     main = kept / "refs" / "main"
-    if not main.is_file():
-        return None
-    snapshot = kept / "snapshots" / main.read_text(encoding="ascii", errors="replace").strip()
-    return snapshot if (snapshot / "config.json").is_file() and _weight_files(snapshot) else None
+    if main.is_file():
+        snapshot = kept / "snapshots" / main.read_text(encoding="ascii", errors="replace").strip()
+        if (snapshot / "config.json").is_file() and _weight_files(snapshot):
+            return LocalModel(label, snapshot)
+    return _installed_model() if label == DEFAULT_MODEL else None
 
 
 def _installed_model() -> LocalModel | None:
     """Find the default model in an installed package, whose code is not run."""
-    try:
-        files = importlib.metadata.distribution(_PACKAGE).files or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    entry = next((file for file in files if file.name == "model.safetensors"), None)
-    weights = None if entry is None else Path(str(entry.locate()))
-    if entry is None or weights is None or not weights.is_file():
-        return None
-    if (_recorded_hash(entry) or _sha256(weights, weights.stat().st_mtime_ns)) != _PACKAGE_WEIGHTS:
-        raise EmbeddingError(
-            f"the weights in the package {_PACKAGE} are not those of {DEFAULT_MODEL}", hint=_PACKAGE_HINT
-        )
-    return LocalModel(DEFAULT_MODEL, weights.parent, _PACKAGE_WEIGHTS)
-
-
-def _recorded_hash(entry: importlib.metadata.PackagePath) -> str | None:
-    """Return the SHA-256 of a file that the installer put down: hashing 90 MB takes 0.1 s of each start."""
-    if entry.hash is None or entry.hash.mode != "sha256":
-        return None
-    return base64.urlsafe_b64decode(entry.hash.value + "=" * (-len(entry.hash.value) % 4)).hex()
+    with suppress(importlib.metadata.PackageNotFoundError):
+        for file in importlib.metadata.distribution(_PACKAGE).files or []:
+            if file.name == "model.safetensors" and (weights := Path(str(file.locate()))).is_file():
+                return LocalModel(DEFAULT_MODEL, weights.parent, _PACKAGE_WEIGHTS)
+    return None
 
 
 def _weight_files(directory: Path) -> list[Path]:
@@ -187,14 +161,13 @@ def _weights_hash(directory: Path) -> str:
     if not files:
         raise EmbeddingError(f"{directory} holds no model", hint="name the directory that has model.safetensors")
     safe = [file for file in files if file.suffix == ".safetensors"] or files
-    hashes = [_sha256(file, file.stat().st_mtime_ns) for file in safe]
+    hashes = [_file_hash(file, file.stat().st_mtime_ns) for file in safe]
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 @lru_cache(maxsize=64)
-def _sha256(file: Path, _changed_ns: int) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _file_hash(file: Path, _changed_ns: int) -> str:
+    return digest_of(file)
 
 
 # --- Run by torch, which takes seconds to import
@@ -243,7 +216,13 @@ class SentenceTransformerEmbedder:
         self._model.check_weights()
         try:
             if not is_offline:
-                _reach_hub(where)
+                # Once, with a short timeout: the libraries ask for each file, again and again.
+                from huggingface_hub import HfApi
+                from huggingface_hub.utils import logging as hub_logging
+
+                hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+                repository = where if "/" in where else f"sentence-transformers/{where}"
+                HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
@@ -254,12 +233,3 @@ class SentenceTransformerEmbedder:
                 f"cannot load the embedding model {printable(where, 200)}: {printable(str(error), 200)}",
                 hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
             ) from error
-
-
-def _reach_hub(model: str) -> None:
-    """Ask the hub for a model once, with a short timeout: the libraries ask for each file, again and again."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.utils import logging
-
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    HfApi().model_info(model if "/" in model else f"sentence-transformers/{model}", timeout=_HUB_TIMEOUT_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -116,12 +116,10 @@ class LanguageModel:
     def capabilities(self) -> Capabilities:
         """Return what the server takes for this model, as far as is known; everything, if nothing is known."""
         if self._capabilities is None:
-            self._capabilities = Capabilities()
+            known, kept = None, self._kept_exchanges
             with suppress(StoreError):  # reported when the first reply is kept
-                known = (
-                    self._kept_exchanges.lookup(CAPABILITIES, self._server_and_model) if self._kept_exchanges else None
-                )
-                self._capabilities = self._capabilities if known is None else Capabilities.of_json(known)
+                known = None if kept is None else kept.lookup(CAPABILITIES, self._server_and_model)
+            self._capabilities = Capabilities() if known is None else Capabilities.of_json(known)
         return self._capabilities
 
     @property
@@ -134,9 +132,8 @@ class LanguageModel:
             **self._server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
-        if self.recording is None:
-            return self._value_of_reply(call, request, usage, emit)
-        with self.recording.exclusive(KIND, request, cancel=usage.cancel):
+        recording = self.recording
+        with nullcontext() if recording is None else recording.exclusive(KIND, request, cancel=usage.cancel):
             return self._value_of_reply(call, request, usage, emit)
 
     def _value_of_reply(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
@@ -186,8 +183,13 @@ class LanguageModel:
         Unusable replies are kept too, so that a replay goes the same way. Where the server may be asked, such a reply
         is used only if the server cannot be reached.
         """
-        kept = self._kept_reply(call, request, emit)
-        is_replay = self._kept_exchanges is not None and self._kept_exchanges.mode == "only"
+        kept, exchanges = None, self._kept_exchanges
+        try:
+            what = f"the call of {self.name} ({call.purpose})"
+            kept = None if exchanges is None else exchanges.get(KIND, request, what=what)
+        except StoreError as error:
+            self._stop_keeping(error, emit)
+        is_replay = exchanges is not None and exchanges.mode == "only"
         if kept is not None and (is_replay or "unusable" not in note_of(kept)):
             return kept, True
         try:
@@ -232,7 +234,10 @@ class LanguageModel:
                 return with_note(reply, left_out=["temperature"]) if is_missed else reply
 
     def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
-        messages = call.messages if capabilities.system else _without_system(call.messages)
+        messages = call.messages
+        if not capabilities.system and messages[0].role == "system":  # its text goes before the first turn
+            first, second, *others = messages
+            messages = (Message(second.role, f"{first.content}\n\n{second.content}"), *others)
         body: dict[str, Any] = {"model": self.name, "messages": [m.to_json() for m in messages]}
         optional = {"temperature": self.temperature, "seed": self.seed}
         body |= {name: value for name, value in optional.items() if name not in capabilities.without}
@@ -244,14 +249,6 @@ class LanguageModel:
         elif capabilities.rung == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
-
-    def _kept_reply(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
-        try:
-            what = f"the call of {self.name} ({call.purpose})"
-            return self._kept_exchanges.get(KIND, request, what=what) if self._kept_exchanges else None
-        except StoreError as error:
-            self._stop_keeping(error, emit)
-            return None
 
     def _keep_reply(
         self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
@@ -274,14 +271,6 @@ class LanguageModel:
 
 def _seconds_since(began: float) -> float:
     return round(time.perf_counter() - began, 6)
-
-
-def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Put the text of the system message before the first turn, for models without that role."""
-    first, second, *rest = messages
-    if first.role != "system":
-        return messages
-    return (Message(second.role, f"{first.content}\n\n{second.content}"), *rest)
 
 
 # --- Opening
@@ -324,39 +313,34 @@ def open_model(
         kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
     name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording)
     return LanguageModel(
-        name,
-        client,
-        response_cache=kept,
-        recording=recording,
-        temperature=temperature,
-        seed=seed,
+        name, client, response_cache=kept, recording=recording, temperature=temperature, seed=seed,
         reply_tokens=reply_tokens,
-    )
+    )  # fmt: skip
 
 
 def _only_model(client: OpenAIClient, recording: Recording | None) -> str:
-    names = _names_of_models(client) if recording is None else _recorded_models(client, recording)
+    names = _names_of_models(client, recording)
     if len(names) == 1:
         return names[0]
     listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
     raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {listed}")
 
 
-def _recorded_models(client: OpenAIClient, recording: Recording) -> list[str]:
+def _names_of_models(client: OpenAIClient, recording: Recording | None) -> list[str]:
+    """List the models of a server; recorded or replayed, if there is a recording."""
     request = {"server": client.base_url}
-    kept = recording.get(_MODELS, request, what=f"the models of {client.base_url}")
-    if kept is None:
-        try:
-            kept = {"models": _names_of_models(client)}
-        except KgsparqlError as error:
-            recording.fail(_MODELS, request, error)
-            raise
-        recording.put(_MODELS, request, kept)
-    return [str(name) for name in kept["models"]]
-
-
-def _names_of_models(client: OpenAIClient) -> list[str]:
+    if recording is not None:
+        kept = recording.get(_MODELS, request, what=f"the models of {client.base_url}")
+        if kept is not None:
+            return [str(name) for name in kept["models"]]
     try:
-        return client.models()
+        names = client.models()
+    except KgsparqlError as error:
+        if recording is not None:
+            recording.fail(_MODELS, request, error)
+        raise
     finally:
         client.close()  # the next call opens it again
+    if recording is not None:
+        recording.put(_MODELS, request, {"models": names})
+    return names

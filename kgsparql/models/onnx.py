@@ -68,34 +68,23 @@ def has_onnx() -> bool:
     return all(importlib.util.find_spec(package) for package in ("onnx", "onnxruntime", "tokenizers"))
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(SentenceTransformerEmbedder):
     """Embedder by ONNX Runtime; its vectors are torch's, to 1e-3 in each number. Torch runs what cannot be exported.
 
     :param note: called with what a person should know: that the model is exported, or that torch runs it, and why.
     """
 
     def __init__(self, model: LocalModel, *, note: Callable[[str], None] | None = None) -> None:
-        self._portable = SentenceTransformerEmbedder(model)
-        self._model = model
-        self._note = note
-        self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Embedder.name`."""
-        return self._portable.name
-
-    @property
-    def dimension(self) -> int:
-        """See :attr:`Embedder.dimension`."""
-        return self._portable.dimension
+        super().__init__(model)
+        self._note = note or (lambda _: None)
+        self._opening = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See :meth:`Embedder.embed`."""
-        with self._lock:
+        with self._opening:
             exported = self._exported_model
         if exported is None or not texts:
-            return self._portable.embed(texts)
+            return super().embed(texts)
         return unit_vectors(exported.encode(texts), len(texts), self.dimension, self.name)
 
     @cached_property
@@ -103,13 +92,12 @@ class OnnxEmbedder:
         if self._model.directory is None:
             return None
         try:
-            return _OnnxModel(exported_model(self._model, note=self._note), self._model.directory)
+            return _OnnxModel(exported_model(self._model, self._model.directory, self._note), self._model.directory)
         except KgsparqlError as error:
             reason = error.message
         except Exception as error:  # noqa: BLE001 - whatever ONNX Runtime makes of the file, torch can do without it
             reason = f"{type(error).__name__}: {error}"
-        if self._note is not None:
-            self._note(f"the embedding model is run by torch, which takes ten seconds to start: {reason}")
+        self._note(f"the embedding model is run by torch, which takes ten seconds to start: {reason}")
         return None
 
 
@@ -187,33 +175,27 @@ def _session_of(file: Path, options: Any) -> Any:
 # --- Exporting
 
 
-def exported_model(model: LocalModel, *, note: Callable[[str], None] | None = None) -> Path:
+def exported_model(model: LocalModel, directory: Path, note: Callable[[str], None]) -> Path:
     """Return the directory with the export of a model; made at the first use, while other processes wait.
 
+    :param directory: of the model.
     :param note: called with a line for a person before something is made that takes long.
     :raises EmbeddingError: if the model cannot be exported, or its vectors then differ.
     :raises StoreError: if nothing can be written to the cache directory.
     """
-    if model.directory is None:
-        raise EmbeddingError(f"{model.label} is not on this machine")
-    export = cache_directory() / FOLDER / _export_key(model, model.directory)
+    # The export of just these weights and settings, as this ONNX Runtime optimises it.
+    digest = hashlib.sha256(f"{_VERSION}\n{version('onnxruntime')}\n{model.name}\n".encode())
+    for setting in sorted(entry for entry in directory.rglob("*.json") if entry.is_file()):
+        digest.update(setting.read_bytes())
+    export = cache_directory() / FOLDER / digest.hexdigest()[:32]
     if _is_whole(export):
         return export
     with writer_lock(export, wait_s=_TIME_LIMIT_S):
         if not _is_whole(export):  # else another process has just made it
             model.check_weights()
-            if note is not None:
-                note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
-            _export_model(model.directory, export)
+            note(f"{model.label} is exported once, to be run without torch from now on: this takes about 15 s")
+            _export_model(directory, export)
     return export
-
-
-def _export_key(model: LocalModel, directory: Path) -> str:
-    """Name the export of just these weights and settings, as this ONNX Runtime optimises it."""
-    digest = hashlib.sha256(f"{_VERSION}\n{version('onnxruntime')}\n{model.name}\n".encode())
-    for setting in sorted(entry for entry in directory.rglob("*.json") if entry.is_file()):
-        digest.update(setting.read_bytes())
-    return digest.hexdigest()[:32]
 
 
 def _is_whole(export: Path) -> bool:
@@ -235,9 +217,9 @@ def _export_model(directory: Path, export: Path) -> None:
         replace_text(partial / _CHECKED, sealed_json({"files": sealed}))
         shutil.rmtree(export, ignore_errors=True)  # a damaged one
         put_in_place(partial, export)
-    except EmbeddingError:
-        raise
     except OSError as error:
+        if isinstance(error, KgsparqlError):
+            raise
         raise StoreError(f"{export}: the exported model cannot be kept: {error.strerror}", path=str(export)) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -265,6 +247,7 @@ def _main(directory: Path, partial: Path) -> None:
     :raises EmbeddingError: if they differ.
     """
     import torch
+    from onnxruntime import GraphOptimizationLevel
     from sentence_transformers import SentenceTransformer
 
     encoder = SentenceTransformer(
@@ -290,24 +273,18 @@ def _main(directory: Path, partial: Path) -> None:
         Vectors(), (ids, mask), str(whole), input_names=list(_INPUTS), output_names=[_OUTPUT], opset_version=17,
         dynamic_axes={**dict.fromkeys(_INPUTS, texts_and_tokens), _OUTPUT: {0: "texts"}}, dynamo=False,
     )  # fmt: skip
-    _write_optimised(whole, partial)
+    # Written as ONNX Runtime would optimise it at each start, the weights in a file of their own: saves 0.1 s.
+    options = _session_options()
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # beyond, only for this processor
+    options.optimized_model_filepath = str(partial / _GRAPH_FILE)
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS_FILE)
+    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+    _session_of(whole, options)
     whole.unlink()
     ours = _OnnxModel(partial, directory).encode(_SAMPLE)
     difference = float(np.abs(ours - encoder.encode(list(_SAMPLE), show_progress_bar=False)).max())
     if not difference <= _TOLERANCE:
         raise EmbeddingError(f"its vectors differ by {difference:.2g}")
-
-
-def _write_optimised(file: Path, export: Path) -> None:
-    """Write a model as ONNX Runtime would make it anew at each start, the weights in their own file: saves 0.1 s."""
-    from onnxruntime import GraphOptimizationLevel
-
-    options = _session_options()
-    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # beyond, only for this processor
-    options.optimized_model_filepath = str(export / _GRAPH_FILE)
-    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS_FILE)
-    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
-    _session_of(file, options)
 
 
 if __name__ == "__main__":

@@ -14,19 +14,18 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import (
     AuthenticationError,
     InputError,
-    KgsparqlError,
     ModelError,
     ModelReplyError,
     ModelTimeoutError,
     RateLimitError,
     RequestRefusedError,
+    UnreachableError,
 )
 from kgsparql.http.address import Address
 from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError, Transport, retry_after_s, send
@@ -46,24 +45,15 @@ _SHOWN = 200
 _OWN_WORDS = 2_000
 _URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
 _TIME_HINT = "allow more time with --model-timeout, or ask a faster model"
+_REPLY_HINT = "kgsparql doctor tests the server and the model; another model may do better"
+_REFUSED_HINT = "the server does not take this request; kgsparql doctor shows what it takes"
+_LENGTH_HINT = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
 _TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
-_PASSING = {500, 502, 503}
-"""Statuses after which another try may help at once; a 504 has already waited long."""
+_PASSING = {500, 502, 503}  # after these another try may help at once; a 504 has already waited long
 _TAG = re.compile(r"<[^<>]*>")
 
-Call = Callable[[Any], Any]
-"""Asks for something of an `openai` client, whose request is sent meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """A try that failed.
-
-    :param pause_s: after so many seconds it may be sent again; ``None``: it may not.
-    """
-
-    error: KgsparqlError
-    pause_s: float | None = None
+_Failed: TypeAlias = tuple[UnreachableError, float | None]
+"""The error of a try, and after how many seconds it may be sent again; ``None``: it may not."""
 
 
 class _Sending(threading.local):
@@ -173,11 +163,9 @@ class OpenAIClient:
 
         from kgsparql.http.connections import NetworkTransport
 
-        def network() -> Transport:
+        if self._transport is None:
             self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
-            return self._connections
-
-        sending, transport = self._sending, self._transport or network()
+        sending, transport = self._sending, self._transport or cast("Transport", self._connections)
 
         class OurTransport(httpx2.BaseTransport):
             def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -191,38 +179,35 @@ class OpenAIClient:
                 # All else is read by us: openai would log headers, in which a server may repeat the key.
                 return httpx2.Response(200, json={})
 
-        return OpenAI(
-            base_url=self.base_url,
-            api_key=self._key or "none",
-            max_retries=0,
-            http_client=httpx2.Client(transport=OurTransport(), trust_env=False),
-        )
+        http = httpx2.Client(transport=OurTransport(), trust_env=False)
+        return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _reply(
         self,
-        call: Call,
+        call: Callable[[Any], Any],
         max_bytes: int,
         timeout_s: float | None = None,
         cancel: threading.Event | None = None,
         began: float | None = None,
     ) -> dict[str, Any]:
+        """Send the request of a call until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
         self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
         for number in range(1, self.tries + 1):
             outcome = self._outcome(call, number, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
-            if not isinstance(outcome, _Failed):
+            if isinstance(outcome, dict):
                 return outcome
-            if isinstance(outcome.error, ModelTimeoutError):
+            error, pause_s = outcome
+            if isinstance(error, ModelTimeoutError):
                 message = f"{self.base_url}: no reply within {total_s:g} s"
                 raise ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s)
-            pause_s = outcome.pause_s
             if pause_s is None or pause_s >= deadline - time.monotonic() or number == self.tries:
-                raise outcome.error
+                raise error
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")
 
-    def _outcome(self, call: Call, number: int, **limits: Any) -> dict[str, Any] | _Failed:
+    def _outcome(self, call: Callable[[Any], Any], number: int, **limits: Any) -> dict[str, Any] | _Failed:
         """Send a request once; what it came to has no key in it."""
         sending = self._sending
         sending.limits, sending.reply = limits, Future()
@@ -231,20 +216,18 @@ class OpenAIClient:
         except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
             if not sending.reply.done():
                 what = f"{type(error).__name__}: {self._excerpt(str(error))}"
-                return _Failed(ModelError(f"{self.base_url}: the request cannot be sent: {what}"))
+                return ModelError(f"{self.base_url}: the request cannot be sent: {what}"), None
         try:
             reply = sending.reply.result()
         except NetworkError as failure:
             return self._network_failure(failure, number, limits["max_bytes"])
-        if not 200 <= reply.status < 300:
-            return self._refusal(reply, number)
-        return self._json_object(reply.body)
+        return self._json_object(reply.body) if 200 <= reply.status < 300 else self._refusal(reply, number)
 
     def _network_failure(self, failure: NetworkError, number: int, max_bytes: int) -> _Failed:
         why = self._excerpt(failure.message)
         match failure.kind:
             case "late":
-                return _Failed(ModelTimeoutError(f"{self.base_url}: no reply in time", hint=_TIME_HINT))
+                return ModelTimeoutError(f"{self.base_url}: no reply in time", hint=_TIME_HINT), None
             case "too large":
                 return self._unusable("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
             case "badly packed":
@@ -255,7 +238,7 @@ class OpenAIClient:
                 return self._unusable("E_LLM_PARTIAL", f"did not begin: {why}")
         hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
         error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
-        return _Failed(error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None)
+        return error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None
 
     def _json_object(self, body: bytes) -> dict[str, Any] | _Failed:
         try:
@@ -273,46 +256,41 @@ class OpenAIClient:
         if not isinstance(reply, dict):
             return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._excerpt(text)}")
         if reply.get("error") and not {"choices", "data"} & reply.keys():
-            return _Failed(ModelError(f"{self.base_url} reports an error: {self._excerpt(text)}", hint=_URL_HINT))
+            return ModelError(f"{self.base_url} reports an error: {self._excerpt(text)}", hint=_URL_HINT), None
         return reply
 
     def _unusable(self, code: str, what: str) -> _Failed:
-        hint = "kgsparql doctor tests the server and the model; another model may do better"
-        if code == "E_LLM_FORMAT":
-            hint = "is this a model server? " + _URL_HINT
-        return _Failed(ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint))
+        hint = f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT
+        return ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint), None
 
     def _refusal(self, reply: HttpReply, number: int) -> _Failed:
         status, text = reply.status, self._redacted(reply.body.decode("utf-8", "replace"))
-        about = f"{self.base_url}: {status}{_after_tries(number)}"
-        said = f"{about}: {self._excerpt(text)}" if text.strip() else about
+        said = f"{self.base_url}: {status}{_after_tries(number)}" + (f": {self._excerpt(text)}" if text.strip() else "")
         if status in {401, 403}:
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self._key else "; none was sent")
-            return _Failed(AuthenticationError(said, hint=hint, status=status))
+            return AuthenticationError(said, hint=hint, status=status), None
         if status in {400, 422}:
-            hint = "the server does not take this request; kgsparql doctor shows what it takes"
-            if _TOO_LONG.search(text):
-                hint = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
-            return _Failed(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
-        if status == 404:
-            return _Failed(ModelError(said, hint=f"it has no such model or URL; {_URL_HINT}", status=status))
+            hint = _LENGTH_HINT if _TOO_LONG.search(text) else _REFUSED_HINT
+            return RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]), None
         if status == 429:
             return self._too_many(said, reply, text, number)
-        if 300 <= status < 400:
-            to = self._excerpt(reply.headers.get("location", "elsewhere"))
-            hint = "redirects are not followed, since the key goes with them; name the right --base-url"
-            return _Failed(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
         pause_s = PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
-        return _Failed(ModelError(said, hint="the trouble is at the server; try later", status=status), pause_s)
+        hint = "the trouble is at the server; try later"
+        if status == 404:
+            hint = f"it has no such model or URL; {_URL_HINT}"
+        elif 300 <= status < 400:
+            said = f"{said}: redirects to {self._excerpt(reply.headers.get('location', 'elsewhere'))}"
+            hint = "redirects are not followed, since the key goes with them; name the right --base-url"
+        return ModelError(said, hint=hint, status=status), pause_s
 
     def _too_many(self, said: str, reply: HttpReply, text: str, number: int) -> _Failed:
         if "insufficient_quota" in text:
             hint = "no quota is left on this key: look at the account's plan and billing"
-            return _Failed(RateLimitError(said, hint=hint, status=429))
+            return RateLimitError(said, hint=hint, status=429), None
         asked_s = retry_after_s(reply.headers, most_s=math.inf)
         wait = f"wait {asked_s:,.0f} s, as the server asks, then try again" if asked_s is not None else "try later"
-        error = RateLimitError(said, hint=wait, status=429, wait_s=asked_s)
-        return _Failed(error, RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s)
+        pause_s = RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s
+        return RateLimitError(said, hint=wait, status=429, wait_s=asked_s), pause_s
 
     def _redacted(self, text: str) -> str:
         """Take the key out of the text of an error."""
@@ -365,24 +343,19 @@ def _checked_url(text: str) -> str:
 
     :raises InputError: for anything else, and for a URL with credentials.
 
-    >>> _checked_url(" HTTP://LocalHost:8000/v1// ")
-    'http://localhost:8000/v1'
-    >>> _checked_url("http://localhost:8000/v1/chat/completions")
+    >>> _checked_url(" HTTP://LocalHost:8000/v1/chat/completions/ ")
     'http://localhost:8000/v1'
     """
-    hint = "write it as http://localhost:11434/v1"
     shown = printable(unreadable_url(text), 100)
     try:
         parts = urlsplit(text.strip())
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_url = False
-    if not is_url or re.search(r"[\s\x00-\x1f\\<>\"]", text.strip()):
-        raise InputError(f"{shown} is not the URL of a model server", hint=hint)
-    if "@" in text:  # a / in a password puts its end, and the @, into the path
+    if "@" in text and is_url:  # a / in a password puts its end, and the @, into the path
         raise InputError(f"{shown}: a base URL with credentials in it", hint=f"put the key in {KEY_VARIABLE}")
-    if parts.query or parts.fragment:
-        raise InputError(f"{shown}: a base URL ends before ? and #", hint=hint)
+    if not is_url or parts.query or parts.fragment or re.search(r"[\s\x00-\x1f\\<>\"]", text.strip()):
+        raise InputError(f"{shown} is not the URL of a model server", hint="write it as http://localhost:11434/v1")
     path = re.sub(r"/+(?:chat/completions|embeddings|models)$", "", parts.path.rstrip("/"))
     return urlunsplit((parts.scheme, parts.netloc.lower(), path.rstrip("/"), "", ""))
 

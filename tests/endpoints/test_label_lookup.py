@@ -13,15 +13,16 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql
-from kgsparql.errors import EndpointReplyError, InputError, LimitError, NotFoundError
-from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.errors import EndpointReplyError, InputError, LimitError, NotFoundError, QueryError
+from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_index.kept import KeptLabels, read_slice
+from kgsparql.linking.label_index.lance import LanceLabels
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.open import build_slice, entities_in_slices, slice_directory
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
@@ -282,45 +283,80 @@ def test_the_own_search_of_a_wikibase_finds_items_by_name() -> None:
     assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
 
 
+def answered_by(data: str, *, at: int | None = None, sign: str = "", refused: str = "no such") -> Fake:
+    """An endpoint with these triples, which cuts the instances of a class, says so or not, and refuses some queries."""
+    store = ox.Store()
+    store.load(data.encode(), ox.RdfFormat.TURTLE)
+
+    def replying(request: HttpRequest) -> HttpReply:
+        query = parse_qs((request.body or b"").decode())["query"][0]
+        if refused in query:
+            return http(b"no", status=400)
+        result = store.query(query).serialize(format=ox.QueryResultsFormat.JSON)  # type: ignore[union-attr,arg-type]
+        found = json.loads(result or b"")
+        bindings = found.get("results", {}).get("bindings", [])
+        is_cut = at is not None and "?kind" in query and len(bindings) > at
+        if is_cut:
+            del bindings[at:]
+        headers = {"x_sql_state": "S1TAT"} if is_cut and sign == "header" else {}
+        return http(json.dumps(found).encode(), status=206 if is_cut and sign == "status" else 200, **headers)
+
+    return Fake(replying)
+
+
+def sliced(graph: KnowledgeGraph, directory: Path, **options: Any) -> tuple[int, set[str]]:
+    """How many scientists are read, and the texts of the index."""
+    index = build_slice(graph, [SCIENTIST], directory, **options)
+    assert isinstance(index.search, LanceLabels)
+    return entities_in_slices(directory)[SCIENTIST.value], {row.text for row in index.search.all_rows()}
+
+
 def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: Path) -> None:
     profile = known_endpoints().named("wikidata")
     assert profile is not None
     fake = answering(b'{"head":{"vars":["entity"]},"results":{"bindings":[]}}')
     for types in (profile.type_predicates, ()):
         graph = fake.graph(profile=EndpointProfile(has_union=True, type_predicates=types))
-        with pytest.raises(NotFoundError):
-            read_slice(graph, [SCIENTIST], KeptLabels(tmp_path / "labels.sqlite"), limit=5)
+        with pytest.raises(NotFoundError, match="no instances"):
+            sliced(graph, tmp_path, limit=5)
     asked = [parse_qs((request.body or b"").decode())["query"][0] for request in fake.asked]
     assert ["direct/P31>" in query for query in asked if "STR(?entity) >" in query] == [True, False]
+    assert entities_in_slices(tmp_path) == {}
+    with pytest.raises(LimitError, match="too many to be read in order"):
+        sliced(answered_by(NOBEL.read_text("utf-8"), at=0, sign="header").graph(), tmp_path, limit=10)
+    with pytest.raises(InputError, match="not an endpoint"):
+        kgsparql.open(NOBEL, embedder="none").indexes.build_slice([SCIENTIST], limit=5)
 
 
 def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not kgsparql.open(nobel_url, embedder="none").indexes.index.is_partial
+    def is_read(graph: KnowledgeGraph) -> bool:
+        return KnowledgeBase(graph, embedder="none").indexes.index.rows > 0
+
+    assert is_read(open_graph(nobel_url))
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
-    assert known.indexes.index.is_partial
+    assert not is_read(known.graph)
     answer = known.ask("Where was Marie Curie born?")
     assert [found.label for found in answer.answers][:1] == ["Warsaw"]
     with pytest.raises(LimitError, match="too many"):
         known.indexes.build()
     monkeypatch.setattr("kgsparql.linking.label_index.reading.REMOTE_ROWS", 100)
     with Proxy(nobel_url) as proxy:
-        assert KnowledgeBase(EndpointGraph(proxy.url), embedder="none").indexes.index.is_partial
+        assert not is_read(EndpointGraph(proxy.url))
         graph = Counting(EndpointGraph(proxy.url))
-        assert KnowledgeBase(graph, embedder="none").indexes.index.is_partial  # type: ignore[arg-type]
+        assert not is_read(graph)  # type: ignore[arg-type]
         assert [query.name for query in graph.asked] == [], "it is not tried again"
 
 
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.kept.PAGE", 10)
-    kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
+    monkeypatch.setattr("kgsparql.linking.label_index.open.PAGE", 10)
     graph = Counting(EndpointGraph(nobel_url))
 
     def progress(what: str, done: int, of: int | None) -> None:
-        if done >= 20:
+        if what == "reading labels" and done >= 20:
             raise KeyboardInterrupt
 
     class Failing(Counting):
@@ -330,116 +366,79 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
             return super().select(query)
 
     with pytest.raises(EndpointReplyError):
-        read_slice(Failing(EndpointGraph(nobel_url)), [SCIENTIST], kept, limit=45)
-    assert kept.slices()[SCIENTIST.value].entities == 10  # the page before stays
+        sliced(Failing(EndpointGraph(nobel_url)), tmp_path / "a", limit=45)
+    assert entities_in_slices(tmp_path / "a") == {SCIENTIST.value: 10}  # the page before stays
     with pytest.raises(KeyboardInterrupt):
-        read_slice(graph, [SCIENTIST], kept, limit=45, progress=progress)
-    assert kept.slices()[SCIENTIST.value].entities == 20
-    half = {row.iri for row in kept.slice_rows()}
+        sliced(graph, tmp_path / "a", limit=45, progress=progress)
     graph.asked.clear()
-    assert read_slice(graph, [SCIENTIST], kept, limit=45) == 45
+    count, texts = sliced(graph, tmp_path / "a", limit=45)
     pages = [query for query in graph.asked if query.name == "slice_entities"]
-    assert [int(query.text.rsplit(" ", 1)[1]) for query in pages] == [10, 10, 5]
-    assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
-
-    once = KeptLabels(tmp_path / "b" / "labels.sqlite")
-    monkeypatch.setattr("kgsparql.linking.label_index.kept.PAGE", 1_000)
-    assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
-    assert once.slice_rows() == kept.slice_rows()
-    assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45
-    assert once.slices()[SCIENTIST.value].whole
+    assert (count, [int(query.text.rsplit(" ", 1)[1]) for query in pages]) == (45, [10, 10, 5])
+    monkeypatch.setattr("kgsparql.linking.label_index.open.PAGE", 1_000)
+    assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=45) == (45, texts)
+    assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=10_000)[0] > 45
     graph.asked.clear()
-    read_slice(graph, [SCIENTIST], once, limit=10_000)
+    sliced(graph, tmp_path / "b", limit=10_000)
     assert graph.asked == []
 
 
-def cutting(sign: str, *, at: int) -> EndpointGraph:
-    """An endpoint that gives so many instances of a class at most, and says so, or does not."""
-    store = ox.Store()
-    store.load(path=str(NOBEL), format=ox.RdfFormat.TURTLE)
-
-    def replying(request: HttpRequest) -> HttpReply:
-        query = parse_qs((request.body or b"").decode())["query"][0]
-        found = json.loads(store.query(query).serialize(format=ox.QueryResultsFormat.JSON))  # type: ignore[union-attr,arg-type]
-        bindings, is_cut = found["results"]["bindings"], "?kind" in query
-        if is_cut and (is_cut := len(bindings) > at):
-            del bindings[at:]
-        headers = {"x_sql_state": "S1TAT"} if is_cut and sign == "header" else {}
-        return http(json.dumps(found).encode(), status=206 if is_cut and sign == "status" else 200, **headers)
-
-    return Fake(replying).graph()
-
-
 def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_path: Path) -> None:
-    expected = KeptLabels(tmp_path / "whole" / "labels.sqlite")
-    number = read_slice(EndpointGraph(nobel_url), [SCIENTIST], expected, limit=10_000)
-    assert number > 30
+    expected = sliced(EndpointGraph(nobel_url), tmp_path / "whole", limit=10_000)
+    assert expected[0] > 30
     for sign in ("header", "status", "nothing"):
-        kept = KeptLabels(tmp_path / sign / "labels.sqlite")
-        assert read_slice(cutting(sign, at=20), [SCIENTIST], kept, limit=10_000) == number
-        assert kept.slices()[SCIENTIST.value].whole
-        assert kept.slice_rows() == expected.slice_rows()
+        cutting = answered_by(NOBEL.read_text("utf-8"), at=20, sign=sign).graph()
+        assert sliced(cutting, tmp_path / sign, limit=10_000) == expected
 
 
-def test_what_cannot_be_a_slice_is_an_error(nobel_url: str, tmp_path: Path) -> None:
-    kept = KeptLabels(tmp_path / "labels.sqlite")
-    with pytest.raises(LimitError, match="too many to be read in order"):
-        read_slice(cutting("header", at=0), [SCIENTIST], kept, limit=10)
-    with pytest.raises(NotFoundError, match="no instances"):
-        read_slice(EndpointGraph(nobel_url), [IRI(ONTOLOGY + "Nothing")], kept, limit=5)
-    assert kept.slices() == {}
-    with pytest.raises(InputError, match="not an endpoint"):
-        kgsparql.open(NOBEL, embedder="none").indexes.build_slice([SCIENTIST], limit=5)
-
-
-def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(run: Run, nobel_url: str) -> None:
+def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(nobel_url: str) -> None:
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
     built = known.indexes.build_slice(map(known.resolve_class, [ONTOLOGY + "Scientist", "writer"]), limit=1_000)
-    assert built.rows > 50
-    assert built.embedder == "hashed"
-    assert built.directory is not None
-    manifest = json.loads((built.directory / "kgsparql-index.json").read_text("utf-8"))
-    assert manifest["slice"][ONTOLOGY + "Scientist"]["whole"]
+    assert (built.rows > 50, built.embedder) == (True, "hashed")
     again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    assert (again.indexes.index.rows, again.indexes.index.is_partial) == (built.rows, True)
+    assert again.indexes.index.rows == built.rows
     # A typing error is found by the slice, an exact label that is not in it by the endpoint.
     assert [link.term.value for link in again.indexes.linker.link("Who is Albert Einstien?")] == [D + "Albert_Einstein"]
     assert [link.term.value for link in again.indexes.linker.link("Where is Warsaw?")] == [D + "Warsaw"]
     nothing = again.ask("Where is Xyzzyburg?")
     assert nothing.status == "no_entity"
-    assert any(
-        "labels of some entities are indexed" in note and ONTOLOGY + "Scientist" in note for note in nothing.notes
-    )
+    assert [note for note in nothing.notes if "labels of some entities are indexed" in note and SCIENTIST.value in note]
 
 
 def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
-    done = run("index", "-k", nobel_url, "--class", ONTOLOGY + "Scientist", "--limit", "30", "--embedder", "none")
-    assert done.exit_code == 0, done.stderr
-    assert "indexed" in done.stderr
-    more = run("index", "-k", nobel_url, "--class", ONTOLOGY + "Scientist", "--limit", "40", "--embedder", "none")
-    assert more.exit_code == 0, more.stderr
+    for limit in ("30", "40"):
+        done = run("index", "-k", nobel_url, "--class", SCIENTIST.value, "--limit", limit, "--embedder", "none")
+        assert done.exit_code == 0, done.stderr
+        assert "indexed" in done.stderr
     profiled = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none").info()["label_index"]
-    assert profiled == f"looked up for each question, 40 of <{ONTOLOGY}Scientist>"
-    assert run("index", "-k", str(NOBEL), "--class", ONTOLOGY + "Scientist").exit_code == 2
+    assert profiled == f"looked up for each question, 40 of <{SCIENTIST.value}>"
+    assert run("index", "-k", str(NOBEL), "--class", SCIENTIST.value).exit_code == 2
     assert run("index", "-k", nobel_url, "--class", ONTOLOGY + "Nothing").exit_code == 3
 
 
-def test_labels_of_answers_are_known_to_the_next_process_and_a_link_that_rests_on_them_says_so(
-    nobel_url: str, tmp_path: Path
-) -> None:
-    def opened() -> KnowledgeBase:
-        return KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
+def test_a_slice_is_of_one_account_and_of_some_label_predicates(tmp_path: Path) -> None:
+    caption = IRI("http://e.org/caption")
+    named = f'<http://e.org/a> a <{SCIENTIST.value}> ; <{LABEL}> "Zora" ; <{caption.value}> "Miss Hurston" .'
+    texts = []
+    for predicates in ((), (caption,)):
+        graph = answered_by(named).graph(profile=EndpointProfile(has_union=True, label_predicates=predicates))
+        texts.append(sliced(graph, slice_directory(graph, tmp_path), limit=5)[1])
+    assert texts == [{"Zora"}, {"Miss Hurston"}]
+    places = {slice_directory(EndpointGraph(f"http://{who}e.org/q"), tmp_path) for who in ("", "me:one@", "you:one@")}
+    assert len(places) == 3
 
-    kgsparql.open(nobel_url, embedder="none").ask("Where was Marie Curie born?")  # this one is indexed whole
-    question, before = "Where was MaRiE CuRiE born?", opened()  # no spelling that is tried is the graph's
-    with before.forgetting():  # as in an evaluation
-        before.ask("Who was the spouse of Pierre Curie?")
-    assert not list(tmp_path.rglob("labels.sqlite"))
-    before.ask("Who was the spouse of Pierre Curie?")
-    assert list(tmp_path.rglob("labels.sqlite"))
-    assert not before.indexes.linker.link(question)  # what one process links does not change
-    answer = opened().ask(question)
-    assert [link.term.value for link in answer.linked] == [D + "Marie_Curie"]
-    assert any("labels of earlier answers" in note for note in answer.notes)
-    # What the endpoint finds itself is not said to be from elsewhere.
-    assert not any("earlier answers" in note for note in opened().ask("Where is Marie Curie?").notes)
+
+def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back(graph_of: Any) -> None:
+    data = (
+        f'<http://e.org/Q1> <{LABEL}> "Zora Hurston" . :raw :shows <http://e.org/Q1> ; <{LABEL}> "Sugar in the Raw" .'
+    )
+    beside = graph_of(data + ' :shows rdfs:label "shows" .')
+    profile = EndpointProfile(has_union=True, has_many_labels=True)
+    fake = answered_by(f'<http://e.org/Q1> <{LABEL}> "Zora" .', refused="VALUES ?label")
+    knowledge = KnowledgeBase(FederatedGraph([fake.graph(profile=profile), beside]), embedder="none")
+    answer = knowledge.ask("What does Sugar in the Raw show?")
+    assert [note for note in answer.notes if "names were not looked up" in note]
+    assert [link.term.value.rpartition("/")[2] for link in answer.linked] == ["raw"]
+    assert [found.term.value for found in answer.answers] == ["http://e.org/Q1"]
+    alone = KnowledgeBase(FederatedGraph([fake.graph(profile=profile)] * 2), embedder="none")
+    with pytest.raises(QueryError):
+        alone.find("Sugar in the Raw")

@@ -122,7 +122,7 @@ def test_the_oldest_make_room(path: Path) -> None:
         kept = store.get([f"{i}-0".encode() for i in range(40)])
         assert b"39-0" in kept
         assert b"0-0" not in kept
-        count = store.summary().count
+        count = store.summary()[0]
     assert 20 <= count < 800
     assert path.stat().st_size < 400_000
 

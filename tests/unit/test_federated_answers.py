@@ -13,11 +13,10 @@ import rdflib
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
+from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.label_index.combined import FederatedLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.rows import LabelRow
@@ -223,19 +222,3 @@ def test_graphs_of_any_kind_are_opened_together(tmp_path: Path) -> None:
 
 def _pair() -> tuple[IRI, IRI]:
     return IRI("http://e.org/x"), IRI("http://e.org/p")
-
-
-def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    members = [graph(NOBEL, "nobel"), graph(parsed(":a rdfs:label 'Aaa' ."), "large")]
-    labels = GraphIndexes(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
-    read = labels.index_of
-
-    def limited(graph: Any, cancel: Any = None) -> Any:
-        if graph.name == "large":
-            raise LimitError("large: its labels cannot all be read")
-        return read(graph, cancel)
-
-    monkeypatch.setattr(labels, "index_of", limited)
-    assert labels.index.rows > 100
-    assert told == ["large: its labels cannot all be read; names that only it knows are not found"]

@@ -20,6 +20,7 @@ import pytest
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.label_index import lance
+from kgsparql.linking.label_index.combined import LayeredLabels
 from kgsparql.linking.label_index.lance import KEEP_EVERY, LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.open import build_label_index, index_directory, label_index, open_label_index
@@ -171,6 +172,25 @@ def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPat
 # Searching: memory and LanceDB keep one promise
 
 
+def row(text: str) -> LabelRow:
+    return LabelRow(f"http://e.org/{text}", text, normalised(text))
+
+
+def test_the_layers_of_a_graph_are_searched_as_one() -> None:
+    first = MemoryLabels([row("Ann Lee"), row("Bob")])
+    second = MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")])
+    joined = LayeredLabels((first, second), "only a part")
+    assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
+    assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
+    assert len(joined.with_words(["ann"], limit=1)) == 1
+    assert joined.like("bobb", limit=3)[0].text == "Bob"
+    vocabulary = joined.vocabulary(["ann", "bob", "nobody"])
+    assert (vocabulary.counts, vocabulary.labels) == ({"ann": 3, "bob": 1}, 5)
+    assert (joined.notes(()), joined.notes({"http://e.org/Bob"})) == (("only a part",), ())
+    assert not joined.has_vectors
+    assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
+
+
 @pytest.fixture(params=["memory", "lance"])
 def search(request: pytest.FixtureRequest, graph_of: MakeGraph, kept: LabelIndex) -> LabelSearch:
     return kept.search if request.param == "lance" else MemoryLabels(read_labels(graph_of(PLACES)))
@@ -204,7 +224,7 @@ def test_keys_looked_up_often_are_found_without_a_query(kept: LabelIndex, monkey
     assert {row.text for row in asked} == {"Bonn", "New York", "born in"}
     monkeypatch.setattr(lance, "_HELD_AFTER", 0)
     assert kept.search.exact(keys) == asked
-    monkeypatch.setattr(LanceLabels, "_rows_with", None)  # a query would be an error
+    monkeypatch.setattr(LanceLabels, "_rows_with_keys", None)  # a query would be an error
     assert kept.search.exact(keys) == asked
     assert kept.search.exact(["nothing"]) == kept.search.exact([]) == []
 
@@ -378,13 +398,13 @@ class Slow(importlib.abc.MetaPathFinder):
             time.sleep(0.02)
 
 sys.meta_path.insert(0, Slow())
-from kgsparql.linking.label_index.open import _import_early, build_label_index
+from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.storage.lance_tables import lancedb
 from tests.unit.test_label_index import many
 failed = []
 threading.excepthook = lambda failure: failed.append(failure.exc_value)
-_import_early(100_000)
-threading.Thread(target=lancedb, args=("index",)).start()
+for part in ("", "index"):
+    threading.Thread(target=lancedb, args=(part,)).start()
 assert build_label_index(many(50), Path(sys.argv[1]), embedder=None).search.exact(["thing 5 of 595"])
 assert not failed, failed
 """

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kgsparql.errors import EmbeddingError, StoreError
+from kgsparql.models import onnx
 from kgsparql.models.embedding import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
 from kgsparql.models.onnx import _MOST_CELLS, _MOST_PADDING, FOLDER, _batches_of_like_length, has_onnx
-from kgsparql.storage.files import writer_lock
 
 pytestmark = pytest.mark.skipif(
     not has_sentence_transformers() or not has_onnx() or find_model(DEFAULT_MODEL) is None,
@@ -64,33 +65,30 @@ def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
     assert embedded(tmp_path) == f"(75, 384) True {note}\n"
 
 
-def test_two_processes_export_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from kgsparql.models import onnx
-
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(onnx, "_TIME_LIMIT_S", 0.3)
-    model = find_model(DEFAULT_MODEL)
-    assert model is not None
-    assert model.directory is not None
-    file = tmp_path / FOLDER / onnx._export_key(model, model.directory)
-    with writer_lock(file), pytest.raises(onnx.StoreError, match="is writing here"):
-        onnx.exported_model(model)
-    assert list(file.parent.iterdir()) == []
-
-
-def test_a_model_that_cannot_be_exported_is_an_error_that_says_why(
+def test_two_processes_export_once_and_a_model_that_cannot_be_exported_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kgsparql.models import onnx
-
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text('{"hidden_size": 7, "model_type": "no such type"}')
     (model / "model.safetensors").write_bytes(b"weights")
-    with pytest.raises(onnx.EmbeddingError, match="cannot be exported to ONNX: "):
-        onnx.exported_model(LocalModel("model", model))
+
+    def export() -> None:
+        onnx.exported_model(LocalModel("model", model), model, lambda _: None)
+
+    def another_while_the_first_is_at_work(directory: Path, partial: Path) -> None:
+        with pytest.raises(StoreError, match="is writing here"):
+            export()
+        raise EmbeddingError("the first one stopped")
+
+    with pytest.raises(EmbeddingError, match="cannot be exported to ONNX: "):
+        export()
     assert list((tmp_path / "cache" / FOLDER).iterdir()) == []
+    monkeypatch.setattr(onnx, "_TIME_LIMIT_S", 0.3)
+    monkeypatch.setattr(onnx, "_run_export", another_while_the_first_is_at_work)
+    with pytest.raises(EmbeddingError, match="the first one stopped"):
+        export()
 
 
 def test_texts_of_like_length_are_a_batch_and_padding_is_bounded() -> None:

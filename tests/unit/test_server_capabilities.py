@@ -72,38 +72,27 @@ def test_M18_a_parameter_is_blamed_in_many_words() -> None:
         assert what not in {"temperature", "seed"} or found.without == (what,)
 
 
-def test_words_of_another_matter_blame_nothing() -> None:
-    for refusal in (
-        "",
-        "no such model",
-        "the prompt is too long for this model",
-        "prompt has 900 tokens; rejected by schema policy filter: your text mentions temperature and the system prompt",
-        "Invalid prompt: your text mentions temperature, a seed and the system prompt",
-        "Invalid value for messages. The words were: temperature seed max_tokens response_format system",
-        "'max_tokens' is too large: 4096. This model's maximum context length is 4500 tokens",
-        "max_tokens cannot exceed 2048",
-        json.dumps({"error": {"message": "invalid temperature in the text", "param": "messages"}}),
-    ):
+def test_words_of_another_matter_blame_nothing_or_end_soon() -> None:
+    for refusal in ("", "no such model", "the prompt is too long for this model", "max_tokens cannot exceed 2048"):
         assert Capabilities().after(refusal) is None
-        assert Capabilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
+    mentioned = "prompt rejected by schema policy filter: your text mentions temperature and the system prompt"
+    capabilities, steps = Capabilities(), 0
+    while (less := capabilities.after(mentioned)) is not None:
+        capabilities, steps = less, steps + 1
+    assert (steps, capabilities) == (4, Capabilities("text", ("temperature",), system=False))
 
 
-def test_a_limit_that_is_too_large_is_lowered() -> None:
+def test_a_limit_that_is_too_large_is_halved() -> None:
     for refusal, tokens in (
-        ("'max_tokens' is too large: 4096. The maximum context length is 4500 tokens, with 900 input tokens.", 3600),
-        (
-            "maximum context length is 4097 tokens. You requested 4200 tokens (104 in the messages, 4096 in the rest)",
-            3993,
-        ),
-        ("`max_tokens` must be less than or equal to `2000`, the maximum value for `max_tokens`", 2000),
-        ("max_tokens is too large: 4096. This model supports at most 1024 completion tokens", 1024),
-        ("max_tokens: 4096 > 1000, which is the maximum allowed number of output tokens", 1000),
-        ("max_completion_tokens exceeds the limit", 2048),
-        ("maximum context length is 1000 tokens, and there are 990 input tokens; reduce max_tokens", None),
+        ("'max_tokens' is too large: 4096. The maximum context length is 4500 tokens, with 900 input tokens.", 2048),
+        ("maximum context length is 4097 tokens. You requested 4200 tokens (104 in the messages)", 2048),
+        ("`max_tokens` must be less than or equal to `2000`, the maximum value for `max_tokens`", 2048),
+        ("max_tokens: 4096 > 1000, which is the maximum allowed number of output tokens", 2048),
         ("max_tokens is not supported", None),
         ("the text exceeds 1000 tokens", None),
     ):
         assert fewer_tokens(refusal, 4096) == tokens
+    assert fewer_tokens("max_tokens is too large", 100) is None
 
 
 def ask(server: ModelServer, response_cache: ResponseCache, text: str) -> dict[str, Any]:
@@ -126,15 +115,16 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
 
     server = ModelServer(script)
     with ResponseCache(tmp_path / "x.sqlite") as response_cache:
-        assert ask(server, response_cache, "long " * 100)["max_tokens"] == 3_600
+        assert ask(server, response_cache, "long " * 100)["max_tokens"] == 2_048
         assert len(server.requests) == 2
         assert ask(server, response_cache, "Where?")["max_tokens"] == 4_096
         assert [kind.kind for kind in response_cache.summary()] == ["model"], "nothing was learnt of the server"
 
 
-def test_a_request_that_is_refused_for_what_it_asks_is_sent_once(tmp_path: Path) -> None:
-    says = "rejected by schema policy filter: your text mentions temperature and the system prompt"
-    server = ModelServer([Status(400, message=says)])
-    with ResponseCache(tmp_path / "x.sqlite") as response_cache, pytest.raises(RequestRefusedError):
-        ask(server, response_cache, "How hot?")
-    assert len(server.requests) == 1
+def test_of_a_request_that_is_refused_for_what_it_asks_nothing_is_learnt(tmp_path: Path) -> None:
+    server = ModelServer([Status(400, message="your text mentions temperature and the system prompt")])
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache:
+        with pytest.raises(RequestRefusedError):
+            ask(server, response_cache, "How hot?")
+        assert response_cache.summary() == []
+    assert len(server.requests) == 3

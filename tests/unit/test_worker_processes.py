@@ -75,7 +75,7 @@ def test_an_outcome_is_the_same_in_any_process_and_limits_hold_there(knowledge: 
     lost = Question(id="lost", text="x" * 5_000)
     narrow = replace(plan, asking=AskOptions(budget=Budget(max_queries=2)), gold_topics=True)
     for own, methods in ((plan, plan.methods[:3]), (narrow, plan.methods[:1])):
-        with closing(WorkerProcesses(knowledge, own)) as workers, knowledge.forgetting():
+        with closing(WorkerProcesses(knowledge, own)) as workers:
             pool = workers.pool_for(plan.methods[0], plan.questions)
             assert pool is not None
             for method in methods:

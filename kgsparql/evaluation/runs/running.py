@@ -125,7 +125,7 @@ def run(
     :param done: returns the records that a method already has, by question.
     :raises UnreachableError: after three such questions in a row; what is done is kept.
     """
-    with knowledge.forgetting(), closing(WorkerProcesses(knowledge, plan)) as workers:
+    with closing(WorkerProcesses(knowledge, plan)) as workers:
         for method in plan.methods:
             progress, left = MethodProgress(method.label, 0, len(plan.questions)), []
             records = done(method.label)
@@ -383,7 +383,6 @@ def _open_worker(setup: _WorkerSetup, stop: Connection) -> None:
     if knowledge.graph.fingerprint != setup.fingerprint:
         os._exit(1)
     _ = knowledge.indexes.linker
-    knowledge.indexes.remembers = False  # each question is answered as if alone
     asking = AskOptions(**setup.asking)
     _worker = knowledge, Plan(questions=(), methods=(), asking=asking, gold_topics=setup.gold_topics)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Self, TypeAlias
@@ -11,10 +11,8 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
-from kgsparql.graphs.federated_graph import FederatedGraph
+from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary, nearest_first
 
@@ -23,18 +21,14 @@ _ROLES = ("label", "alternative", "derived")
 
 
 @dataclass(frozen=True)
-class _CombinedLabels(ABC):
+class _CombinedLabels(LabelSearch):
     """Search in several parts; a subclass says which rows of two parts are the same."""
 
     parts: tuple[LabelSearch, ...]
 
     @property
     def has_vectors(self) -> bool:
-        """Tell whether any part has vectors."""
         return any(part.has_vectors for part in self.parts)
-
-    def with_graph(self, graph: KnowledgeGraph) -> Self:
-        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
 
     @abstractmethod
     def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
@@ -43,6 +37,9 @@ class _CombinedLabels(ABC):
     @abstractmethod
     def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
         """Join the hits of all parts for one vector."""
+
+    def with_graph(self, graph: KnowledgeGraph) -> Self:
+        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
 
     def offline(self) -> Self:
         return replace(self, parts=tuple(part.offline() for part in self.parts))
@@ -79,7 +76,6 @@ class _CombinedLabels(ABC):
         return nearest_first(word, chain.from_iterable(part.near_words(word, edits=edits) for part in self.parts))
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:
-        """See :meth:`LabelSearch.nearest`; asks the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
         return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
 
@@ -105,14 +101,14 @@ class LayeredLabels(_CombinedLabels):
     def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
         found: dict[tuple[str, str, str], LabelRow] = {}
         for row in rows:
-            found.setdefault(_row_identity(row), row)
+            found.setdefault(row[:3], row)
         return list(found.values())
 
     def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:  # noqa: ARG002 - all of each count
         kept: list[_RowCosine] = []
         for hits in found:
-            known = {_row_identity(row) for row, _ in kept}
-            kept += [hit for hit in hits if _row_identity(hit[0]) not in known]
+            known = {row[:3] for row, _ in kept}
+            kept += [hit for hit in hits if hit[0][:3] not in known]
         return sorted(kept, key=lambda hit: (-round(hit[1], 6), hit[0]))
 
 
@@ -138,7 +134,8 @@ class FederatedLabels(_CombinedLabels):
     def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
         """See :meth:`LabelSearch.with_graph`; each part gets its own member of the graph."""
         members = {member.name: member for member in graph.members}
-        parts = (part.with_graph(members[name]) if name in members else part for name, part in self._parts_by_name)
+        named = zip(self.names, self.parts, strict=True)
+        parts = (part.with_graph(members[name]) if name in members else part for name, part in named)
         return FederatedLabels(tuple(parts), self.names)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
@@ -146,22 +143,18 @@ class FederatedLabels(_CombinedLabels):
 
         :raises KgsparqlError: the error of the first graph, if all fail.
         """
-        found = [self._part_for_text(name, part, text, languages) for name, part in self._parts_by_name]
+        found: list[LabelSearch] = []
+        for name, part in zip(self.names, self.parts, strict=True):
+            try:
+                if name not in self.failed:
+                    found.append(part.for_text(text, languages))
+                    continue
+            except GRAPH_FAILED as error:
+                self.failed[name] = error
+            found.append(part.offline().for_text(text, languages))
         if len(self.failed) == len(self.parts):
             raise self.failed[self.names[0]]
         return replace(self, parts=tuple(found))
-
-    def _part_for_text(self, name: str, part: LabelSearch, text: str, languages: tuple[str, ...]) -> LabelSearch:
-        if name not in self.failed:
-            try:
-                return part.for_text(text, languages)
-            except GRAPH_FAILED as error:
-                self.failed[name] = error
-        return part.offline().for_text(text, languages)
-
-    @property
-    def _parts_by_name(self) -> Iterable[tuple[str, LabelSearch]]:
-        return zip(self.names, self.parts, strict=True)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
@@ -199,77 +192,3 @@ def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
         texts=sum(index.texts for index in indexes.values()),
         embedder=embedders.pop() if len(embedders) == 1 else None,
     )
-
-
-class MemberIndexes:
-    """Label indexes of several graphs. They are kept; only what failed is tried again.
-
-    :param last_known: gives what is kept of the labels of a graph that cannot be asked.
-    :param note: called by :meth:`tell` with each line a person should read.
-    :ivar missing: for each graph that failed in the last :meth:`joint_index`, what the reader of an answer is told.
-    """
-
-    def __init__(self, last_known: Callable[[KnowledgeGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
-        self._last_known = last_known
-        self._note = note
-        self.missing: dict[str, Note] = {}
-        self._indexes: dict[str, LabelIndex] = {}
-        self._unreadable: dict[str, LimitError] = {}
-        self._told: set[str] = set()
-
-    @property
-    def is_final(self) -> bool:
-        """Tell whether it is useless to try again: all is there, or what is missing can never be read."""
-        return self.missing.keys() <= self._unreadable.keys()
-
-    def joint_index(self, graph: FederatedGraph, index_of: Callable[[KnowledgeGraph], LabelIndex]) -> LabelIndex:
-        """Join the indexes of all members; a member that has just failed is not asked.
-
-        :raises KgsparqlError: the error of the first member, if all fail.
-        """
-        found: dict[str, LabelIndex] = {}
-        failed: list[tuple[KnowledgeGraph, KgsparqlError]] = []
-        for member in graph.members:
-            try:
-                found[member.name] = self._index_of_member(member, graph.errors.get(member.name), index_of)
-            except (*GRAPH_FAILED, LimitError) as error:
-                failed.append((member, error))
-        if not found:
-            raise failed[0][1]
-        self.missing = {}
-        for member, why in failed:
-            is_refused = isinstance(why, EndpointAuthenticationError | LimitError)
-            kept = None if is_refused else self._last_known(member)
-            if kept is not None:
-                found[member.name] = kept
-            cause = why.message_about(member.name)
-            unfound = Note("names_unfound", f"{cause}; names that only it knows are not found", cause)
-            self.missing[member.name] = unfound if kept is None else Note("last_known_names", kept.note)
-        return federated_index({member.name: found[member.name] for member in graph.members if member.name in found})
-
-    def tell(self) -> None:
-        """Note what is missing, each line once, for those who do not read it in an answer."""
-        for line in self.missing.values():
-            if line not in self._told:
-                self._told.add(line)
-                self._note(line)
-
-    def _index_of_member(
-        self, member: KnowledgeGraph, error: KgsparqlError | None, index_of: Callable[[KnowledgeGraph], LabelIndex]
-    ) -> LabelIndex:
-        name = member.name
-        if name in self._unreadable:
-            raise self._unreadable[name]
-        if name not in self._indexes:
-            if isinstance(error, EndpointError):
-                raise error  # to ask again would take long, and say less
-            try:
-                self._indexes[name] = index_of(member)
-            except LimitError as limit:
-                self._unreadable[name] = limit
-                raise
-        return self._indexes[name]
-
-
-def _row_identity(row: LabelRow) -> tuple[str, str, str]:
-    return row.iri, row.text, row.key

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import CancelledError, StoreError
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.memory import nearest_places
-from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows, recipe
+from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary, signatures
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
@@ -59,11 +58,9 @@ class LanceLabels(LabelSearch):
         """See :meth:`LabelSearch.has_vectors`."""
         return self._vectors_entry is not None
 
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - reading all takes some milliseconds
         """See :meth:`LabelSearch.vocabulary`."""
-        if self._manifest["words_count"] <= _MOST_COMPARED:
-            return self._whole_vocabulary
-        return self._vocabulary_of(dict(self._rows_with(self._word_table, "word", wanted, ["word", "labels"])))
+        return self._whole_vocabulary
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
@@ -71,7 +68,7 @@ class LanceLabels(LabelSearch):
         if self._searches > _HELD_AFTER and self._manifest["rows"] <= _MOST_HELD:
             found: Iterable[LabelRow] = self._held_rows.with_keys(keys)
         else:
-            found = (LabelRow(*row) for row in self._rows_with(self._label_table, "key", keys, _COLUMNS))
+            found = self._rows_with_keys(sorted(set(keys)))
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
@@ -90,7 +87,8 @@ class LanceLabels(LabelSearch):
 
     def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near_words`; of very many words none is found."""
-        return [] if self._manifest["words_count"] > _MOST_COMPARED else self._word_spellings.near(word, edits=edits)
+        too_many = len(self._whole_vocabulary.counts) > _MOST_COMPARED
+        return [] if too_many else self._word_spellings.near(word, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
@@ -104,6 +102,10 @@ class LanceLabels(LabelSearch):
             if row.text in rows:
                 rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+
+    def all_rows(self) -> list[LabelRow]:
+        """Read all rows."""
+        return list(map(LabelRow._make, _row_tuples(self._columns_of("labels", *_COLUMNS))))
 
     def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
         table = self._opened_table(self._vectors_entry["table"])
@@ -121,6 +123,21 @@ class LanceLabels(LabelSearch):
         rows = sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)
         return [row for _, row in rows[:limit]]
 
+    def _rows_with_keys(self, keys: Sequence[str]) -> Iterator[LabelRow]:
+        for at in range(0, len(keys), _KEYS_AT_ONCE):
+            query = self._label_table.search().where(one_of("key", keys[at : at + _KEYS_AT_ONCE]))
+            yield from map(LabelRow._make, self._rows_of_query(query, _COLUMNS))
+
+    def _rows_of_query(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[tuple[Any, ...]]:
+        with errors_translated(self._tables.directory):
+            return _row_tuples(query.select(columns).limit(limit).to_arrow().select(columns))
+
+    def _columns_of(self, table: str, *columns: str) -> Any:
+        """Read some columns of a table that the manifest names, whole."""
+        opened = self._opened_table(self._manifest[table])
+        with errors_translated(self._tables.directory):
+            return opened.search().select(list(columns)).to_arrow().select(list(columns)).combine_chunks()
+
     def _opened_table(self, name: str) -> Any:
         table = self._tables.open(name)
         if table is None:
@@ -136,21 +153,13 @@ class LanceLabels(LabelSearch):
         return self._opened_table(self._manifest["labels"])
 
     @cached_property
-    def _word_table(self) -> Any:
-        return self._opened_table(self._manifest["words"])
-
-    @cached_property
     def _whole_vocabulary(self) -> Vocabulary:
-        """All words: read in a few milliseconds, where a query for some takes two or three."""
-        return self._vocabulary_of(dict(_row_tuples(self._column_data(self._word_table, "word", "labels"))))
-
-    def _vocabulary_of(self, counts: Mapping[str, int]) -> Vocabulary:
-        known = self._manifest
+        known, counts = self._manifest, dict(_row_tuples(self._columns_of("words", "word", "labels")))
         return Vocabulary(counts, known["keys"], frozenset(known["type_stems"]), known["capitals_tell"])
 
     @cached_property
     def _held_rows(self) -> _HeldRows:
-        return _HeldRows(self._column_data(self._label_table, *_COLUMNS))
+        return _HeldRows(self._columns_of("labels", *_COLUMNS))
 
     @cached_property
     def _text_matrix(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -161,38 +170,19 @@ class LanceLabels(LabelSearch):
 
     @cached_property
     def _key_spellings(self) -> SpellingSearch:
-        return self._read_spellings(self._opened_table(self._manifest["keys_table"]), "key")
+        return self._read_spellings("keys_table", "key")
 
     @cached_property
     def _word_spellings(self) -> SpellingSearch:
-        return self._read_spellings(self._word_table, "word")
+        return self._read_spellings("words", "word")
 
-    def _read_spellings(self, table: Any, column: str) -> SpellingSearch:
+    def _read_spellings(self, table: str, column: str) -> SpellingSearch:
         """Read the texts of a column: those of a million labels are held in some 30 MB."""
         from pyarrow import compute
 
-        texts, found = (part.combine_chunks() for part in self._column_data(table, column, "signature").columns)
+        texts, found = (part.combine_chunks() for part in self._columns_of(table, column, "signature").columns)
         lengths = compute.utf8_length(texts).to_numpy()
         return SpellingSearch(lengths, found.to_numpy(), lambda at: texts.take(at).to_pylist())
-
-    def _rows_with(
-        self, table: Any, column: str, values: Collection[str], columns: list[str]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table that have one of some values in a column."""
-        wanted = sorted(set(values))
-        for at in range(0, len(wanted), _KEYS_AT_ONCE):
-            yield from self._rows_of_query(
-                table.search().where(one_of(column, wanted[at : at + _KEYS_AT_ONCE])), columns
-            )
-
-    def _rows_of_query(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[tuple[Any, ...]]:
-        with errors_translated(self._tables.directory):
-            return _row_tuples(query.select(columns).limit(limit).to_arrow().select(columns))
-
-    def _column_data(self, table: Any, *columns: str) -> Any:
-        """Read some columns of a table whole."""
-        with errors_translated(self._tables.directory):
-            return table.search().select(list(columns)).to_arrow().select(list(columns)).combine_chunks()
 
 
 class _HeldRows:
@@ -202,7 +192,7 @@ class _HeldRows:
     """
 
     def __init__(self, table: Any) -> None:
-        self._opened_table = table
+        self._table = table
         hashes = np.fromiter(map(hash, table["key"].to_pylist()), dtype=np.int64, count=len(table))
         self._places = np.argsort(hashes, kind="stable")
         self._hashes = hashes[self._places]
@@ -212,7 +202,7 @@ class _HeldRows:
         wanted = np.array(sorted(set(map(hash, asked))), dtype=np.int64)
         starts, ends = (np.searchsorted(self._hashes, wanted, side) for side in ("left", "right"))
         places = [self._places[start:end] for start, end in zip(starts, ends, strict=True)]
-        found = self._opened_table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
+        found = self._table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
         return (row for row in map(LabelRow._make, _row_tuples(found)) if row.key in asked)  # others may share a hash
 
 
@@ -221,52 +211,34 @@ def _row_tuples(table: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
+def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None, note: str = "") -> LabelIndex:
     """Open the index that a manifest describes, with the vectors of an embedder if it has them."""
     name = embedder.name if embedder is not None and embedder.name in manifest["vectors"] else None
     search = LanceLabels(tables, manifest, name)
-    return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
+    return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory, note)
 
 
 # --- Building
 
 
 @dataclass(frozen=True, slots=True)
-class IndexContent:
-    """What an index is made of: made of anything else, it is stale.
-
-    :param fingerprint: of the graph's data, or of the part of them that was read.
-    """
-
-    name: str
-    fingerprint: str
-    recipe: str
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph) -> IndexContent:
-        """Describe all labels of a graph as it is now."""
-        return cls(graph.name, graph.fingerprint, recipe(graph.naming))
-
-    def is_in(self, manifest: Mapping[str, Any]) -> bool:
-        """Tell whether the index that a manifest describes was made of this."""
-        return bool(manifest["fingerprint"] == self.fingerprint and manifest["recipe"] == self.recipe)
-
-
-@dataclass(frozen=True, slots=True)
 class Builder:
     """Builder of an index; none of its steps is done twice, so that a run which was stopped goes on.
 
+    :param name: of the graph.
+    :param content: entries of the manifest that say what the index is made of: made of anything else, it is stale.
     :param more: further entries of the manifest.
     """
 
-    content: IndexContent
+    name: str
+    content: Mapping[str, Any]
     directory: Location
     embedder: Embedder | None
     progress: Progress | None = None
     cancel: threading.Event | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, read: Callable[[], Rows], *, wait_s: float) -> LabelIndex:
+    def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> LabelIndex:
         """Do all that was not done before, and open the index.
 
         :param read: gives the labels; called if they are needed.
@@ -277,13 +249,12 @@ class Builder:
         with tables.lock(wait_s=wait_s):
             if isinstance(self.directory, Path):
                 remove_leftovers(self.directory)
-            manifest, rows = self._usable_manifest(tables), None
-            if manifest is None:
+            manifest, rows = tables.manifest(), None
+            if manifest is None or not is_of(manifest, self.content) or tables.open(manifest["labels"]) is None:
                 rows = read()
                 manifest = self._write_labels(tables, rows)
             if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
-                rows = read() if rows is None else rows
-                texts = sorted({row.text for row in rows})
+                texts = sorted({row.text for row in (read() if rows is None else rows)})
                 writer = _VectorWriter(tables, _vector_table(self.embedder.name, texts), texts)
                 _drop_leftovers(tables, manifest, also=writer.name)
                 manifest["vectors"][self.embedder.name] = writer.embed(self.embedder, self.progress, self.cancel)
@@ -293,12 +264,6 @@ class Builder:
             _remove_older(self.directory, sources)
         return opened_index(tables, manifest, self.embedder)
 
-    def _usable_manifest(self, tables: Tables) -> dict[str, Any] | None:
-        manifest = tables.manifest()
-        if manifest is None or not self.content.is_in(manifest):
-            return None
-        return manifest if tables.open(manifest["labels"]) is not None else None
-
     def _write_labels(self, tables: Tables, rows: Rows) -> dict[str, Any]:
         """Write the rows and their words, index both, and publish the manifest without vectors."""
         import pyarrow as pa
@@ -306,11 +271,11 @@ class Builder:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
         tag = table_tag()
-        labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.content.name)
+        labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.name)
         vocabulary = Vocabulary.of(rows, keys.to_pylist())
         words = _spelling_table("word", pa.array(list(vocabulary.counts), pa.string()))
         counts = pa.array([vocabulary.counts[word] for word in words["word"].to_pylist()], pa.int32())
-        kept = tables.create(f"words_{tag}", words.append_column("labels", counts))
+        tables.create(f"words_{tag}", words.append_column("labels", counts))
         tables.create(f"keys_{tag}", _spelling_table("key", keys))
         if len(rows):
             indexes = lancedb("index")
@@ -322,15 +287,18 @@ class Builder:
                 labels.create_index("text", config=parts)
                 whole = indexes.FTS(base_tokenizer="whitespace", **plain)
                 labels.create_index("key", config=whole, name="key_words", replace=False)
-                kept.create_index("word", config=indexes.BTree())
         manifest = {
             "labels": f"labels_{tag}", "rows": len(rows), "texts": texts, "vectors": {}, "keys_table": f"keys_{tag}",
-            "words": f"words_{tag}", "words_count": len(vocabulary.counts), "keys": vocabulary.labels,
-            "type_stems": sorted(vocabulary.type_stems), "capitals_tell": vocabulary.capitals_tell,
-            "fingerprint": self.content.fingerprint, "recipe": self.content.recipe, **self.more,
+            "words": f"words_{tag}", "keys": vocabulary.labels, "type_stems": sorted(vocabulary.type_stems),
+            "capitals_tell": vocabulary.capitals_tell, **self.content, **self.more,
         }  # fmt: skip
         tables.publish(manifest)
         return manifest
+
+
+def is_of(manifest: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
+    """Tell whether the index that a manifest describes was made of this."""
+    return all(manifest.get(name) == value for name, value in content.items())
 
 
 def _write_rows(tables: Tables, name: str, rows: Rows, source: str) -> tuple[Any, Any, int]:
@@ -395,11 +363,9 @@ def _vector_table(embedder: str, texts: Iterable[str]) -> str:
 
 @dataclass(slots=True)
 class _VectorWriter:
-    """Writer of a vector for each distinct text, kept as soon as it is made; many are written at a time.
+    """Writer of a vector for each distinct text, in a fixed order; what a stopped run has written is not made again.
 
     What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
-
-    :param texts: distinct, in a fixed order.
     """
 
     tables: Tables

@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from kgsparql.linking import bm25
 from kgsparql.linking.label_index.rows import LabelRow, Rows
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary
-from kgsparql.linking.words import stem, trigrams, words
+from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder
-
-_LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
-_SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
 
 
 class MemoryLabels(LabelSearch):
@@ -26,18 +23,11 @@ class MemoryLabels(LabelSearch):
     >>> [row.text for row in found.like("curye marie", limit=5)]
     ['Marie Curie']
 
-    :param embedder: compares texts by meaning; ``None`` for none.
-    :param vectors: by text; those that are missing are made, and added here.
+    :param embedder: compares texts by meaning, which are embedded when they are first compared; ``None`` for none.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[LabelRow],
-        embedder: Embedder | None = None,
-        vectors: dict[str, NDArray[np.float32]] | None = None,
-    ) -> None:
+    def __init__(self, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> None:
         self._embedder = embedder
-        self._vectors = {} if vectors is None else vectors
         self.rows = sorted(rows)
         self._by_key: dict[str, list[LabelRow]] = defaultdict(list)
         for row in self.rows:
@@ -58,11 +48,11 @@ class MemoryLabels(LabelSearch):
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
-        return [row for key in self._word_postings.best(wanted, limit) for row in self._by_key[key]][:limit]
+        return self._best_rows(self._word_postings, wanted, limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
-        return [row for near in self._trigram_postings.best(trigrams(key), limit) for row in self._by_key[near]][:limit]
+        return self._best_rows(self._trigram_postings, trigrams(key), limit)
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near_keys`."""
@@ -73,12 +63,15 @@ class MemoryLabels(LabelSearch):
         return self._word_spellings.near(word, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """See :meth:`LabelSearch.nearest`; makes the vectors of the labels when they are first needed."""
+        """See :meth:`LabelSearch.nearest`."""
         if not self.rows:
             return [[] for _ in vectors]
-        rows = list(self._by_text.values())
-        found = nearest_places(vectors, self._text_matrix, limit)
-        return [[(row, cosine) for i, cosine in hits for row in rows[i]] for hits in found]
+        texts, matrix = self._embedded_texts
+        found = nearest_places(vectors, matrix, limit)
+        return [[(row, cosine) for place, cosine in hits for row in texts[place]] for hits in found]
+
+    def _best_rows(self, postings: _Postings, terms: Iterable[str], limit: int) -> list[LabelRow]:
+        return [row for key in postings.best(terms, limit) for row in self._by_key[key]][:limit]
 
     @cached_property
     def _own_vocabulary(self) -> Vocabulary:
@@ -101,61 +94,20 @@ class MemoryLabels(LabelSearch):
         return SpellingSearch.of(self._own_vocabulary.counts)
 
     @cached_property
-    def _by_text(self) -> dict[str, list[LabelRow]]:
+    def _embedded_texts(self) -> tuple[list[list[LabelRow]], NDArray[np.float32]]:
+        """The rows of each text, in the order of the texts, and their vectors, of shape ``(n_texts, dimension)``."""
         found: dict[str, list[LabelRow]] = defaultdict(list)
         for row in self.rows:
             found[row.text].append(row)
-        return dict(sorted(found.items()))
-
-    @cached_property
-    def _text_matrix(self) -> NDArray[np.float32]:
-        """Vectors of all texts, in their order, of shape ``(n_texts, dimension)``."""
-        missing = [text for text in self._by_text if text not in self._vectors]
-        if missing and self._embedder is not None:
-            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-        return np.stack([self._vectors[text] for text in self._by_text])
+        texts = sorted(found)
+        vectors = np.zeros((len(texts), 0), np.float32) if self._embedder is None else self._embedder.embed(texts)
+        return [found[text] for text in texts], vectors
 
 
 def memory_index(rows: Rows, embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
     """Make an index that is held in memory."""
     name = None if embedder is None else embedder.name
     return LabelIndex(MemoryLabels(rows, embedder), len(rows), len({row.text for row in rows}), name, note=note)
-
-
-class FoundLabels(MemoryLabels):
-    """Labels that were found for one text; a typing error is none: the graph may have a label of that spelling.
-
-    :param common: words that more labels have than were read.
-    :param small: words that are taken for those of classes and predicates, whose labels are not all known.
-    """
-
-    def __init__(
-        self,
-        rows: Iterable[LabelRow],
-        vectors: dict[str, NDArray[np.float32]],
-        embedder: Embedder | None = None,
-        common: Collection[str] = (),
-        small: Collection[str] = (),
-    ) -> None:
-        super().__init__(rows, embedder, vectors)
-        self._small = small
-        self._common = common
-
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_keys`."""
-        return LabelSearch.near_keys(self, key, edits=edits)
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_words`."""
-        return LabelSearch.near_words(self, word, edits=edits)
-
-    @cached_property
-    def _own_vocabulary(self) -> Vocabulary:
-        found = Vocabulary.of(self.rows, self._by_key)
-        labels = max(found.labels, _LEAST_LABELS)
-        counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}
-        stems = found.type_stems | {stem(word) for word in self._small}
-        return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
 
 
 def nearest_places(

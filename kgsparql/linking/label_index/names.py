@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
-from kgsparql.linking.label_index.rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.linking.label_index.rows import LabelRow, Role, label_row
 from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
@@ -23,24 +22,6 @@ _BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))  # or in one name, as
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """One name of one entity.
-
-    :param language: in lower case; empty for none.
-    """
-
-    iri: str
-    text: str
-    role: Role
-    language: str
-
-    def rows(self, *, kind: Kind = "entity", degree: int = 1) -> Iterator[LabelRow]:
-        """Yield the rows that a search has for it, as for a label that was read; none for an empty name."""
-        row = label_row(self.iri, self.text, role=self.role, language=self.language, kind=kind, degree=degree)
-        return iter(()) if row is None else with_short(row)
-
-
 def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
     """List the language tags of the names to ask for: the reader's, then what everybody reads; empty for no tag.
 
@@ -50,7 +31,7 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
 
 
-def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[Name]:
+def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[LabelRow]:
     """Ask for all names that a graph has for some entities, each once.
 
     :param tags: as :func:`language_tags`.
@@ -59,7 +40,7 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
     return names_in(select_about(graph, [query], entities).seen)
 
 
-def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[Name]:
+def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[LabelRow]:
     """Ask for the names that are exactly one of some texts, with one of some language tags.
 
     :param query: binds the texts to ``?label``.
@@ -69,14 +50,16 @@ def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], ta
     return names_in(select_about(graph, [query], literals, parameter="label").seen)
 
 
-def names_in(solutions: Iterable[Solution]) -> list[Name]:
+def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
     """Return the names in solutions with ``?entity``, ``?label`` and maybe ``?predicate``, each once."""
-    found: dict[Name, None] = {}
+    found: dict[LabelRow, None] = {}
     for solution in solutions:
         entity, label = solution.get("entity"), solution.get("label")
         if isinstance(entity, IRI) and isinstance(label, Literal):
             role: Role = "alternative" if solution.get("predicate") in ALTERNATIVE_LABELS else "label"
-            found[Name(entity.value, label.value, role, (label.language or "").lower())] = None
+            row = label_row(entity.value, label.value, role=role, language=(label.language or "").lower())
+            if row is not None:
+                found[row] = None
     return list(found)
 
 

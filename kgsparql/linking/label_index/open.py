@@ -1,4 +1,4 @@
-"""Choose and open the label index of a graph.
+"""Choose, open and build the label index of a graph.
 
 There are three kinds, because no single one is fast for all graphs:
 
@@ -15,43 +15,49 @@ import hashlib
 import os
 import shlex
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
-from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, IndexContent, opened_index
+from kgsparql.errors import (
+    EndpointTimeoutError,
+    IndexStaleError,
+    LimitError,
+    ModelMismatchError,
+    NotFoundError,
+    StoreError,
+    StoreLockedError,
+)
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, LanceLabels, is_of, opened_index
 from kgsparql.linking.label_index.memory import memory_index
-from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.rows import RECIPE, Progress, Rows, recipe
+from kgsparql.linking.label_index.names import language_tags, names_of
+from kgsparql.linking.label_index.reading import MEMORY_ROWS, read_labels, too_many
+from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows, recipe, with_short
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
-from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.lance_tables import Location, Tables, lancedb
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.storage.lance_tables import Location, Tables
 
-if TYPE_CHECKING:
-    from kgsparql.linking.label_index.kept import KeptLabels
-
-MEMORY_ROWS = 20_000
-"""Keep at most this many labels in memory."""
+PAGE = 1_000
+"""Entities of a page of a slice, if the endpoint gives so many solutions at once."""
 
 
 def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
     """Return where to keep the index of a graph. Other data or another recipe gives another place."""
     # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
-    url = _url_if_large(graph)
-    own = recipe(graph.naming)
-    made_by = RECIPE if own == recipe(Naming()) else own
-    key = hashlib.sha256(f"{made_by}\n{graph.fingerprint if url is None else url}".encode()).hexdigest()
-    return parent / "labels" / key[:32]
+    made_of = graph.url if graph.profile.has_many_labels else graph.fingerprint
+    return parent / "labels" / _key_of(graph, made_of)
 
 
-def _url_if_large(graph: KnowledgeGraph) -> str | None:
-    """Return the URL of an endpoint whose profile says that it has too many labels to read."""
-    return graph.url if graph.profile.has_many_labels else None
+def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
+    return hashlib.sha256(f"{recipe(graph.naming)}\n{made_of}".encode()).hexdigest()[:32]
 
 
 def label_index(
@@ -61,13 +67,13 @@ def label_index(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
-    kept: KeptLabels | None = None,
+    slices: Path | None = None,
     candidates: Embedder | None = None,
 ) -> LabelIndex:
     """Return an index that is ready within seconds, whatever was built before.
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
-    :param kept: labels of a large endpoint that were kept: a slice of it, and those of earlier answers.
+    :param slices: where the slice of a large endpoint is kept.
     :param candidates: compares labels that are looked up with the question; ``embedder`` by default.
     :raises IndexStaleError: if the index there was made from other data or by another recipe.
     :raises StoreError: if object storage has no index and the labels are many.
@@ -75,12 +81,11 @@ def label_index(
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
-        return _index_with_lookup(graph, kept, candidates or embedder)
-    built = _built_index(graph, directory, embedder)
-    if built is not None and not _is_better_made_anew(built, graph, embedder):
+        return _index_with_lookup(graph, slices, candidates or embedder)
+    if (built := _built_index(graph, directory, embedder)) is not None:
         return built
     try:
-        rows = read_labels(graph, progress=progress, cancel=cancel, announce=_import_early)
+        rows = read_labels(graph, progress=progress, cancel=cancel)
     except LimitError:
         if not graph.is_remote:
             raise
@@ -88,44 +93,52 @@ def label_index(
             with suppress(OSError):  # without a writable cache, the next process finds out for itself
                 mark.parent.mkdir(parents=True, exist_ok=True)
                 mark.touch()
-        return _index_with_lookup(graph, kept, candidates or embedder)
+        return _index_with_lookup(graph, slices, candidates or embedder)
     embeds_now = bool(embedder and rows) and _has_few_texts(rows)
     # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
     if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and isinstance(directory, Path)):
         return memory_index(rows, (candidates or embedder) if embeds_now else None)
-    return _kept_index(_index_builder(graph, directory, embedder if embeds_now else None, progress, cancel), rows)
-
-
-def _kept_index(builder: Builder, rows: Rows) -> LabelIndex:
-    """Build the index of these rows; hold them in memory if the cache cannot be written: better slow than nothing."""
-    if not isinstance(builder.directory, Path):  # no lock keeps two processes apart in object storage
+    if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
         raise StoreError(
-            f"{builder.directory}: there is no index of {builder.content.name} as it is now",
-            hint=f"run: kgsparql index -k {shlex.quote(builder.content.name)} --index URI",
+            f"{directory}: there is no index of {graph.name} as it is now",
+            hint=f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI",
         )
+    builder = _index_builder(graph, directory, embedder if embeds_now else None, progress, cancel)
     try:
         return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
-    except StoreError as error:
+    except StoreError as error:  # better slow than nothing
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return memory_index(rows, note=note)
 
 
-def _index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
-    from kgsparql.linking.label_index.lookup import index_with_lookup  # most questions need none of it
+def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
+    """Tell whether the labels of a graph are known to be too many to read."""
+    mark = _large_mark(directory)
+    return graph.is_remote and (graph.profile.has_many_labels or (mark is not None and mark.exists()))
 
-    return index_with_lookup(graph, kept, embedder)
+
+def _large_mark(directory: Location) -> Path | None:
+    """Return the file beside an index that says that its graph has too many labels to read."""
+    return directory.with_name(f"{directory.name}.large") if isinstance(directory, Path) else None
 
 
-def _is_better_made_anew(built: LabelIndex, graph: KnowledgeGraph, embedder: Embedder | None) -> bool:
-    """Tell whether a small index should be made again: in memory it is faster, or it can get the vectors it lacks."""
-    if built.rows > MEMORY_ROWS:
-        return False
-    gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
-    if graph.is_remote:
-        return gets_vectors and built.embedder is None
-    return gets_vectors or built.embedder is None
+def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Embedder | None) -> LabelIndex:
+    """Make an index that looks labels up for each question, beside those of a slice."""
+    from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
+
+    lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder)
+    index = LabelIndex(lookup, embedder=None if embedder is None else embedder.name)
+    named = {} if slices is None else entities_in_slices(slices)
+    if slices is None or not named:
+        return index
+    tables = Tables(slices)
+    part = opened_index(tables, tables.manifest() or {}, embedder)
+    listed = ", ".join(f"{count:,} of <{class_}>" for class_, count in named.items())
+    note = f"of {graph.name} only the labels of some entities are indexed: {listed}"
+    search = LayeredLabels((lookup, part.search), note)
+    return replace(part, search=search, embedder=index.embedder)
 
 
 def _has_few_texts(rows: Rows) -> bool:
@@ -138,26 +151,24 @@ def _has_few_texts(rows: Rows) -> bool:
     return True
 
 
-def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
-    """Tell whether the labels of a graph are known to be too many to read."""
-    mark = _large_mark(directory)
-    return graph.is_remote and (_url_if_large(graph) is not None or (mark is not None and mark.exists()))
-
-
-def _large_mark(directory: Location) -> Path | None:
-    """Return the file beside an index that says that its graph has too many labels to read."""
-    return directory.with_name(f"{directory.name}.large") if isinstance(directory, Path) else None
-
-
 def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
-    """Open the index that was built; ``None`` if there is none, or a small one with another embedder's vectors."""
+    """Open the index that was built; ``None`` also for a small one that is better made anew.
+
+    In memory it is faster, or it gets the vectors that it lacks.
+    """
     try:
-        return open_label_index(graph, directory, embedder=embedder)
+        built = open_label_index(graph, directory, embedder=embedder)
     except ModelMismatchError:
         plain = open_label_index(graph, directory)
         if plain is None or plain.texts > EMBED_AT_ONCE:
             raise
         return None
+    if built is None or built.rows > MEMORY_ROWS:
+        return built
+    gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
+    lacks_vectors = built.embedder is None
+    is_better_anew = (gets_vectors and lacks_vectors) if graph.is_remote else (gets_vectors or lacks_vectors)
+    return None if is_better_anew else built
 
 
 def build_label_index(
@@ -171,10 +182,9 @@ def build_label_index(
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.
     """
-    if _url_if_large(graph) is not None:
+    if graph.profile.has_many_labels:
         raise too_many(graph, "its profile says that they are too many")
-    read = partial(read_labels, graph, progress=progress)
-    return _index_builder(graph, directory, embedder, progress).build(read, wait_s=0.0)
+    return _index_builder(graph, directory, embedder, progress).build(partial(read_labels, graph, progress=progress))
 
 
 def _index_builder(
@@ -184,13 +194,14 @@ def _index_builder(
     progress: Progress | None,
     cancel: threading.Event | None = None,
 ) -> Builder:
-    """Make the builder of an index."""
-    # An index of an endpoint names the account and the time, so that it can be found while the endpoint is down.
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    origin: dict[str, object] = {"account": graph.account, "read": now} if graph.is_remote else {}
-    if graph.is_embedded and all(source.source != "-" for source in graph.stored):
-        origin["made_of"] = sorted(os.path.realpath(source.source) for source in graph.stored)
-    return Builder(IndexContent.of(graph), directory, embedder, progress, cancel, origin)
+    """Make the builder of an index, which names the files of the graph: older indexes of them go."""
+    has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
+    more = {"made_of": sorted(os.path.realpath(source.source) for source in graph.stored)} if has_files else {}
+    return Builder(graph.name, _content_of(graph), directory, embedder, progress, cancel, more)
+
+
+def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
+    return {"fingerprint": graph.fingerprint, "recipe": recipe(graph.naming)}
 
 
 def open_label_index(
@@ -205,7 +216,7 @@ def open_label_index(
     manifest = tables.manifest()
     if manifest is None:
         return None
-    if not IndexContent.of(graph).is_in(manifest):
+    if not is_of(manifest, _content_of(graph)):
         raise IndexStaleError(
             f"{directory}: the label index was made from other data than {graph.name} has now",
             hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
@@ -220,7 +231,96 @@ def open_label_index(
     return opened_index(tables, manifest, embedder)
 
 
-def _import_early(rows: int) -> None:
-    """Import LanceDB in a thread while labels are still being read. Saves a second if there are many."""
-    if rows > MEMORY_ROWS:
-        threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
+# --- Slices: the labels of the instances of some classes of an endpoint that has too many to read all
+
+
+def slice_directory(graph: KnowledgeGraph, parent: Path) -> Path:
+    """Return where the slice of an endpoint is kept for one account there; it stays when the endpoint's data change."""
+    return parent / "labels" / _key_of(graph, f"slice\n{graph.account}")
+
+
+def entities_in_slices(directory: Path) -> dict[str, int]:
+    """Return how many entities of each class were read into a slice, by the IRI of the class."""
+    manifest = Tables(directory).manifest() or {}
+    return {class_: page["entities"] for class_, page in manifest.get("slice", {}).items()}
+
+
+def build_slice(
+    graph: KnowledgeGraph,
+    classes: Iterable[IRI],
+    directory: Path,
+    *,
+    limit: int,
+    languages: Sequence[str] = ("en",),
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+) -> LabelIndex:
+    """Index the labels of the instances of some classes, a page at a time, beside those that were read before.
+
+    Each class is read from where an earlier run ended: after a Ctrl-C, an error or with a higher limit.
+
+    :param limit: entities of each class, at most.
+    :param languages: of the labels, beside those without a language, in ``mul`` and in English.
+    :raises NotFoundError: for a class without instances.
+    :raises LimitError: if the endpoint cannot sort the instances of a class in time, or gives none of a page.
+    """
+    tables = Tables(directory)
+    manifest = tables.manifest()
+    pages = {} if manifest is None else dict(manifest["slice"])
+    rows = set[LabelRow]() if manifest is None else set(LanceLabels(tables, manifest).all_rows())
+
+    def built(embedder: Embedder | None) -> LabelIndex:
+        content = {"recipe": recipe(graph.naming), "slice": pages}
+        return Builder(graph.name, content, directory, embedder, progress).build(lambda: sorted(rows))
+
+    try:
+        for class_ in classes:
+            known = pages.get(class_.value, {"last": "", "entities": 0, "whole": False})
+            for page, found in _pages(graph, class_, known, limit=limit, tags=language_tags(languages)):
+                pages[class_.value] = page
+                rows.update(found)
+                if progress is not None:
+                    progress("reading labels", page["entities"], limit)
+    finally:
+        if pages:
+            built(None)
+    return built(embedder)
+
+
+def _pages(
+    graph: KnowledgeGraph, class_: IRI, page: Mapping[str, Any], *, limit: int, tags: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], list[LabelRow]]]:
+    """Yield how far a class is read, with the rows of a page; a page that was cut does no harm, the last one is empty.
+
+    :param page: the last entity that was read, how many were, and whether they are all.
+    """
+    most = graph.profile.max_solutions
+    while not page["whole"] and page["entities"] < limit:
+        # A result of as many as the endpoint gives may have been cut.
+        size = min(PAGE, limit - page["entities"], PAGE if most is None else max(1, most - 1))
+        found = _next_page(graph, class_, page["last"], size)
+        entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
+        if not entities and not page["entities"]:
+            raise NotFoundError(
+                f"{class_} has no instances in {graph.name}", hint="name a class: kgsparql info shows the commonest"
+            )
+        last = entities[-1].value if entities else page["last"]
+        page = {"last": last, "entities": page["entities"] + len(entities), "whole": not entities}
+        yield page, [row for name in names_of(graph, entities, tags) for row in with_short(name)]
+
+
+def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solutions:
+    """Ask for the solutions after the last entity that was read; none come back only if there are no more."""
+    types = [RDF_TYPE, *graph.profile.type_predicates]
+    query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
+    cause: EndpointTimeoutError | None = None
+    try:
+        found = graph.select(query.limit(size))
+        if found or found.complete:
+            return found
+    except EndpointTimeoutError as error:
+        cause = error
+    raise LimitError(
+        f"{graph.name}: the instances of {class_} are too many to be read in order",
+        hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
+    ) from cause  # fmt: skip

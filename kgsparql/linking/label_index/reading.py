@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.linking.label_index.rows import Kind, LabelRow, Progress, Read, Role, RowMaker, clean_text, names_of_one
+from kgsparql.linking.label_index.rows import MAX_DEGREE, Kind, LabelRow, Progress, Role, clean_text, with_short
+from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED
-from kgsparql.storage.lance_tables import arrow
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, is_mediator
+from kgsparql.storage.lance_tables import arrow, lancedb
 
+MEMORY_ROWS = 20_000
+"""Keep at most this many labels in memory."""
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
 AT_ONCE = 50_000
@@ -29,17 +33,15 @@ AT_ONCE = 50_000
 
 _NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
+_NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
 
 _Result = TypeVar("_Result")
 _Row = TypeVar("_Row", bound=NamedTuple)
 
 
 def read_labels(
-    graph: KnowledgeGraph,
-    *,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
-    announce: Callable[[int], None] | None = None,
+    graph: KnowledgeGraph, *, progress: Progress | None = None, cancel: threading.Event | None = None
 ) -> Gathered[LabelRow]:
     """Read every name in a graph, sorted by IRI and text, in a few queries however large the graph.
 
@@ -48,12 +50,18 @@ def read_labels(
     ``title`` count too when their texts tell things apart. What has no name, or only names in languages other than
     English, gets the end of its IRI too, if that means something to a person.
 
-    :param announce: called early, once, with about how many rows there will be.
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
-    with _limits_explained(graph), _no_garbage_collection():
-        return _Reader(graph, progress, cancel).labels(announce)
+    with _no_garbage_collection():
+        try:
+            return _Reader(graph, progress, cancel).labels()
+        except EndpointTimeoutError as error:
+            raise too_many(graph, "it takes too long") from error
+        except EndpointReplyError as error:
+            if error.code != "E_LIMIT":
+                raise
+            raise too_many(graph, "they are too large for one reply") from error
 
 
 def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
@@ -62,19 +70,6 @@ def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
         f"{graph.name}: its labels cannot all be read: {why}",
         hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
     )  # fmt: skip
-
-
-@contextmanager
-def _limits_explained(graph: KnowledgeGraph) -> Iterator[None]:
-    """Raise what an endpoint says that has too many labels as :func:`too_many`."""
-    try:
-        yield
-    except EndpointTimeoutError as error:
-        raise too_many(graph, "it takes too long") from error
-    except EndpointReplyError as error:
-        if error.code != "E_LIMIT":
-            raise
-        raise too_many(graph, "they are too large for one reply") from error
 
 
 @contextmanager
@@ -90,7 +85,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 class Gathered(Generic[_Row]):
-    """Rows that were gathered one by one, by the million: as Arrow arrays they take a tenth of the memory of Python's.
+    """Rows of texts and numbers, gathered by the million: as Arrow arrays they take a tenth of the memory of Python's.
 
     >>> class Pair(NamedTuple):
     ...     word: str
@@ -98,28 +93,23 @@ class Gathered(Generic[_Row]):
     >>> pairs = Gathered(Pair, [Pair("b", 1), Pair("a", 2)])
     >>> len(pairs), list(pairs.in_order("word"))
     (2, [Pair(word='a', number=2), Pair(word='b', number=1)])
-
-    :param kind: of texts and numbers.
     """
 
     def __init__(self, kind: type[_Row], rows: Iterable[_Row] = ()) -> None:
         self._kind = kind
         self._tables: list[Any] = []
         self._few: list[_Row] = []
+        self.extend(rows)
+
+    def extend(self, rows: Iterable[_Row]) -> None:
+        """Put rows behind the others; those of another one that is gathered, in any order."""
+        if isinstance(rows, Gathered):
+            self._tables += rows._tables  # noqa: SLF001 - of this class
+            rows = rows._few  # noqa: SLF001
         for row in rows:
-            self.add(row)
-
-    def add(self, row: _Row) -> None:
-        """Put a row behind the others."""
-        self._few.append(row)
-        if len(self._few) == AT_ONCE:
-            self._put_away()
-
-    def extend(self, others: Gathered[_Row]) -> None:
-        """Put the rows of another one among these, in any order."""
-        self._tables += others._tables
-        for row in others._few:
-            self.add(row)
+            self._few.append(row)
+            if len(self._few) == AT_ONCE:
+                self._put_away()
 
     def __len__(self) -> int:
         return sum(map(len, self._tables)) + len(self._few)
@@ -151,6 +141,21 @@ class Gathered(Generic[_Row]):
         return map(self._kind._make, zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
+class _Read(NamedTuple):
+    """What one solution says of an IRI: a name or, without a text, in how many triples it is.
+
+    :param step: names count in the order of the queries that gave them: the first of two equal ones stays.
+    :param role: empty for a text that is a label if no earlier query gave one.
+    """
+
+    iri: str
+    step: int = 0
+    text: str = ""
+    language: str = ""
+    role: str = ""
+    degree: int = 0
+
+
 @dataclass(slots=True)
 class _Reader:
     """The queries, and what they have given so far.
@@ -164,40 +169,38 @@ class _Reader:
     progress: Progress | None = None
     cancel: threading.Event | None = None
     used_as: dict[str, list[str]] = field(default_factory=dict)
-    described: dict[str, list[Read]] = field(default_factory=dict)
+    described: dict[str, list[_Read]] = field(default_factory=dict)
     names_entity: bool = False
-    found: Gathered[Read] = field(default_factory=lambda: Gathered(Read))
+    found: Gathered[_Read] = field(default_factory=lambda: Gathered(_Read))
     kinds: dict[str, Kind] = field(default_factory=dict)
     step: int = 0
 
-    def labels(self, announce: Callable[[int], None] | None) -> Gathered[LabelRow]:
+    def labels(self) -> Gathered[LabelRow]:
         query = self._counting_query("index_predicates")
-        counts = self._whole_solutions(
-            self._thread_result(ThreadedCall(lambda: counted(self.graph, query), name="kgsparql counts"))
-        )
+        counts = self._whole_solutions(self._result_of(lambda: counted(self.graph, query)))
         triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
-        if announce is not None:
-            announce(about)
+        if about > MEMORY_ROWS:  # saves a second
+            threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(self._read_degrees, name="kgsparql labels")
         self._read_kinds(triples)
         self._read_texts(triples.keys())
-        self.found.extend(self._thread_result(counting))
-        self.found.extend(Gathered(Read, map(Read, self.kinds)))
-        maker, rows = RowMaker(self.kinds, is_bare=not self.names_entity), Gathered(LabelRow)
+        degrees = self._waited_for(counting)
+        self.found.extend(degrees)
+        self.found.extend(map(_Read, self.kinds))
+        rows = Gathered(LabelRow)
         for iri, found in groupby(self.found.in_order("iri"), attrgetter("iri")):
-            for row in maker.rows(iri, list(found)):
-                rows.add(row)
+            rows.extend(self._rows_of_one(iri, list(found)))
         return rows
 
-    def _read_degrees(self) -> Gathered[Read]:
+    def _read_degrees(self) -> Gathered[_Read]:
         """Count in how many triples each IRI is."""
         query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
         counts = ((_term_value(s["entity"]), whole_number(s["triples"])) for s in self._streamed_solutions(query))
-        return Gathered(Read, (Read(iri, degree=degree) for iri, degree in counts))
+        return Gathered(_Read, (_Read(iri, degree=degree) for iri, degree in counts))
 
     def _read_kinds(self, used: Iterable[str]) -> None:
         for solution in self._polled_solutions(Query.load("index_classes")):
@@ -217,17 +220,21 @@ class _Reader:
         for role, predicates in roles:
             for predicate in predicates:
                 if predicate.value in used:
-                    self._add_names(self._label_texts(predicate, role))
+                    self.found.extend(self._noted_names(self._label_texts(predicate, role)))
         known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
         for value in sorted(set(used) - known):
             if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
-                found = Gathered(Read, self._label_texts(IRI(value)))
+                found = Gathered(_Read, self._label_texts(IRI(value)))
                 # They count if they tell things apart; title "Dr." does not.
                 if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
-                    self._add_names(found)
-        self._share_property_labels()
+                    self.found.extend(self._noted_names(found))
+        self.step += 1
+        for node, names in self.described.items():  # predicates get the labels of the nodes that describe them
+            for row in _names_of_one(names):
+                shared = (_Read(iri, self.step, row.text, row.language, row.role) for iri in self.used_as[node])
+                self.found.extend(shared)
 
-    def _label_texts(self, predicate: IRI, role: str = "") -> Iterator[Read]:
+    def _label_texts(self, predicate: IRI, role: str = "") -> Iterator[_Read]:
         """Yield each usable text that a predicate gives."""
         self.step += 1
         for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[predicate])):
@@ -238,23 +245,27 @@ class _Reader:
                 continue
             text = clean_text(literal.value)
             if text and text != entity.value:
-                yield Read(entity.value, self.step, text, (literal.language or "").lower(), role)
+                yield _Read(entity.value, self.step, text, (literal.language or "").lower(), role)
 
-    def _add_names(self, names: Iterable[Read]) -> None:
+    def _noted_names(self, names: Iterable[_Read]) -> Iterator[_Read]:
         for read in names:
-            self.found.add(read)
             if read.iri in self.used_as:
                 self.described.setdefault(read.iri, []).append(read)
             if not self.names_entity and read.iri not in self.kinds:
                 self.names_entity = bool(normalised(read.text))
+            yield read
 
-    def _share_property_labels(self) -> None:
-        """Give predicates the labels of the nodes that describe them."""
-        self.step += 1
-        for node, names in self.described.items():
-            for row in names_of_one(names):
-                for predicate in self.used_as[node]:
-                    self.found.add(Read(predicate, self.step, row.text, row.language, row.role))
+    def _rows_of_one(self, iri: str, found: list[_Read]) -> list[LabelRow]:
+        """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
+        names = list(_names_of_one(found))
+        if not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
+            name = clean_text(local_name(IRI(iri)))
+            key = normalised(name)
+            is_new = key and key not in {row.key for row in names} and not is_mediator(IRI(iri))
+            if is_new and (not self.names_entity or _is_name(name)):
+                names.append(LabelRow(iri, name, key, "derived"))
+        kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(read.degree for read in found))
+        return sorted(row for name in names for row in with_short(name._replace(kind=kind, degree=degree)))
 
     def _counting_query(self, name: str) -> Query:
         """Load a query that counts triples; a slower one where a triple may be in several named graphs."""
@@ -262,12 +273,8 @@ class _Reader:
 
     def _polled_solutions(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions with progress, until it is cancelled."""
-        if isinstance(self.graph, OxigraphGraph):
-            solutions = self._streamed_solutions(query)
-        else:
-            solutions = self._thread_result(
-                ThreadedCall(lambda: self._streamed_solutions(query), name="kgsparql labels")
-            )
+        is_here = isinstance(self.graph, OxigraphGraph)
+        solutions = self._streamed_solutions(query) if is_here else self._result_of(self._streamed_solutions, query)
         for number, solution in enumerate(solutions):
             if number % AT_ONCE == 0:
                 self._poll_s()
@@ -286,7 +293,10 @@ class _Reader:
             raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
 
-    def _thread_result(self, call: ThreadedCall[_Result]) -> _Result:
+    def _result_of(self, work: Callable[..., _Result], *given: Any) -> _Result:
+        return self._waited_for(ThreadedCall(lambda: work(*given), name="kgsparql labels"))
+
+    def _waited_for(self, call: ThreadedCall[_Result]) -> _Result:
         """Wait for a thread that neither a Ctrl-C nor the end of Python waits for."""
         try:
             return call.result(self._poll_s)
@@ -298,6 +308,31 @@ class _Reader:
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while reading labels")
         return 0.1
+
+
+def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
+    """Yield the names that were read of one IRI, each once, without kind and degree."""
+    known: set[tuple[str, str]] = set()
+    labelled_at: int | None = None
+    for read in sorted(found, key=attrgetter("step")):
+        key = normalised(read.text)
+        if key and (read.text, read.language) not in known:
+            known.add((read.text, read.language))
+            role = cast("Role", read.role or ("label" if labelled_at in {None, read.step} else "alternative"))
+            if role == "label" and labelled_at is None:
+                labelled_at = read.step
+            yield LabelRow(read.iri, read.text, key, role, read.language)
+
+
+def _is_name(name: str) -> bool:
+    """Tell whether the end of an IRI means something to a person: words, not ``Q42``, ``m.0abc``, a UUID or ``a.jpg``.
+
+    >>> [_is_name(n) for n in ("New York", "Q42", "m.0h6rm", "1e0eae5f 25ae 4ef9", "東京", "Flag.svg", "go%2:38::")]
+    [True, False, False, False, True, False, False]
+    """
+    if _NOT_A_NAME.search(name) or sum(c.isdigit() for c in name) * 3 > len(name):
+        return False
+    return any(map(is_unspaced, name)) or _MEANS_SOMETHING.search(name) is not None
 
 
 def _term_value(term: object) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,17 +71,16 @@ def _type_stems(row: LabelRow) -> list[str]:
     return [stem(word) for word in content] if len(content) <= _MAX_TYPE_WORDS else []
 
 
-class LabelSearch(Protocol):
+class LabelSearch(ABC):
     """Labels that can be searched; results come in a fixed order, the best first, then by IRI and text.
 
-    A search that has all labels at hand inherits :meth:`with_graph`, :meth:`offline`, :meth:`for_text` and
-    :meth:`notes`.
+    What is not abstract is as a search does it that has all labels at hand.
     """
 
     @property
+    @abstractmethod
     def has_vectors(self) -> bool:
         """Tell whether every label has a vector, so that :meth:`nearest` may be used."""
-        ...
 
     def with_graph(self, graph: KnowledgeGraph) -> LabelSearch:  # noqa: ARG002 - none is asked
         """Return this search for one question; labels that are not at hand are looked up in this view of the graph."""
@@ -99,36 +98,36 @@ class LabelSearch(Protocol):
         """Say what the reader of an answer should know about the search."""
         return ()
 
+    @abstractmethod
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """Return the vocabulary; its counts hold for at least the wanted words."""
-        ...
 
+    @abstractmethod
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """Find the rows with one of these keys."""
-        ...
 
+    @abstractmethod
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """Find rows that have some of these words: first those with the rarest ones and few other words."""
-        ...
 
+    @abstractmethod
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """Find rows that share trigrams with a normalised text."""
-        ...
 
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all keys
+    @abstractmethod
+    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
         """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
 
         None are found where not all labels are at hand: the text may be that of a label that is not.
         """
-        return []
 
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it may not know all words
+    @abstractmethod
+    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
         """Do as :meth:`near_keys` for one word and the words of the vocabulary."""
-        return []
 
+    @abstractmethod
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,6 @@ class LabelIndex:
     :param embedder: name of the embedder whose vectors all labels have; ``None`` without vectors.
     :param directory: where it is kept; ``None`` for one that is made again each time.
     :param note: what a person should know, such as that nothing could be kept.
-    :param is_partial: the graph has more labels, which are looked up for each question.
     """
 
     search: LabelSearch
@@ -147,7 +145,6 @@ class LabelIndex:
     embedder: str | None = None
     directory: Location | None = None
     note: str = ""
-    is_partial: bool = False
 
 
 # --- Spelling
@@ -199,9 +196,7 @@ class SpellingSearch:
         return cls(lengths, signatures(ordered), lambda places: [ordered[i] for i in places])
 
     def near(self, text: str, *, edits: int) -> list[tuple[str, int]]:
-        """Find the texts at most so many edits away, with their distance: the likeliest to be meant first.
-
-        Two swapped neighbours are one edit. The text itself is not among them.
+        """Find the other texts at most so many edits away, with their distance: the likeliest to be meant first.
 
         Source: optimal string alignment distance (Damerau 1964; Levenshtein 1966), by ``rapidfuzz``.
         """
