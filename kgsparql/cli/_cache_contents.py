@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
@@ -15,7 +16,7 @@ from kgsparql.graphs.protocol.rate_limiter import is_to_be_left_alone
 from kgsparql.models.embedders import VECTORS, VectorStore
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import bytes_of, modified_at, remove, remove_database, size_of, writer_lock
+from kgsparql.storage.files import bytes_of, remove, remove_database, size_of, writer_lock
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 _FOLDERS = {
@@ -90,7 +91,7 @@ class CacheContents:
         for folder, what in _FOLDERS.items():
             entries = [entry for entry in self._entries_in(folder) if entry.suffix != ".lock"]
             whole = [entry for entry in entries if entry == _target_of(entry)]
-            times = sorted(map(modified_at, whole)) or [""]
+            times = sorted(map(_modified_at, whole)) or [""]
             found.append(KindSummary(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1]))
         for kind, file in self._files.items():
             try:
@@ -184,3 +185,10 @@ class CacheContents:
 def _target_of(entry: Path) -> Path:
     """Return the store or index that an entry belongs to."""
     return entry.with_name(entry.name.partition(".")[0])
+
+
+def _modified_at(path: Path) -> str:
+    """Say when a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
+    with suppress(OSError):
+        return datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+    return ""

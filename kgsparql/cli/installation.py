@@ -52,8 +52,9 @@ def cache(
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
     """
+    from rich.filesize import decimal
+
     from kgsparql.cli._cache_contents import CacheContents
-    from kgsparql.storage.files import size_text
 
     contents, form = CacheContents(), c.chosen_format(form, output)
     if clear:
@@ -65,23 +66,23 @@ def cache(
         found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
         c.write_json(found, output)
         return
-    lines = [f"{contents.directory}: {size_text(size) if kept else 'nothing is kept'}"]
+    lines = [f"{contents.directory}: {decimal(size) if kept else 'nothing is kept'}"]
     for kind in kept:
         days = " to ".join(dict.fromkeys(when[:10] for when in (kind.oldest, kind.newest) if when))
-        lines.append(f"  {kind.kind:<11} {kind.count:>7,}  {size_text(kind.bytes):>7}  {days:<24}  {kind.what}")
+        lines.append(f"  {kind.kind:<11} {kind.count:>7,}  {decimal(kind.bytes):>7}  {days:<24}  {kind.what}")
     c.write("\n".join(lines), output)
     c.say("remove a kind: kgsparql cache --clear KIND, or all" if kept else "", quiet=quiet)
 
 
 def _write_cleared(done: list[Cleared], form: str, output: Path | None) -> None:
     """Say what was freed; what is in use is an error only if nothing was removed."""
-    from kgsparql.storage.files import size_text
+    from rich.filesize import decimal
 
     if form == "json":
         cleared = [{**asdict(one), "failures": [own.to_json() for own in one.failures]} for one in done]
         c.write_json({"cleared": cleared}, output)
     else:
-        c.write("\n".join(f"{own.kind}: {own.count:,} removed, {size_text(own.bytes)} freed" for own in done), output)
+        c.write("\n".join(f"{own.kind}: {own.count:,} removed, {decimal(own.bytes)} freed" for own in done), output)
     is_nothing = not any(one.count or one.bytes for one in done)
     for failure in (failure for one in done for failure in one.failures):
         if is_nothing or not isinstance(failure, StoreLockedError):

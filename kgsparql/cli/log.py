@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,7 +78,7 @@ def list_(
     with _opened_log(log) as opened:
         found = opened.entries(newest=newest, words=words, rated=rated)
     if form == "json":
-        c.write_json([one.to_json() for one in found], output)
+        c.write_json([asdict(one) for one in found], output)
         return
     c.write("\n".join(map(_question_line, found)) if found else "no questions", output)
     costs = [one.cost for one in found if one.cost is not None]
@@ -108,7 +109,7 @@ def show(
     with _opened_log(log) as opened:
         one = opened.entry(number)
     if form == "json":
-        c.write_json(one.to_json(), output)
+        c.write_json(asdict(one), output)
         return
     c.write("\n".join(_question_lines(one)), output)
 
@@ -178,7 +179,7 @@ def export(
     with _opened_log(log) as opened:
         found = opened.entries(rated=form == "eval")
     if form == "jsonl":
-        lines = [one.to_json() for one in reversed(found)]
+        lines = [asdict(one) for one in reversed(found)]
     else:
         newest = {one.question.casefold(): one for one in reversed(found)}
         known = {one.id: line for one in newest.values() if (line := one.evaluation_line()) is not None}

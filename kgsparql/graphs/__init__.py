@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federated_graph import FederatedGraph
-from kgsparql.graphs.loading import load_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.sources import (
     groups_of,
@@ -18,7 +17,7 @@ from kgsparql.graphs.sources import (
     open_graph,
     prefixes_in,
 )
-from kgsparql.graphs.stores import describe_store, open_store
+from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
     "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",

@@ -38,17 +38,14 @@ def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> No
     pipe.flush()
 
 
-def read_frame(pipe: BinaryIO) -> Frame | None:
+def _read_frame(pipe: BinaryIO) -> Frame | None:
     """Read the next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None
     length, body_length = _LENGTHS.unpack(lengths)
     text, body = pipe.read(length), pipe.read(body_length)
-    if len(text) < length or len(body) < body_length:
-        return None
-    header: dict[str, Any] = json.loads(text)
-    return header, body
+    return None if len(text) < length or len(body) < body_length else (json.loads(text), body)
 
 
 class Child:
@@ -80,14 +77,11 @@ class Child:
         return self._process.poll() is None
 
     def send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        """Send it a frame.
-
-        :raises OSError: if it has ended.
-        """
+        """Send it a frame; an OSError if it has ended."""
         write_frame(cast("BinaryIO", self._process.stdin), header, body)
 
     def next_frame(self, timeout_s: float | None = None) -> Frame | None:
-        """Return its next frame, if need be after any time; ``None`` once it has ended.
+        """Return its next frame; ``None`` once it has ended.
 
         :raises queue.Empty: if none comes in time.
         """
@@ -100,10 +94,7 @@ class Child:
         return code, self._complaints.read().decode(errors="replace")
 
     def stop(self, *, end_s: float = 0.0) -> None:
-        """Kill it and wait for its end.
-
-        :param end_s: how long it may take to end by itself.
-        """
+        """Kill it, if need be after so many seconds in which it may end by itself, and wait for its end."""
         if end_s:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -116,42 +107,43 @@ class Child:
                 pipe.close()
 
     def _put_frames(self) -> None:
-        while (frame := read_frame(cast("BinaryIO", self._process.stdout))) is not None:
+        while (frame := _read_frame(cast("BinaryIO", self._process.stdout))) is not None:
             self._frames.put(frame)
         self._frames.put(None)
 
 
-def pipe_to_parent() -> BinaryIO:
-    """Return, in the child, where frames are written. What a library prints goes to standard error instead."""
-    replies = os.fdopen(os.dup(1), "wb")
+def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
+    """Return, in the child, the first frame, the later ones as they arrive, and where frames are written.
+
+    What a library prints goes to standard error instead. The process ends when its parent does.
+    """
+    replies, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
-    return replies
-
-
-def frames_from_parent(requests: BinaryIO) -> queue.Queue[Frame]:
-    """Return, in the child, the frames as they arrive. The process ends when its parent does."""
+    first = _read_frame(requests)
+    if first is None:
+        sys.exit()
     frames: queue.Queue[Frame] = queue.Queue()
 
     def receive() -> None:
-        while (frame := read_frame(requests)) is not None:
+        while (frame := _read_frame(requests)) is not None:
             frames.put(frame)
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(END_S)
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
-    return frames
+    return first, frames, replies
 
 
-def throttled(report: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:
-    """Pass a report of progress (phase, done, total) on ten times a second, and at the end of a phase."""
+def progress_to_parent(replies: BinaryIO) -> Callable[[str, int, int], None]:
+    """Return a report of progress (phase, done, total) to the parent, ten times a second and at the end of a phase."""
     last = 0.0
 
-    def report_sometimes(phase: str, done: int, total: int) -> None:
+    def report(phase: str, done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= _REPORT_EVERY_S or done >= total:
             last = now
-            report(phase, done, total)
+            write_frame(replies, {"progress": [phase, done, total]})
 
-    return report_sometimes
+    return report

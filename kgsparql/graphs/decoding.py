@@ -6,7 +6,9 @@ Each step is a generator of chunks, so that a file is read once and never held w
 from __future__ import annotations
 
 import codecs
+import gzip
 import hashlib
+import io
 import json
 import re
 import zlib
@@ -19,27 +21,27 @@ from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxi
 
 import pyoxigraph as ox
 
-from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
-from kgsparql.resources import option_file
+from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, OptionError
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 
 _Error = TypeVar("_Error", bound=KgsparqlError)
-CHUNK_BYTES = 1 << 17
 LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
-"""Formats with one statement a line."""
+MAX_UNPACKED_BYTES = 256 << 30
+MAX_RATIO, _RATIO_FROM_BYTES = 200, 16 << 20
+"""Unpacked bytes per packed byte, once so many are unpacked; RDF has 10 to 40."""
+MAX_XML_DEPTH = 1000
+"""Of nested elements in RDF/XML, in which its parser is quadratic."""
+MAX_QUOTED_DEPTH = 100
+"""Of quoted triples in quoted triples: 20,000 crash Oxigraph, 1,000 take it 10 s."""
+_CHUNK_BYTES = 1 << 17
+_SNIFFED_BYTES = 4096
+_LONGEST_TOKEN = 17 << 20
 _GZIP = b"\x1f\x8b"
-_ARCHIVES = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "bzip2 data",
-    b"\xfd7zXZ": "xz data",
-    b"\x28\xb5\x2f\xfd": "Zstandard data",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"SQLite format 3": "an SQLite database",
-    b"%PDF": "a PDF document",
-}
+_ARCHIVES = {b"PK\x03\x04": "a zip archive", b"BZh": "bzip2 data", b"\xfd7zXZ": "xz data",
+             b"\x28\xb5\x2f\xfd": "Zstandard data"}  # fmt: skip
 
 
 def error_at(kind: type[_Error], name: str, line: int, column: int, message: str, **options: Any) -> _Error:
@@ -47,30 +49,11 @@ def error_at(kind: type[_Error], name: str, line: int, column: int, message: str
     return kind(f"{name}:{line}:{column}: {message}", path=name, line=line, column=column, **options)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
-    """How large a file may be before it is refused.
-
-    :param unpacked_bytes: decoded size of one file.
-    :param ratio: unpacked bytes per packed byte, checked once ``ratio_from_bytes`` are unpacked; RDF has 10 to 40.
-    :param xml_depth: depth of nested elements in RDF/XML, in which its parser is quadratic.
-    :param quoted_depth: depth of quoted triples in quoted triples; 20,000 crash Oxigraph, 1,000 take it 10 s.
-    """
-
-    unpacked_bytes: int = 256 << 30
-    ratio: int = 200
-    ratio_from_bytes: int = 16 << 20
-    xml_depth: int = 1000
-    quoted_depth: int = 100
-
-
 @dataclass(slots=True)
 class Tally:
-    """Counts of a file while it is read.
+    """Counts of a file while it is read: bytes read, bytes unpacked, line ends among these.
 
-    :param packed_bytes: bytes read from the disk or pipe.
-    :param unpacked_bytes: bytes handed to the parser.
-    :param lines: line ends among them.
+    :param digest: of the bytes as they lie on the disk.
     """
 
     packed_bytes: int = 0
@@ -80,81 +63,62 @@ class Tally:
 
     @property
     def sha256(self) -> str:
-        """Hash of the bytes as they lie on the disk, in hexadecimal."""
+        """The digest in hexadecimal."""
         return self.digest.hexdigest()
 
 
-def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """Yield the bytes of an open file, hashed and counted; ``on_read`` gets the number of bytes read so far."""
-    while chunk := file.read(CHUNK_BYTES):
-        tally.digest.update(chunk)
-        tally.packed_bytes += len(chunk)
-        yield chunk
-        if on_read is not None:
-            on_read(tally.packed_bytes)
+class _CountedFile(io.RawIOBase):
+    """The bytes of an open file, hashed and counted as they are read."""
+
+    def __init__(self, file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None) -> None:
+        self._file, self._tally, self._on_read = file, tally, on_read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._tally.digest.update(data)
+        self._tally.packed_bytes += len(data)
+        if self._on_read is not None and data:
+            self._on_read(self._tally.packed_bytes)
+        return len(data)
 
 
-def unpacked(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
 
+    :param on_read: gets the number of bytes read so far.
     :raises GraphLoadError: for other archives, gzip inside gzip, damaged or cut data.
     :raises LimitError: for data that unpacks beyond the limits.
     """
-    first = next(chunks, b"")
-    packed = first.startswith(_GZIP)
-    whole = chain([first] if first else [], chunks)
-    for chunk in _gzip_content(whole, name, tally, limits) if packed else whole:
-        if tally.unpacked_bytes == 0:
-            _refuse_archives(chunk, name, inside_gzip=packed)
-        tally.unpacked_bytes += len(chunk)
-        if tally.unpacked_bytes > limits.unpacked_bytes:
-            raise LimitError(
-                f"{name}: more than {limits.unpacked_bytes:,} bytes unpacked", hint="split the file", path=name
-            )
-        yield chunk
+    raw = io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
+    is_packed = raw.peek(2).startswith(_GZIP)
+    source = gzip.GzipFile(fileobj=raw) if is_packed else raw
+    try:
+        while chunk := source.read(_CHUNK_BYTES):
+            if tally.unpacked_bytes == 0:
+                _refuse_archives(chunk, name, inside_gzip=is_packed)
+            done = tally.unpacked_bytes = tally.unpacked_bytes + len(chunk)
+            if done > MAX_UNPACKED_BYTES:
+                raise LimitError(f"{name}: more than {MAX_UNPACKED_BYTES:,} bytes unpacked", hint="split it", path=name)
+            if done > max(_RATIO_FROM_BYTES, MAX_RATIO * tally.packed_bytes):
+                hint = "this is not ordinary RDF; unpack it yourself if you trust it"
+                raise LimitError(f"{name}: unpacks to more than {MAX_RATIO} times its size", hint=hint, path=name)
+            yield chunk
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        what = "the gzip data is cut off" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
+        raise GraphLoadError(f"{name}: {what}", hint="fetch or pack the file again", path=name) from error
 
 
 def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
+    what = next((what for magic, what in _ARCHIVES.items() if head.startswith(magic)), "")
     if inside_gzip and head.startswith(_GZIP):
-        raise GraphLoadError(
-            f"{name}: gzip data inside gzip data", code="E_FORMAT", hint="unpack it once: gunzip", path=name
-        )
-    for magic, what in _ARCHIVES.items():
-        if head.startswith(magic):
-            raise GraphLoadError(
-                f"{name}: looks like {what}", code="E_FORMAT", hint="unpack it first; only gzip is read", path=name
-            )
-
-
-def _gzip_content(chunks: Iterable[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
-    """Yield the data of one or more gzip members, checksums verified."""
-    member = zlib.decompressobj(wbits=31)
-    done = 0
-    for packed in chunks:
-        rest = packed
-        while rest:
-            if member.eof:
-                if not rest.startswith(_GZIP[:1]) and not rest.strip(b"\0"):
-                    rest = b""  # padding with zeros after the last member is allowed
-                    continue
-                member = zlib.decompressobj(wbits=31)
-            try:
-                chunk = member.decompress(rest, CHUNK_BYTES * 4)
-            except zlib.error as error:
-                raise GraphLoadError(
-                    f"{name}: damaged gzip data ({error})", hint="fetch or pack the file again", path=name
-                ) from error
-            rest = member.unused_data if member.eof else member.unconsumed_tail
-            done += len(chunk)
-            if done > limits.ratio_from_bytes and done > limits.ratio * tally.packed_bytes:
-                raise LimitError(
-                    f"{name}: unpacks to more than {limits.ratio} times its size", path=name,
-                    hint="this is not ordinary RDF; unpack it yourself if you trust it",
-                )  # fmt: skip
-            if chunk:
-                yield chunk
-    if not member.eof:
-        raise GraphLoadError(f"{name}: the gzip data is cut off", hint="fetch the file again", path=name)
+        what = "gzip data inside gzip data"
+    if what:
+        hint = "unpack it first; only gzip is read, packed once"
+        raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
 
 
 def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:
@@ -163,13 +127,11 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
     :raises GraphLoadError: with code ``E_ENCODING`` and the offset of the first byte that is not in the encoding.
     :raises OptionError: for an encoding that Python does not know.
     """
-    try:
-        with suppress(UnicodeError):
-            b"a".decode(encoding or "utf-8")  # unlike a lookup, this refuses codecs that do not decode to text
-        decoder = codecs.getincrementaldecoder(encoding or "utf-8")("strict")
-    except LookupError as error:
-        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
-    transcode = encoding is not None and codecs.lookup(encoding).name != "utf-8"
+    codec = text_codec(encoding or "utf-8")
+    if codec is None:
+        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16")
+    decoder = codecs.getincrementaldecoder(codec)("strict")
+    transcode = codec != "utf-8"
     offset = 0
     for chunk in chain(chunks, [b""]):
         if offset == 0 and not transcode:
@@ -190,6 +152,16 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
             yield data
 
 
+def text_codec(encoding: str) -> str | None:
+    """Return Python's name of an encoding; ``None`` if it has none, or one that does not decode to text."""
+    try:
+        with suppress(UnicodeError):
+            b"a".decode(encoding)  # unlike a lookup, this refuses codecs such as hex
+        return codecs.lookup(encoding).name
+    except LookupError:
+        return None
+
+
 def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:
     """Make the error about a byte; ``offset`` is that of the decoder's first one, ``tally`` counts lines before."""
     before = bytes(error.object[: error.start])
@@ -202,7 +174,7 @@ def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Ta
 
 def _refuse_utf16(head: bytes, name: str) -> None:
     """Refuse UTF-16 and UTF-32, recognised by their marks, or by the zeros beside ASCII characters."""
-    sample = head[:4096]
+    sample = head[:_SNIFFED_BYTES]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     guess = None
     if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -212,10 +184,8 @@ def _refuse_utf16(head: bytes, name: str) -> None:
     elif len(sample) >= 4 and max(even, odd) > len(sample) // 8 and min(even, odd) < max(even, odd) // 4:
         guess = "utf-16-be" if even > odd else "utf-16-le"
     if guess is not None:
-        raise GraphLoadError(
-            f"{name}: looks like {guess.upper()}; expected UTF-8",
-            code="E_ENCODING", hint=f"--encoding {guess}", path=name, guess=guess,
-        )  # fmt: skip
+        message, hint = f"{name}: looks like {guess.upper()}; expected UTF-8", f"--encoding {guess}"
+        raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=name)
 
 
 class ChunkReader:
@@ -232,10 +202,8 @@ class ChunkReader:
         """The reader itself, typed as a file."""
         return cast("IO[bytes]", self)
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = 1 << 62) -> bytes:
         """Read at most ``size`` bytes; none at the end."""
-        if size < 0:
-            size = 1 << 62
         while self._at >= len(self._chunk):
             try:
                 self._chunk, self._at = next(self._chunks), 0
@@ -244,17 +212,16 @@ class ChunkReader:
             except BaseException as error:
                 self.error = error
                 raise
-        end = self._at + size
-        data = self._chunk[self._at : end]
-        self._at = end
+        data = self._chunk[self._at : self._at + size]
+        self._at += len(data)
         return data
 
 
-_DECLARED = re.compile(rb"(\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
-_HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
-_XML = re.compile(rb"\A\s*(<\?xml\s|<rdf:RDF\s)")
-_JSON = re.compile(rb"\A\s*[{\[]\s*[{\"]\s*[@\"\w]")
-_SNIFFED_BYTES = 4096
+_DECLARED = re.compile(rb"(\A(?:\xef\xbb\xbf)?\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
+_XML, _JSON = re.compile(rb"\s*(<\?xml\s|<rdf:RDF\s)"), re.compile(rb"\s*[{\[]\s*[{\"]\s*[@\"\w]")
+_HTML = re.compile(
+    rb"\s*(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|(?:html|head|body)[\s>])", re.IGNORECASE | re.DOTALL
+)
 _UNQUOTED = re.compile(
     rb"""(?:[^<>#"'\\]+|\\.|#[^\r\n]*[\r\n]|<[^<>"\s]*>|>(?=[^>])"""
     rb"""|"(?:[^"\\\r\n]++|\\.)++"|""(?=[^"])|\"{3}(?:[^"\\]++|\\.|"(?!""))*+\"{3}"""
@@ -265,18 +232,10 @@ _UNQUOTED = re.compile(
 _NO_TOKEN = re.compile(
     rb"""<[^<>"\s]*[<"\s]|"(?!"")(?:[^"\\\r\n]++|\\.)*+[\r\n]|'(?!'')(?:[^'\\\r\n]++|\\.)*+[\r\n]""", re.DOTALL
 )
-_LARGEST_CONTEXT = 16 << 20
-_LONGEST_TOKEN = 17 << 20
 
 
 def guarded(
-    chunks: Iterator[bytes],
-    rdf_format: ox.RdfFormat,
-    name: str,
-    tally: Tally,
-    *,
-    encoding: str | None,
-    limits: ReadLimits,
+    chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, tally: Tally, *, encoding: str | None = None
 ) -> Iterator[bytes]:
     """UTF-8 for the parser of a format, from unpacked bytes.
 
@@ -286,48 +245,32 @@ def guarded(
     """
     head, chunks = _with_head(chunks)
     is_xml = rdf_format == ox.RdfFormat.RDF_XML
-    if is_xml and encoding is None:
-        encoding = _declared_encoding(head, name)
+    if is_xml and encoding is None and (found := _DECLARED.match(head)) is not None:
+        encoding = text_codec(found[2].decode())
+        if encoding is None:
+            message = f"the XML declaration names an unknown encoding, {found[2].decode()}"
+            hint = f"iconv -f ENCODING -t UTF-8 {name}"
+            raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
     head, text = _with_head(utf8(chunks, name, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)
     if is_xml:
-        return _checked_rdf_xml(text, name, limits)
-    return text if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked(text, rdf_format, name, limits)
+        return _checked_rdf_xml(text, name)
+    return text if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked(text, rdf_format, name)
 
 
 def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """Return the first bytes, and all bytes including these."""
-    taken: list[bytes] = []
-    while sum(map(len, taken)) < _SNIFFED_BYTES and (chunk := next(chunks, None)) is not None:
-        taken.append(chunk)
-    head = b"".join(taken)
-    return head, chain([head] if head else [], chunks)
-
-
-def _declared_encoding(head: bytes, name: str) -> str | None:
-    """Return the encoding that an XML declaration names; ``None`` for UTF-8."""
-    found = _DECLARED.match(head[:_SNIFFED_BYTES].removeprefix(codecs.BOM_UTF8))
-    if found is None:
-        return None
-    declared = found[2].decode("ascii")
-    try:
-        codec = codecs.lookup(declared).name
-        "<?xml".encode(codec).decode(codec)
-    except LookupError as error:
-        message = f"the XML declaration names an unknown encoding, {declared}"
-        hint = f"iconv -f ENCODING -t UTF-8 {name}"
-        raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint) from error
-    return None if codec in {"utf-8", "ascii"} else codec
+    head = b""
+    while len(head) < _SNIFFED_BYTES and (chunk := next(chunks, None)) is not None:
+        head += chunk
+    return head[:_SNIFFED_BYTES], chain([head] if head else [], chunks)
 
 
 def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> None:
     looks_like, hint = "", ""
-    markup = head[:_SNIFFED_BYTES].strip()
-    while markup.startswith(b"<!--"):
-        markup = markup.partition(b"-->")[2].lstrip()
     if head.startswith(b"version https://git-lfs.github.com/"):
         looks_like, hint = "a pointer of Git LFS", "fetch the file itself: git lfs pull"
-    elif _HTML.match(markup):
+    elif _HTML.match(head):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"
@@ -338,7 +281,7 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
         raise error_at(GraphLoadError, name, 1, 1, message, code="E_FORMAT", hint=hint)
 
 
-def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[bytes]:
+def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield XML after its markup was checked, with UTF-8 as its declared encoding.
 
     Entities are refused at their declaration, because Oxigraph resolves them there (667 bytes become 2 GiB).
@@ -356,12 +299,10 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> 
     def start(_name: str, _attributes: object) -> None:
         nonlocal depth
         depth += 1
-        if depth > limits.xml_depth:
-            raise LimitError(
-                f"{name}:{parser.CurrentLineNumber}: elements nested deeper than {limits.xml_depth:,}",
-                hint="convert the file to N-Triples", path=name,
-                line=parser.CurrentLineNumber, column=parser.CurrentColumnNumber + 1,
-            )  # fmt: skip
+        if depth > MAX_XML_DEPTH:
+            message, hint = f"elements nested deeper than {MAX_XML_DEPTH:,}", "convert the file to N-Triples"
+            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+            raise error_at(LimitError, name, line, column, message, hint=hint)
 
     def end(_name: str) -> None:
         nonlocal depth
@@ -369,7 +310,14 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> 
 
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
     first = _DECLARED.sub(rb"\1UTF-8", next(chunks, b""), count=1)
-    yield from _checked_xml(parser, _with_line_feeds(chain([first], chunks)), name)
+    try:
+        for chunk in _with_line_feeds(chain([first], chunks)):
+            parser.Parse(chunk, False)
+            yield chunk
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        message = f"not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
+        raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
 
 
 def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -382,20 +330,7 @@ def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield held.replace(b"\r", b"\n")
 
 
-def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    try:
-        for chunk in chunks:
-            parser.Parse(chunk, False)
-            yield chunk
-        parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        message = f"not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
-        raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
-
-
-def _with_depth_checked(
-    chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, limits: ReadLimits
-) -> Iterator[bytes]:
+def _with_depth_checked(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str) -> Iterator[bytes]:
     """Yield Turtle and its kin after the depth of its quoted triples was checked: nothing else in it nests."""
     in_lines = rdf_format.name in LINE_FORMATS
     depth, line, rest, wanted = 0, 1, b"", 0
@@ -415,33 +350,15 @@ def _with_depth_checked(
                 depth = max(0, depth - 1)
             elif not (is_last or _NO_TOKEN.match(data, at) or len(data) - at > _LONGEST_TOKEN):
                 break  # the rest of a token is in the next chunk
-            if depth > limits.quoted_depth:
+            if depth > MAX_QUOTED_DEPTH:
                 line += data.count(b"\n", 0, at)
-                message = f"quoted triples nested deeper than {limits.quoted_depth:,}"
+                message = f"quoted triples nested deeper than {MAX_QUOTED_DEPTH:,}"
                 raise error_at(LimitError, name, line, at - data.rfind(b"\n", 0, at), message, hint="leave it out")
             at += 2 if bracket in {b"<<", b">>"} else 1
         line += data.count(b"\n", 0, at)
         rest, wanted = data[at:], 2 * (len(data) - at)  # a long token is not scanned again for each chunk
         if at:
             yield data[:at]
-
-
-def read_context(path: str) -> Any:
-    """Read the JSON-LD context in a file: the value of its ``@context``, else the whole file.
-
-    :raises InputError: if the file cannot be read, or is not JSON.
-    """
-    try:
-        text = option_file(path, at_most=_LARGEST_CONTEXT)
-    except OSError as error:
-        raise InputError(f"cannot read the context {path}: {error.strerror}", hint="check the path") from error
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"cannot read the context {path}: {error}", hint="--context takes a JSON-LD context"
-        ) from error
-    return data.get("@context", data) if isinstance(data, dict) else data
 
 
 def with_context(document: bytes, context: Any) -> bytes:
@@ -452,24 +369,16 @@ def with_context(document: bytes, context: Any) -> bytes:
     >>> with_context(b'{"@context": "http://e.org/c", "name": "x"}', {"name": "http://e.org/name"})
     b'{"@context": {"name": "http://e.org/name"}, "name": "x"}'
     """
+
+    def inlined(named: Any) -> Any:
+        if isinstance(named, list):
+            return [inlined(item) for item in named]
+        return context if isinstance(named, str) else named
+
+    def with_own_context(node: dict[str, Any]) -> dict[str, Any]:
+        return {**node, "@context": inlined(node["@context"])} if "@context" in node else node
+
     try:
-        return json.dumps(_with_contexts(json.loads(document), context)).encode()
+        return json.dumps(json.loads(document, object_hook=with_own_context)).encode()
     except (ValueError, RecursionError):
         return document
-
-
-def _with_contexts(value: Any, context: Any) -> Any:
-    if isinstance(value, list):
-        return [_with_contexts(item, context) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: _inlined_context(item, context) if key == "@context" else _with_contexts(item, context)
-        for key, item in value.items()
-    }
-
-
-def _inlined_context(named: Any, context: Any) -> Any:
-    if isinstance(named, list):
-        return [_inlined_context(item, context) for item in named]
-    return context if isinstance(named, str) else named

@@ -7,34 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
-import shlex
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
-from kgsparql.graphs.decoding import (
-    ChunkReader,
-    ReadLimits,
-    Tally,
-    guarded,
-    raw_chunks,
-    read_context,
-    unpacked,
-    with_context,
-)
+from kgsparql.graphs.decoding import ChunkReader, Tally, guarded, unpacked, with_context
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.redaction import shown_source
-
-_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
-"""The URL of an endpoint without its scheme."""
+from kgsparql.resources import option_file
+from kgsparql.storage.files import digest_of
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
@@ -56,10 +45,10 @@ FORMATS: dict[str, ox.RdfFormat] = {
 }
 """Format by file suffix or name, without the dot, in lower case."""
 
-_STDIN = "-"
+_NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
-"""Files of a folder whose names are compared with that of a missing one."""
+_LARGEST_CONTEXT = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +67,33 @@ class ReadOptions:
     encoding: str | None = None
     skip_bad: bool = False
     context: str | None = None
-    limits: ReadLimits = field(default_factory=ReadLimits)
 
     @property
     def recipe(self) -> tuple[str, ...]:
         """The options that change what is read, for manifests and cache keys."""
         recipe = (self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else "")
-        if self.context is None:
-            return recipe
-        return (*recipe, hashlib.sha256(Path(self.context).read_bytes()).hexdigest())
+        return recipe if self.context is None else (*recipe, digest_of(Path(self.context)))
 
     def __post_init__(self) -> None:
         if self.format is not None:
             format_named(self.format)
         if self.context is not None:
-            read_context(self.context)
+            self.read_context()
         if self.base is not None:
             try:
                 IRI(self.base)
             except ValueError as error:
                 raise OptionError(f"the base is not an absolute IRI: {self.base!r}", hint="--base http://…") from error
+
+    def read_context(self) -> Any:
+        """Read the file with the JSON-LD context: the value of its ``@context``, else the whole file."""
+        try:
+            data = json.loads(option_file(str(self.context), at_most=_LARGEST_CONTEXT))
+        except (OSError, ValueError, RecursionError) as error:
+            why = getattr(error, "strerror", None) or error
+            hint = "--context takes a file with a JSON-LD context"
+            raise InputError(f"cannot read the context {self.context}: {why}", hint=hint) from error
+        return data.get("@context", data) if isinstance(data, dict) else data
 
 
 @dataclass(slots=True)
@@ -131,24 +127,18 @@ class RdfFile:
 
     def sha256(self) -> str:
         """Hash of the bytes on disk, which are read for this."""
-        tally = Tally()
-        with raw_file(self) as data:
-            for _ in raw_chunks(data, tally):
-                pass
-        return tally.sha256
+        data: Any
+        with _raw_file(self) as data:
+            return hashlib.file_digest(data, "sha256").hexdigest()
 
     def unpacked_size(self, *, at_most: int) -> int:
         """Bytes after unpacking, but not more than ``at_most``, where the unpacking stops."""
-        if self.size >= at_most:
-            return at_most
-        tally = Tally()
-        with raw_file(self) as data:
-            size = 0
-            for chunk in unpacked(raw_chunks(data, tally), self.name, tally, ReadLimits()):
+        size = at_most if self.size >= at_most else 0
+        with _raw_file(self) as data:
+            chunks = unpacked(data, self.name, Tally())
+            while size < at_most and (chunk := next(chunks, b"")):
                 size += len(chunk)
-                if size >= at_most:
-                    return at_most
-            return size
+        return min(size, at_most)
 
 
 def format_named(name: str) -> ox.RdfFormat:
@@ -161,7 +151,7 @@ def format_named(name: str) -> ox.RdfFormat:
     """
     found = FORMATS.get(name.lower().lstrip(".")) or ox.RdfFormat.from_media_type(name)
     if found is None or found.file_extension == "n3":
-        raise OptionError(f"unknown RDF format {name!r}", hint="one of ttl, nt, nq, trig, rdf, jsonld")
+        raise OptionError(f"unknown RDF format {name!r}", hint=f"one of {_NAMES}")
     return found
 
 
@@ -175,17 +165,24 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
     """
     if options.format is not None:
         return format_named(options.format)
-    suffixes = [suffix.lower().lstrip(".") for suffix in Path(file.name).suffixes]
-    while suffixes and suffixes[-1] in {"gz", "gzip"}:  # what is packed twice is refused when it is read
-        suffixes.pop()
-    found = FORMATS.get(suffixes[-1]) if suffixes else None
+    found = _format_of_suffix(Path(file.name))
     if found is None:
         what = "standard input" if file.path is None else file.name
-        raise GraphLoadError(
-            f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name,
-            hint="name it: --input-format ttl|nt|nq|trig|rdf|jsonld",
-        )  # fmt: skip
+        hint = f"name it: --input-format {_NAMES.replace(', ', '|')}"
+        raise GraphLoadError(f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name, hint=hint)
     return found
+
+
+def _format_of_suffix(path: Path) -> ox.RdfFormat | None:
+    suffixes = [suffix.lower().lstrip(".") for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in {"gz", "gzip"}:  # what is packed twice is refused when it is read
+        suffixes.pop()
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def has_rdf_suffix(path: Path) -> bool:
+    """Tell whether a path ends as the name of an RDF file, packed or not."""
+    return _format_of_suffix(path) is not None
 
 
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
@@ -195,85 +192,68 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
     """
     name = str(source)
-    if name == _STDIN:
+    if name == "-":
         return [RdfFile(name, None)]
     path = Path(source)
     shown = shown_source(name)  # a mistyped URL may hold a password
     try:
         if path.is_dir():
-            inside = sorted(e for e in path.iterdir() if has_rdf_suffix(e) and e.is_file() and e.name[0] != ".")
-            for entry in inside:
-                if not entry.resolve().is_relative_to(path.resolve()):
-                    raise InputError(
-                        f"{entry}: a link that leads out of {name}", hint="name the file itself", path=name
-                    )
-            if not inside:
-                hint = left_out(path) or f"looked for {_suffix_list()}"
-                raise InputError(f"{name}: no RDF files in this directory", hint=hint, path=name)
-            return [RdfFile(str(entry), entry) for entry in inside]
+            return _files_in(path, name)
         if not path.exists():
-            if name.startswith(("http://", "https://")):
-                hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
-                raise InputError(f"{shown}: no file is read over the network", hint=hint)
-            scheme, separator, _ = name.partition("://")
-            near = [] if separator else _similar_files(path)
-            hint = f"did you mean {near[0]}?" if near else f"check the path{more_hint}"
-            if separator and "@" not in scheme:
-                hint = f"an unknown scheme: {scheme}; an endpoint has http or https"
-            if _HOST.match(shown.removeprefix("***@")):
-                hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{shown}')}"
-            raise InputError(f"{shown}: no such file or directory", hint=hint, path=shown)
+            raise _missing_file(path, name, shown, more_hint)
         if not path.is_file():
-            raise InputError(
-                f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name
-            )
+            hint = "give a file, a directory, or - for standard input"
+            raise InputError(f"{name}: not a regular file", hint=hint, path=name)
     except OSError as error:
         raise InputError(f"{shown}: {error.strerror}", hint="check the path", path=shown) from error
     return [RdfFile(name, path)]
 
 
+def _files_in(directory: Path, name: str) -> list[RdfFile]:
+    inside = sorted(e for e in directory.iterdir() if has_rdf_suffix(e) and e.is_file() and e.name[0] != ".")
+    for entry in inside:
+        if not entry.resolve().is_relative_to(directory.resolve()):
+            raise InputError(f"{entry}: a link that leads out of {name}", hint="name the file itself", path=name)
+    if not inside:
+        hint = left_out(directory) or f"looked for names that end in one of {_NAMES}"
+        raise InputError(f"{name}: no RDF files in this directory", hint=hint, path=name)
+    return [RdfFile(str(entry), entry) for entry in inside]
+
+
+def _missing_file(path: Path, name: str, shown: str, more_hint: str) -> InputError:
+    if name.startswith(("http://", "https://")):
+        hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
+        return InputError(f"{shown}: no file is read over the network", hint=hint)
+    hint = f"check the path{more_hint}; an endpoint starts with http:// or https://"
+    if path.parent.is_dir():
+        beside = {entry.name: entry for entry in islice(path.parent.iterdir(), _MOST_COMPARED) if has_rdf_suffix(entry)}
+        for near in get_close_matches(path.name, beside, n=1, cutoff=0.75):
+            hint = f"did you mean {beside[near]}?"
+    return InputError(f"{shown}: no such file or directory", hint=hint, path=shown)
+
+
 def left_out(directory: str | Path) -> str:
     """Write a note on what is not read in a directory though it may hold RDF; empty for a file."""
     path = Path(directory)
-    if not path.is_dir():
-        return ""
     found = []
-    for entry in sorted(path.iterdir()):
+    for entry in sorted(path.iterdir()) if path.is_dir() else ():
+        is_hidden = entry.name[0] == "."
+        why = ""
         if entry.is_dir():
-            why = "a directory in it" if _has_rdf_files(entry) and entry.name[0] != "." else ""
-        else:
-            why = "a link to nothing" if not entry.exists() else "hidden" if entry.name[0] == "." else "not a file"
-            why = why if has_rdf_suffix(entry) and (entry.name[0] == "." or not entry.is_file()) else ""
+            why = "a directory in it" if not is_hidden and _may_hold_rdf(entry) else ""
+        elif has_rdf_suffix(entry) and (is_hidden or not entry.is_file()):
+            why = "hidden" if is_hidden else "not a file" if entry.exists() else "a link to nothing"
         if why:
             found.append(f"{printable(entry.name, 80)} ({why})")
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     return f"{printable(str(path), 200)}: not read: {', '.join(found[:_SHOWN])}{more}" if found else ""
 
 
-def _has_rdf_files(directory: Path) -> bool:
+def _may_hold_rdf(directory: Path) -> bool:
     try:
         return any(has_rdf_suffix(entry) for entry in islice(directory.iterdir(), _MOST_COMPARED))
     except OSError:
         return True  # it cannot be looked into
-
-
-def _similar_files(path: Path) -> list[str]:
-    """Return the RDF file beside a missing one whose name is nearly the same, if there is one."""
-    if not path.parent.is_dir():
-        return []
-    beside = {entry.name: entry for entry in islice(path.parent.iterdir(), _MOST_COMPARED) if has_rdf_suffix(entry)}
-    return [str(beside[name]) for name in get_close_matches(path.name, beside, n=1, cutoff=0.75)]
-
-
-def has_rdf_suffix(path: Path) -> bool:
-    """Tell whether a path ends as the name of an RDF file, packed or not."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    return bool(last) and last[0][1:] in FORMATS
-
-
-def _suffix_list() -> str:
-    return ", ".join(sorted(f".{suffix}" for suffix in FORMATS if len(suffix) <= 6 and suffix != "turtle"))
 
 
 @contextlib.contextmanager
@@ -288,35 +268,28 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
     total = file.size
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
     file.tally, file.skipped, file.first_skipped = Tally(), 0, ""
-    with raw_file(file) as raw:
-        chunks = unpacked(raw_chunks(raw, file.tally, on_read), file.name, file.tally, options.limits)
-        safe = guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding, limits=options.limits)
+    with _raw_file(file) as raw:
+        chunks = unpacked(raw, file.name, file.tally, on_read)
+        safe = guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding)
         if options.context is not None and rdf_format.name == "JSON-LD":
-            safe = iter([with_context(b"".join(safe), read_context(options.context))])
+            safe = iter([with_context(b"".join(safe), options.read_context())])
         yield ChunkReader(safe)
 
 
 @contextlib.contextmanager
-def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
+def _raw_file(file: RdfFile) -> Iterator[BinaryIO]:
     """Open the file, or standard input.
 
-    :raises InputError: for a file that cannot be opened.
+    :raises InputError: for a file that cannot be opened, or read.
     """
-    if file.path is None:
-        yield standard_input()
-        return
     try:
-        raw = file.path.open("rb")
-    except OSError as error:
-        raise InputError(f"{file.name}: {error.strerror or error}", hint="check the path", path=file.name) from error
-    with raw:
-        try:
+        with contextlib.nullcontext(standard_input()) if file.path is None else file.path.open("rb") as raw:
             yield raw
-        except OSError as error:  # of a disk that fails, or a file that is none to read
-            if isinstance(error, KgsparqlError):
-                raise
-            message = f"{file.name}: {error.strerror or error}"
-            raise InputError(message, hint="check the file and the disk", path=file.name) from error
+    except OSError as error:
+        if isinstance(error, KgsparqlError):
+            raise
+        message = f"{file.name}: {error.strerror or error}"
+        raise InputError(message, hint="check the path, the file and the disk", path=file.name) from error
 
 
 def standard_input() -> BinaryIO:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
-from kgsparql.storage.files import damaged, is_as_written, replace_text, sealed_json, seals
+from kgsparql.storage.files import damaged, digest_of, read_sealed_json, replace_text, sealed_json, seals
 
 MANIFEST = "kgsparql.json"
 _VERSION = 1
@@ -40,6 +38,11 @@ class StoredSource:
     recipe: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> StoredSource:
+        """Return the source that ``dataclasses.asdict`` and JSON wrote."""
+        return cls(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -57,8 +60,7 @@ class Manifest:
     @property
     def fingerprint(self) -> str:
         """A hash of content, graphs and recipes, in hexadecimal; paths do not matter."""
-        text = json.dumps([(source.sha256, source.graph, source.recipe) for source in self.sources])
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest_of([(source.sha256, source.graph, source.recipe) for source in self.sources])
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -69,13 +71,7 @@ class Manifest:
         """Write the manifest into the directory of a store."""
         tables = seals(directory, sorted([*directory.glob("*.sst"), *directory.glob("MANIFEST-*")]))
         sources = [asdict(source) for source in self.sources]
-        data = sealed_json({"version": _VERSION, "sources": sources, "tables": tables})
-        replace_text(directory / MANIFEST, data)
-
-
-def stored_source(entry: Mapping[str, Any]) -> StoredSource:
-    """Return a source from its JSON object."""
-    return StoredSource(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
+        replace_text(directory / MANIFEST, sealed_json({"version": _VERSION, "sources": sources, "tables": tables}))
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -85,14 +81,8 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["version"] > _VERSION:
-            raise StoreError(
-                f"{directory}: written by a newer kgsparql", code="E_VERSION", hint="upgrade kgsparql", path=str(path)
-            )
-        if not is_as_written(data):
-            raise ValueError("it is not what was written")  # noqa: TRY301 - as of one that is no JSON
-        return Manifest(tuple(stored_source(entry) for entry in data["sources"]), data["tables"])
+        data = read_sealed_json(path, version=_VERSION)
+        return Manifest(tuple(map(StoredSource.from_json, data["sources"])), data["tables"])
     except FileNotFoundError:
         return Manifest()
     except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:

@@ -62,8 +62,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
                 raise cause from error
             if isinstance(cause, SyntaxError) and cause.lineno is None:
                 _add_place(cause, file, options)
-            in_lines = format_of(file, options).name in LINE_FORMATS
-            raise load_error(cause, file.name, file.tally.lines, in_lines=in_lines) from error
+            raise _load_error(cause, file, in_lines=format_of(file, options).name in LINE_FORMATS) from error
 
 
 def quads(
@@ -98,13 +97,10 @@ def quads(
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
     """Read the prefixes declared in the first 64 kB of a file; none where the format has none.
 
-    Those of standard input are known after reading it. Syntax errors are ignored here; reading the whole file reports
-    them.
+    Those of standard input are known after reading it. Syntax errors are left to the reading of the whole file.
     """
-    if file.path is None:
+    if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
         return file.prefixes
-    if format_of(file, options).name not in _RECOVERING_FORMATS:
-        return {}
     with reader_of(RdfFile(file.name, file.path), options) as reader:
         parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
         with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
@@ -115,44 +111,33 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
 def _parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
     rdf_format = format_of(file, options)
     if options.skip_bad and rdf_format.name in LINE_FORMATS:
-        return _good_lines(reader, file, rdf_format)
+        yield from _good_lines(reader, file, rdf_format)
+        return
     parser = ox.parse(reader.file, format=rdf_format, base_iri=options.base)
-    if options.skip_bad and rdf_format.name in _RECOVERING_FORMATS:
-        return _with_prefixes(_good_statements(parser, file), parser, file)
-    return _with_prefixes(parser, parser, file)
-
-
-def _with_prefixes(found: Iterator[ox.Quad], parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
-    yield from found
+    yield from _good_statements(parser, file) if options.skip_bad else parser
     file.prefixes = dict(parser.prefixes)
 
 
 def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
     """Yield the quads of valid lines: whole blocks are parsed at once, the lines of a bad block one by one."""
-    first_line, rest = 1, b""
-    while True:
+    line, rest, is_last = 1, b"", False
+    while not is_last:
         data = reader.read(_BLOCK_BYTES)
+        is_last = not data
         if len(rest) > _LONGEST_TERM:
             raise MemoryError  # as the parser does, but before the rest of the line is collected
         block, end, rest = (rest + data).rpartition(b"\n") if data else (rest, b"", b"")
-        if block or end:
-            try:
-                yield from list(ox.parse(block + end, format=rdf_format))
-            except SyntaxError:
-                yield from _good_among(block.split(b"\n"), file, rdf_format, first_line)
-            first_line += block.count(b"\n") + len(end)
-        if not data:
-            return
-
-
-def _good_among(lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, first_line: int) -> Iterator[ox.Quad]:
-    for number, line in enumerate(lines, first_line):
-        for part in line.split(b"\r"):
-            try:
-                yield from list(ox.parse(part, format=rdf_format))
-            except SyntaxError as error:
-                error.lineno = number
-                _note_skipped(file, error)
+        try:
+            yield from list(ox.parse(block + end, format=rdf_format))
+        except SyntaxError:
+            for number, text in enumerate(block.split(b"\n"), line):
+                for part in text.split(b"\r"):
+                    try:
+                        yield from list(ox.parse(part, format=rdf_format))
+                    except SyntaxError as error:
+                        error.lineno = number
+                        _note_skipped(file, error)
+        line += block.count(b"\n") + len(end)
 
 
 def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
@@ -185,8 +170,7 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
 
 def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
-    if not file.first_skipped:
-        file.first_skipped = load_error(error, file.name, file.tally.lines, in_lines=False).message
+    file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message
 
 
 def _add_place(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
@@ -195,35 +179,30 @@ def _add_place(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
         return
     copy = RdfFile(file.name, file.path)
     with reader_of(copy, options) as reader:
-        lines = LineReader(reader)
+        lines = _LineReader(reader)
         try:
             deque(ox.parse(cast("IO[bytes]", lines), format_of(copy, options), base_iri=options.base), maxlen=0)
         except SyntaxError:
-            error.lineno = max(lines.number, 1)
             quoted = re.search(r"'([^']+)'", str(error.msg))
+            error.lineno = max(lines.number, 1)
             error.offset = lines.line.find(quoted[1].encode()) + 1 if quoted else 1
 
 
-class LineReader:
-    """A file object that gives at most one line at a time, so that its line is the parser's line.
-
-    :ivar number: of the line, from 1.
-    """
+class _LineReader:
+    """A file object that gives at most one line at a time, so that its line is the parser's line."""
 
     def __init__(self, reader: ChunkReader) -> None:
         self._reader = reader
         self._rest = b""
-        self.line = bytearray()
+        self.line = b""
         self.number = 0
 
     def read(self, size: int) -> bytes:
-        """Read at most ``size`` bytes, and at most the rest of the line."""
-        if not self._rest:
-            self._rest = self._reader.read(_BLOCK_BYTES)
+        self._rest = self._rest or self._reader.read(_BLOCK_BYTES)
         end = min(size, self._rest.find(b"\n") + 1 or len(self._rest))
         given, self._rest = self._rest[:end], self._rest[end:]
         if not self.line or self.line.endswith(b"\n"):
-            self.number, self.line = self.number + 1, bytearray()
+            self.number, self.line = self.number + 1, b""
         self.line += given
         return given
 
@@ -231,32 +210,34 @@ class LineReader:
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
-    ("context outside the file", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
+    ("LoadDocumentCallback", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
     ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
-    ("'' is not allowed", "E_PARSE", "is it a text file? a character is none that is ever written"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
     ("Max stack size", "E_PARSE", "the file is nested too deep"),
     ("", "E_PARSE", _SKIP),
 )
+"""What the parser says, our code for it, and what to do."""
 
 
-def load_error(error: Exception, name: str, lines: int, *, in_lines: bool) -> KgsparqlError:
-    """Our error for one of pyoxigraph after so many lines; N-Triples (``in_lines``) has neither base nor prefixes."""
+def _load_error(error: Exception, file: RdfFile, *, in_lines: bool) -> KgsparqlError:
+    """Make our error of one of the parser's; N-Triples and N-Quads (``in_lines``) have neither base nor prefixes."""
+    name = file.name
     if isinstance(error, MemoryError):
-        message, hint = f"a term over 16 MiB, line {lines + 1:,}", "shorten the literal, or leave it out"
-        return error_at(LimitError, name, lines + 1, 1, message, hint=hint)
+        line = file.tally.lines + 1
+        message, hint = f"a term over 16 MiB, line {line:,}", "shorten the literal, or leave it out"
+        return error_at(LimitError, name, line, 1, message, hint=hint)
     if is_disk_full(error):
         return disk_full(name)
-    if isinstance(error, OSError) and error.errno is not None:
-        return InputError(f"{name}: {error.strerror or error}", hint="check the file and the disk", path=name)
     if not isinstance(error, SyntaxError):
-        return GraphLoadError(f"{name}: {printable(str(error))}", hint="check the file and the disk", path=name)
+        kind = InputError if isinstance(error, OSError) and error.errno is not None else GraphLoadError
+        why = getattr(error, "strerror", None) or printable(str(error))
+        return kind(f"{name}: {why}", hint="check the file and the disk", path=name)
     cause = printable(_PLACE.sub("", str(error.msg)))
-    if "No LoadDocumentCallback" in cause:
-        cause = "a JSON-LD context outside the file"
     kinds = (kind for kind in _KINDS if not (in_lines and kind[0] in {"No scheme found", "prefix"}))
     code, hint = next((code, hint) for part, code, hint in kinds if part in cause)
+    if code == "E_EGRESS":
+        cause = "a JSON-LD context outside the file"
     if error.lineno is None:
         return GraphLoadError(f"{name}: {cause}", code=code, hint=hint, path=name, line=None, column=error.offset or 1)
     return error_at(GraphLoadError, name, error.lineno, error.offset or 1, cause, code=code, hint=hint)

@@ -10,10 +10,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,19 +20,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kgsparql.budget import Elapsed, Usage
-from kgsparql.errors import InputError, SnapshotError, StoreError
+from kgsparql.errors import InputError, ReplayMissError, SnapshotError, StoreError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.storage.files import is_as_written, partial_path, put_in_place, replace_text, with_digest, writer_lock
+from kgsparql.storage.files import (
+    partial_path,
+    put_in_place,
+    read_sealed_json,
+    replace_text,
+    sealed_json,
+    writer_lock,
+)
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
 _WAIT_S = 60.0
-_QUESTION = "question"
-"""The kind of exchange that holds the time and cost of a question."""
-_MEASURED = "measured"
-"""The kind of exchange that holds other times that were measured."""
+_QUESTION, _MEASURED = "question", "measured"
+"""The kinds of exchange that hold the time and cost of a question, and other times that were measured."""
 
 
 class Snapshot:
@@ -100,15 +104,11 @@ class Snapshot:
         if not self.is_replay:
             self._add_run(fingerprints)
             return
-        recorded = {(name, own) for run in self._runs for name, own in run["graphs"].items()}
+        recorded = {own for run in self._runs for own in run["graphs"].values()}
         for name, own in fingerprints.items():
-            if own and own not in {known for _, known in recorded}:
-                is_there = any(name == known for known, _ in recorded)
-                what = "has changed since it was recorded" if is_there else "was not there when it was recorded"
-                raise SnapshotError(
-                    f"{name} {what} in {self.directory}",
-                    hint="a replay needs the same files; or record again into another directory", path=name,
-                )  # fmt: skip
+            if own and own not in recorded:
+                hint = "a replay needs the same files; or record again into another directory"
+                raise SnapshotError(f"{name} is not as it was recorded in {self.directory}", hint=hint, path=name)
 
     def cache_copy(self, kept: Path, cache: Path) -> Path:
         """Return the path in this snapshot for a directory of the user's cache, which is copied there when recording.
@@ -136,12 +136,14 @@ class Snapshot:
 
     def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
         """Return the time and cost of a question that is replayed; ``None`` if it was not finished when recorded."""
-        kept = self.recording.get_or_none(_QUESTION, question) if self.is_replay else None
-        if kept is None:
+        if not self.is_replay:
             return None
-        return Elapsed(
-            **{**kept, "over_at": _two_numbers(kept["over_at"]), "owed_over_at": _two_numbers(kept.get("owed_over_at"))}
-        )
+        try:
+            kept = self.recording.get(_QUESTION, question) or {}
+        except ReplayMissError:
+            return None
+        pairs = {name: kept.get(name) for name in ("over_at", "owed_over_at")}
+        return Elapsed(**kept | {name: None if pair is None else tuple(pair) for name, pair in pairs.items()})
 
     def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:
         """Keep the time and cost of a question, when recording.
@@ -170,34 +172,19 @@ class Snapshot:
             self.directory.mkdir(0o700, parents=True, exist_ok=True)
             with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
                 self._runs = [*self._read_runs(), run]
-                text = json.dumps(with_digest({"format": _FORMAT, "runs": self._runs}), ensure_ascii=False, indent=1)
-                replace_text(path, f"{text}\n", mode=0o600)
+                replace_text(path, sealed_json({"format": _FORMAT, "runs": self._runs}), mode=0o600)
         except OSError as error:
-            raise StoreError(
-                f"{path}: cannot be written: {error.strerror}", hint="name a directory you may write to", path=str(path)
-            ) from error
+            hint = "name a directory you may write to"
+            raise StoreError(f"{path}: cannot be written: {error.strerror}", hint=hint, path=str(path)) from error
 
     def _read_runs(self) -> list[dict[str, Any]]:
         path = self.directory / _MANIFEST
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            form, runs = found["format"], list(found["runs"])
-            if form == _FORMAT and not is_as_written(found):
-                raise ValueError("damaged")  # noqa: TRY301 - as of one that is no JSON
+            return list(read_sealed_json(path, format=_FORMAT)["runs"])
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError, KeyError, TypeError) as error:
-            hint = "record it again, into another directory"
+            hint = "record it again, into another directory, or use the kgsparql that wrote it"
             raise SnapshotError(
                 f"{path}: not the manifest of a snapshot: {error}", hint=hint, path=str(path)
             ) from error
-        if form != _FORMAT:
-            raise SnapshotError(
-                f"{path}: a snapshot of format {form}, where this kgsparql knows {_FORMAT}",
-                hint="use the kgsparql that wrote it", path=str(path),
-            )  # fmt: skip
-        return runs
-
-
-def _two_numbers(kept: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if kept is None else (int(kept[0]), int(kept[1]))

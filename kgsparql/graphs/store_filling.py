@@ -1,20 +1,18 @@
-"""The child process that fills a store; it may be killed at any moment. ``store_filling.py`` is the parent's side."""
+"""The child process that fills a store; it may be killed at any moment. ``stores.py`` is the parent's side."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from uuid import uuid4
 
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
-from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
-from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
+from kgsparql.graphs.child_process import connected_to_parent, progress_to_parent, write_frame
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
 from kgsparql.rdf.terms import IRI, printable
@@ -27,27 +25,23 @@ in 20 µs, and in 7 after they were merged, which takes an eighth of the time of
 
 def main() -> None:
     """Fill a store as the first frame asks; report progress, then what was loaded or the error."""
-    replies = pipe_to_parent()
-    first = read_frame(sys.stdin.buffer)
-    if first is None:
-        return
-    frames_from_parent(sys.stdin.buffer)
-    if not Path(first[0]["directory"]).is_dir():
+    (request, _), _, replies = connected_to_parent()
+    if not Path(request["directory"]).is_dir():
         return  # the parent was killed, and the next load has removed what it left
+    report = progress_to_parent(replies)
     try:
-        write_frame(replies, {"done": [asdict(source) for source in _fill_store(first[0], replies)]})
+        write_frame(replies, {"done": [asdict(source) for source in _fill_store(request, report)]})
     except KgsparqlError as error:
         write_frame(replies, {"error": error.to_record()})
 
 
-def _fill_store(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource]:
-    directory = Path(request["directory"])
+def _fill_store(request: dict[str, Any], report: Progress) -> Iterator[StoredSource]:
     options = ReadOptions(**request["options"])
     try:
-        store = _store_to_fill(directory, request["old"], set(request["drop"]))
+        store = _store_to_fill(Path(request["directory"]), request["old"], set(request["drop"]))
         triples = 0
         for job in request["jobs"]:
-            loaded = _load_file(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
+            loaded = _load_file(store, job, options, report)
             triples += loaded.triples
             yield loaded
         if triples > _UNMERGED:
@@ -92,36 +86,34 @@ def _refuse_foreign_writer(directory: Path) -> None:
 
 def _link_store(old: Path, new: Path) -> None:
     """Copy a store; its table files never change, so they are linked where the file system can."""
-    new.mkdir(exist_ok=True)
     for entry in old.iterdir():
         target = new / entry.name
         if entry.suffix == ".sst":
             try:
-                os.link(entry, target)
+                target.hardlink_to(entry)
                 continue
             except OSError:
                 pass  # a file system without hard links: the bytes are copied below
         target.write_bytes(entry.read_bytes())
 
 
-def _load_file(
-    store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOptions, replies: BinaryIO
-) -> StoredSource:
+def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, report: Progress) -> StoredSource:
+    file = RdfFile(job["name"], Path(job["path"]))
     graph = None if job["graph"] is None else IRI(job["graph"])
     rdf_format = format_of(file, options)
     met: set[str] = set()
     size_before = len(store)
 
-    def report(phase: str, done: int, total: int) -> None:
-        write_frame(replies, {"progress": [phase, done, total]})
+    def progress(phase: str, done: int, total: int) -> None:
+        report(phase, done, total)
         if done >= total:
-            write_frame(replies, {"progress": ["writing", done, total]})
+            report("writing", done, total)
 
     if options.skip_bad or rdf_format.supports_datasets:
         names = BlankNodes(f"b{uuid4().hex}n")  # like no other node of the store
-        store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=throttled(report)))
+        store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=progress))
     else:
-        with opened(file, options, throttled(report)) as reader:
+        with opened(file, options, progress) as reader:
             store.bulk_load(reader.file, rdf_format, base_iri=options.base, to_graph=graph)
     return StoredSource(
         source=job["source"], sha256=file.tally.sha256, graph=job["graph"],

@@ -1,38 +1,47 @@
-"""Graphs held in this process: stores on disk, files read into memory, and big files kept as a store in the cache."""
+"""Graphs held in this process: stores on disk, files read into memory, and big files kept as a store in the cache.
+
+A load fills ``DIR.partial-*`` beside ``DIR`` in a child process, and replaces ``DIR`` by it when it is complete. After
+a kill, Ctrl-C or a bad file ``DIR`` is as it was, and the next load removes the leftovers.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
+import shlex
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql.errors import StoreError
+from kgsparql.errors import InputError, OptionError, StoreError, error_from
 from kgsparql.graphs.adjacency import Revision
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
+from kgsparql.graphs.child_process import Child
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.graph import Source
-from kgsparql.graphs.loading import Job, fill
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import IRI, iri, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
+    digest_of,
+    disk_full,
     is_abandoned,
+    is_disk_full,
     is_store,
     keep_newest,
+    partial_path,
     previous_states,
     remove,
     remove_leftovers,
+    replace_directory,
     restore_previous,
     sweep,
     writer_lock,
@@ -42,6 +51,190 @@ _CACHE_WAIT_S = 600.0
 _IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """The result of a load.
+
+    :param loaded: the sources that were read.
+    :param unchanged: names of files that the store already held, byte for byte.
+    :param manifest: with all sources of the store after the load.
+    """
+
+    directory: Path
+    loaded: tuple[StoredSource, ...]
+    unchanged: tuple[str, ...]
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A file to load: its name in errors, the path of its bytes, its name in the manifest, and its own named graph."""
+
+    name: str
+    path: str
+    source: str
+    graph: str | None
+
+
+def load_store(
+    sources: str | Path | Sequence[str | Path],
+    directory: str | Path,
+    *,
+    graph: str | IRI | bool | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> LoadReport:
+    """Load RDF files into a store on disk: all of them or none.
+
+    :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
+    :param directory: the store, which is created, or added to if it exists.
+    :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
+        for a single file; a later load of that source replaces the graph. ``None``: the default graph.
+        Quad formats keep their named graphs; their default graph follows the same rule.
+    :param progress: called with the phases ``reading`` and ``writing``.
+    :param reading: the options of files: ``format``, ``base``, ``encoding``, ``skip_bad`` and ``context``.
+    :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
+    :raises StoreLockedError: if another process is loading into it.
+    :raises StoreError: if the directory holds something else, or a source without a named graph of its own changed.
+    :raises DiskFullError: if the device is full.
+    """
+    options = ReadOptions(**reading)
+    target = Path(directory).absolute()
+    given = [sources] if isinstance(sources, str | Path) else sources
+    files = list({file.iri: file for source in given for file in rdf_files(source)}.values())
+    if not files:
+        raise InputError("nothing to load", hint="name an RDF file")
+    with writer_lock(target), ExitStack() as spools:
+        remove_leftovers(target)
+        if (target.exists() and not target.is_dir()) or (
+            not is_store(target) and target.is_dir() and [*target.iterdir()]
+        ):
+            what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
+            raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
+        jobs = [_job_for_file(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
+        manifest = read_manifest(target)
+        to_read, unchanged, drop = _plan_of_load(jobs, manifest, options, target)
+        if not to_read:
+            return LoadReport(target, (), unchanged, manifest)
+        loaded = _fill(target, to_read, options, progress=progress, manifest=manifest, drop=drop)
+        return LoadReport(target, loaded, unchanged, read_manifest(target))
+
+
+def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> str | None:
+    if graph is None or graph is False:
+        return None
+    if graph is True:
+        return file.iri.value
+    if how_many > 1:
+        hint = "load them one by one, or let each have its own graph"
+        raise OptionError(f"one named graph for {how_many} files", hint=hint)
+    return graph.value if isinstance(graph, IRI) else iri(graph).value
+
+
+def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
+    """Make the job for a file; standard input is copied to a file first, because the child process cannot read it."""
+    if file.path is not None:
+        path = str(file.path.resolve())
+        return _Job(file.name, path, path, graph)
+    spool = partial_path(target)  # no temporary file of Python: on Windows no other process could open it
+    spools.callback(spool.unlink, missing_ok=True)
+    with spool.open("xb") as copy:
+        shutil.copyfileobj(standard_input(), copy)
+    return _Job(file.name, str(spool), file.name, graph)
+
+
+def _plan_of_load(
+    jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path
+) -> tuple[list[_Job], tuple[str, ...], set[str]]:
+    """Choose the files to read; return them, the names of the unchanged ones, and the named graphs that are replaced.
+
+    :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
+    """
+    to_read, unchanged, drop = [], [], set()
+    held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
+    for job in jobs:
+        if held and (RdfFile(job.name, Path(job.path)).sha256(), job.graph, options.recipe) in held:
+            unchanged.append(job.name)
+            continue
+        to_read.append(job)
+        for source in manifest.sources:
+            if job.graph is not None and source.graph == job.graph and not source.graphs:
+                drop.add(job.graph)
+            elif _is_same_file(source.source, job.source) or job.graph in {source.graph or "", *source.graphs}:
+                again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
+                place = shlex.quote(str(target))
+                raise StoreError(
+                    f"{job.name}: changed since it was loaded into {target}, and it has no named graph of its own to "
+                    "replace", hint=f"rebuild: rm -r {place} && kgsparql load {again} --store {place}", path=job.name,
+                    code="E_STORE_CHANGED",
+                )  # fmt: skip
+    return to_read, tuple(unchanged), drop
+
+
+def _is_same_file(loaded: str, job: str) -> bool:
+    """Tell whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
+    try:
+        return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
+    except OSError:  # what was loaded is gone
+        return False
+
+
+def _fill(
+    target: Path,
+    jobs: Sequence[_Job],
+    options: ReadOptions,
+    *,
+    progress: Progress | None,
+    manifest: Manifest,
+    drop: set[str],
+) -> tuple[StoredSource, ...]:
+    """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
+
+    :param manifest: of the store that is there, if there is one; its quads are copied first, without the named graphs
+        ``drop``.
+    :raises KgsparqlError: the error that the child reported.
+    """
+    partial = partial_path(target)
+    request = {
+        "directory": str(partial), "target": str(target), "old": str(target) if is_store(target) else None,
+        "drop": sorted(drop), "jobs": [asdict(job) for job in jobs], "options": asdict(options),
+    }  # fmt: skip
+    try:
+        partial.mkdir()
+        loaded = _run_child(request, progress)
+        kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
+        Manifest((*kept, *loaded)).write(partial)
+        replace_directory(partial, target)
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(target) from error
+        raise StoreError(f"{target}: cannot be written: {error.strerror or error}", hint="check the disk") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return loaded
+
+
+def _run_child(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
+    child = Child("kgsparql.graphs.store_filling")
+    try:
+        with suppress(BrokenPipeError):
+            child.send(request)
+        while (frame := child.next_frame()) is not None:
+            header, _ = frame
+            if "error" in header:
+                raise error_from(header["error"])
+            if "done" in header:
+                return tuple(map(StoredSource.from_json, header["done"]))
+            if progress is not None:
+                progress(*header["progress"])
+        status, said = child.last_words()
+    finally:
+        child.stop()
+    cause = said.strip().rpartition("\n")[2] or f"status {status}"
+    hint = "is there enough memory? the store is as it was"
+    raise StoreError(f"the loading process ended early ({cause})", hint=hint, status=status)
+
+
 def describe_store(directory: str | Path) -> Manifest:
     """Read the manifest of a store: its sources with their hashes, graphs and triples; none if another program made it.
 
@@ -49,9 +242,8 @@ def describe_store(directory: str | Path) -> Manifest:
     """
     path = Path(directory).absolute()
     if not has_store(path):
-        raise StoreError(
-            f"{directory}: not a store", hint=f"make one: kgsparql load FILE --store {directory}", path=str(path)
-        )
+        hint = f"make one: kgsparql load FILE --store {directory}"
+        raise StoreError(f"{directory}: not a store", hint=hint, path=str(path))
     return read_manifest(path)
 
 
@@ -99,11 +291,8 @@ def open_store(
     except (OSError, RuntimeError, ValueError) as error:
         if "Corruption" in str(error) or "No such file" in str(error):
             raise corrupt_store(directory, printable(str(error), 200)) from error
-        raise StoreError(
-            f"{directory}: cannot be opened: {error}", hint="load its sources again into a new directory",
-            path=str(path),
-        ) from error  # fmt: skip
-
+        hint = "load its sources again into a new directory"
+        raise StoreError(f"{directory}: cannot be opened: {error}", hint=hint, path=str(path)) from error
     return OxigraphGraph(
         store,
         name=str(directory) if name is None else name,
@@ -118,8 +307,7 @@ def open_store(
 def _tables_hash(store: Path) -> str:
     """Hash what changes when a program writes to a store: its tables, and the log of what is not yet in them."""
     files = [(e.name, e.stat()) for e in store.iterdir() if e.suffix in {".sst", ".log"}]
-    written = sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in files if stat.st_size)
-    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
+    return digest_of(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in files if stat.st_size))
 
 
 def graph_in_memory(
@@ -144,8 +332,7 @@ def graph_in_memory(
             first_skipped=file.first_skipped, recipe=options.recipe, prefixes=prefixes_of(file, options),
         )  # fmt: skip
         stored.append(source)
-    content = [[source.sha256, source.graph or ""] for source in stored]
-    fingerprint = hashlib.sha256(json.dumps([content, options.recipe]).encode()).hexdigest()
+    fingerprint = digest_of([[[source.sha256, source.graph or ""] for source in stored], options.recipe])
     return OxigraphGraph(
         store,
         name=name or ", ".join(file.name for file in files),
@@ -179,17 +366,16 @@ def graph_in_cache(
     """Open a store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
     several = len(files) > 1
     graphs = [file.iri.value if several else None for file in files]
-    key = json.dumps([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])
-    target = cache_directory().absolute() / "graphs" / hashlib.sha256(key.encode()).hexdigest()[:32]
+    key = digest_of([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])
+    target = cache_directory().absolute() / "graphs" / key[:32]
     name = name or ", ".join(file.name for file in files)
 
     def opened() -> OxigraphGraph:
-        found = zip(files, describe_store(target).sources, strict=True)
         stored = [
             replace(
-                old, source=file.name, first_skipped=_IN_FILE.sub(file.name.replace("\\", r"\\"), old.first_skipped, 1)
+                own, source=file.name, first_skipped=_IN_FILE.sub(file.name.replace("\\", r"\\"), own.first_skipped, 1)
             )
-            for file, old in found
+            for file, own in zip(files, describe_store(target).sources, strict=True)
         ]
         met = {source.source: source.graphs for source in stored}
         return open_store(target, name=name, sources=sources_of_files(files, met) if several else {}, stored=stored)
@@ -202,15 +388,17 @@ def graph_in_cache(
             raise
         with writer_lock(target, wait_s=_CACHE_WAIT_S):
             remove(target, target)
-    if not is_store(target):
-        if notes is not None:
-            notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
-        named = zip(files, graphs, strict=True)
-        jobs = [Job(file.name, str(file.path), os.path.realpath(str(file.path)), graph) for file, graph in named]
-        with writer_lock(target, wait_s=_CACHE_WAIT_S):
-            remove_leftovers(target)
-            if not is_store(target):  # another process may have created it while we waited
-                _remove_older(target, fill(target, jobs, options, progress=progress, manifest=Manifest()))
+    if notes is not None:
+        notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
+    jobs = [
+        _Job(file.name, str(file.path), os.path.realpath(str(file.path)), graph)
+        for file, graph in zip(files, graphs, strict=True)
+    ]
+    with writer_lock(target, wait_s=_CACHE_WAIT_S):
+        remove_leftovers(target)
+        if not is_store(target):  # another process may have created it while we waited
+            made = _fill(target, jobs, options, progress=progress, manifest=Manifest(), drop=set())
+            _remove_older(target, made)
     return opened()
 
 

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,9 +22,8 @@ from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
 _DIGEST = "sha256"
 _MAX_REREAD_BYTES = 2**28
 """Bytes that are read again where files are younger or older than when they were sealed, as those of a copy are."""
-_HELD_ERRORS = {5, 32}
-"""What Windows says of a file that a program has open: access denied, sharing violation."""
-_HELD_S = 1.0
+_HELD_ERRORS, _HELD_S = {5, 32}, 1.0
+"""What Windows says of a file that a program has open (access denied, sharing violation), and how long to try again."""
 _KEY = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
 _ABANDONED_S = 3_600
 """A small file is written without a lock, in milliseconds: one that is half-made for so long is nobody's."""
@@ -101,10 +99,8 @@ def replace_directory(partial: Path, target: Path) -> None:
     except OSError as error:
         with suppress(OSError):
             restore_previous(target)
-        raise StoreError(
-            f"{target}: what was made anew cannot be put in place: {error.strerror}",
-            hint="close the programs that use it", path=str(target),
-        ) from error  # fmt: skip
+        why = f"{target}: what was made anew cannot be put in place: {error.strerror}"
+        raise StoreError(why, hint="close the programs that use it", path=str(target)) from error
 
 
 def _exchange_names(one: Path, other: Path) -> bool:
@@ -134,18 +130,18 @@ def restore_previous(target: Path) -> None:
 # Seals: a digest finds damage. It is no defence against who may write the files: they could write another digest.
 
 
-def digest_of(data: bytes | Path) -> str:
-    """Hash some bytes, or those of a file; in hexadecimal."""
-    if isinstance(data, bytes):
-        return hashlib.sha256(data).hexdigest()
-    with data.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def digest_of(data: object) -> str:
+    """Hash some bytes, those of a file (a ``Path``), or any other value as JSON; in hexadecimal."""
+    if isinstance(data, Path):
+        with data.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    return hashlib.sha256(data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def with_digest(data: Mapping[str, Any]) -> dict[str, Any]:
     """Add to a JSON object the digest of all else that is in it."""
     plain = {name: value for name, value in data.items() if name != _DIGEST}
-    return {**plain, _DIGEST: digest_of(json.dumps(plain, sort_keys=True).encode())}
+    return {**plain, _DIGEST: digest_of(plain)}
 
 
 def is_as_written(data: Mapping[str, Any]) -> bool:
@@ -157,21 +153,32 @@ def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
     """Write a JSON object with its digest as text."""
     whole = with_digest(data)
     text = json.dumps(whole, ensure_ascii=False, indent=indent)
-    is_text = not any("\ud800" <= character <= "\udfff" for character in text)  # else a file name that is no UTF-8
+    is_text = not re.search("[\ud800-\udfff]", text)  # else of a file name that is no UTF-8
     return f"{text if is_text else json.dumps(whole, indent=indent)}\n"
 
 
-def read_sealed_json(file: Path) -> dict[str, Any]:
-    """Read a JSON object that has its digest in it.
+def unsealed_json(text: str, *, where: object = "", **version: int) -> dict[str, Any]:
+    """Return the JSON object of :func:`sealed_json`.
 
+    :param where: what an error is about.
+    :param version: the field of its version, and the version that is known.
     :raises ValueError: if it is not what was written.
-    :raises OSError: if it cannot be read.
+    :raises StoreError: if it is of another version (``E_VERSION``), which may have another digest.
     """
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = json.loads(text)
+    for name, known in version.items() if isinstance(data, dict) else ():
+        if data.get(name) != known:
+            why = f"{where}: of {name} {data.get(name)}, where this kgsparql knows {known}"
+            raise StoreError(why, code="E_VERSION", hint="use the kgsparql that wrote it, or make it again")
     if not isinstance(data, dict) or not is_as_written(data):
         raise ValueError("damaged: it is not what was written")
     del data[_DIGEST]
     return data
+
+
+def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
+    """Read a file of :func:`sealed_json`, with the errors of :func:`unsealed_json`; an OSError if it cannot be read."""
+    return unsealed_json(file.read_text(encoding="utf-8"), where=file, **version)
 
 
 def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
@@ -188,18 +195,17 @@ def damaged(directory: Path, sealed: Mapping[str, Any], *, thoroughly: bool = Fa
 
     :param thoroughly: look at every digest.
     """
-    found, left = [], _MAX_REREAD_BYTES
-    for name, (size, time_ns, digest) in sealed.items():
-        try:
-            stat = (directory / name).stat()
-            is_whole = stat.st_size == size
-            if is_whole and (thoroughly or (stat.st_mtime_ns != time_ns and (left := left - size) >= 0)):
-                is_whole = digest_of(directory / name) == digest
-        except OSError:
-            is_whole = False
-        if not is_whole:
-            found.append(name)
-    return found
+    left = _MAX_REREAD_BYTES
+
+    def is_whole(file: Path, size: int, time_ns: int, digest: str) -> bool:
+        nonlocal left
+        with suppress(OSError):
+            stat = file.stat()
+            is_to_read = thoroughly or (stat.st_mtime_ns != time_ns and (left := left - size) >= 0)
+            return stat.st_size == size and (not is_to_read or digest_of(file) == digest)
+        return False
+
+    return [name for name, seal in sealed.items() if not is_whole(directory / name, *seal)]
 
 
 # Locks
@@ -230,10 +236,8 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         lock.acquire()
     except filelock.Timeout as error:
         pid = _owner_of_lock(path)
-        raise StoreLockedError(
-            f"{directory}: process {pid or 'unknown'} is writing here",
-            hint="wait for it to end, or stop it", path=str(directory), pid=int(pid) if pid else None,
-        ) from error  # fmt: skip
+        why, hint = f"{directory}: process {pid or 'unknown'} is writing here", "wait for it to end, or stop it"
+        raise StoreLockedError(why, hint=hint, path=str(directory), pid=int(pid) if pid else None) from error
     except OSError as error:
         hint = "choose a directory you may write to, on a file system with locks"
         raise StoreError(f"{path}: cannot lock: {error.strerror or error}", hint=hint) from error
@@ -333,47 +337,17 @@ def disk_full(name: object) -> DiskFullError:
     return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
 
 
-# Size, age and removal
-
-
-def size_text(size: int) -> str:
-    """Write a number of bytes for people.
-
-    >>> size_text(999), size_text(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    amount, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if amount < 999.5 or unit == "TB":
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
-
-
-def link_trouble(path: Path) -> str:
-    """Say that a symbolic link is not followed; empty for anything else."""
-    return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
+# Size and removal
 
 
 def size_of(path: Path) -> int:
     """Count the bytes of a file, or of all files in a directory; 0 for what another process has just removed."""
-    files = [path] if path.is_symlink() or not path.is_dir() else []
-    for place, _, names in os.walk(path) if not files else ():
-        files += [Path(place, name) for name in names]
+    is_tree = path.is_dir() and not path.is_symlink()
     total = 0
-    for file in files:
+    for file in (Path(place, name) for place, _, names in os.walk(path) for name in names) if is_tree else (path,):
         with suppress(OSError):
             total += file.lstat().st_size
     return total
-
-
-def modified_at(path: Path) -> str:
-    """Say when a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
-    try:
-        seconds = path.lstat().st_mtime
-    except OSError:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _database_files(file: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from kgsparql.errors import DiskFullError, OptionError, StoreError
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.files import damaged, is_as_written, replace_text, sealed_json, seals, writer_lock
+from kgsparql.storage.files import damaged, replace_text, sealed_json, seals, unsealed_json, writer_lock
 
 _URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://[^/]+(?:/[^/?#]+)*/?")
 _SCHEMES = ("s3", "gs", "az")
@@ -81,12 +81,10 @@ _REST_CLIENT = "lance_namespace_urllib3_client"
 
 
 def lancedb(part: str = "") -> Any:
-    """Import the package LanceDB, or a module of it; nothing else imports it.
+    """Import the package LanceDB, or a module of it, such as ``index``; nothing else imports it.
 
     Its modules import each other in a circle: two threads that import it at once may see half a module, so the second
     waits here.
-
-    :param part: the name of a module, such as ``index``.
     """
     with _importing, _without_checks_of(_REST_CLIENT):
         whole = import_module("lancedb")
@@ -137,22 +135,14 @@ class Tables:
         :raises StoreError: if it was written by another kgsparql (``E_VERSION``), or the object storage fails.
         """
         try:
-            data = json.loads(self._manifest_text())
+            data = unsealed_json(self._manifest_text(), where=self.directory, version=_VERSION)
         except (OSError, ValueError) as error:
             if isinstance(error, StoreError):
                 raise
             return None
-        if not isinstance(data, dict):
+        if not isinstance(self.directory, ObjectPrefix) and damaged(self.directory, data["files"]):
             return None
-        if data.get("version") != _VERSION:  # looked at first: another version may have another digest
-            raise StoreError(
-                f"{self.directory}: an index of another version of kgsparql ({data.get('version')})",
-                hint="delete that directory; it is made again", code="E_VERSION",
-            )  # fmt: skip
-        is_whole = is_as_written(data) and (
-            isinstance(self.directory, ObjectPrefix) or not damaged(self.directory, data["files"])
-        )
-        return data if is_whole else None
+        return data
 
     def _manifest_text(self) -> str:
         if not isinstance(self.directory, ObjectPrefix):
@@ -211,9 +201,7 @@ class Tables:
     def create(self, name: str, data: Any) -> Any:
         """Make a new table with the rows of a pyarrow table; it replaces a table of that name."""
         with errors_translated(self.directory):
-            self._open_database.drop_table(
-                name, ignore_missing=True
-            )  # "overwrite" of nothing writes a warning to stderr
+            self._open_database.drop_table(name, ignore_missing=True)  # "overwrite" of nothing writes to stderr
             return self._open_database.create_table(name, data)
 
     def open(self, name: str) -> Any | None:

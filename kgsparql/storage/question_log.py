@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,7 +32,7 @@ _CONTENTS = Contents(
         "CREATE INDEX question_by_rating ON question (rating, id)"
     ),
     version=1,
-    again="questions are logged anew",
+    again="",
     room="drop old questions: kgsparql log prune",
     elsewhere="--log names another file",
 )
@@ -68,10 +66,6 @@ class LoggedQuestion:
     is_right: bool | None
     right_answers: tuple[str, ...] | None
     answer: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the question as a JSON object."""
-        return asdict(self)
 
     def evaluation_line(self) -> dict[str, Any] | None:
         """Return the question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
@@ -138,7 +132,7 @@ class QuestionLog:
             answer.get("retriever", ""), answer.get("model", ""), usage.get("tokens"), usage.get("cost"),
             usage.get("seconds"), _packed_answer(answer),
         )  # fmt: skip
-        with self._owners_transaction() as connection:
+        with self._file.transaction() as connection:
             number = connection.execute(
                 "INSERT INTO question (at, question, status, text, graphs, method, model, tokens, cost, seconds, "
                 "answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -154,13 +148,11 @@ class QuestionLog:
         :param words: only questions in which this text is, whatever its case.
         :param rated: only those that a person rated, or gave the right answer of.
         """
-        where = "(? = '' OR instr(lower(question), lower(?)))" + (
-            " AND (rating IS NOT NULL OR right_answers IS NOT NULL)" if rated else ""
-        )
         limit = -1 if newest is None else newest
+        is_rated = "(rating IS NOT NULL OR right_answers IS NOT NULL)" if rated else "TRUE"
+        where = f"{is_rated} AND (? = '' OR instr(lower(question), lower(?)))"
         select = f"SELECT {_COLUMNS} FROM question WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - no values
-        with self._errors_named():
-            return [_entry_of_row(row) for row in self._file.rows(select, (words, words, limit))]
+        return [_entry_of_row(row) for row in self._file.rows(select, (words, words, limit))]
 
     def entry(self, number: int) -> LoggedQuestion:
         """One question.
@@ -168,8 +160,7 @@ class QuestionLog:
         :raises NotFoundError: if the log has none of this number.
         """
         select = f"SELECT {_COLUMNS} FROM question WHERE id = ?"  # noqa: S608 - no values
-        with self._errors_named():
-            rows = self._file.rows(select, (number,))
+        rows = self._file.rows(select, (number,))
         if not rows:
             raise self._missing_question(number)
         return _entry_of_row(rows[0])
@@ -187,7 +178,7 @@ class QuestionLog:
         rating = None if is_right is None else int(is_right)
         if not self.path.exists():
             raise self._missing_question(number)
-        with self._owners_transaction() as connection:
+        with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) "
                 "WHERE id = ?",
@@ -205,7 +196,7 @@ class QuestionLog:
         if not self.path.exists():
             return 0
         dropped = 0
-        with self._owners_transaction() as connection:
+        with self._file.transaction() as connection:
             if before is not None:
                 unrated = "DELETE FROM question WHERE at < ? AND rating IS NULL AND right_answers IS NULL"
                 dropped += connection.execute(unrated, (before,)).rowcount
@@ -225,32 +216,6 @@ class QuestionLog:
         )
         return connection.execute(oldest, (count - most,)).rowcount
 
-    @contextmanager
-    def _owners_transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction on a file that only its owner can read, also from the moment it is made."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
-        except OSError as error:
-            hint = "--log names another file; may this user write there?"
-            raise StoreError(f"{self.path}: {error.strerror}", hint=hint, path=str(self.path)) from error
-        with self._errors_named(), self._file.transaction() as connection:
-            if os.name == "posix" and self.path.stat().st_mode & 0o077:
-                os.chmod(self.path, 0o600)  # noqa: PTH101 - the file is ours now: it was opened as a log
-            yield connection
-
-    @contextmanager
-    def _errors_named(self) -> Iterator[None]:
-        """Name another hint for a file that is none of ours is somebody's data: nobody is told to delete it."""
-        try:
-            yield
-        except StoreError as error:
-            if error.code != "E_STORE_CORRUPT":
-                raise
-            hint = "--log names another file; that one was not changed"
-            raise StoreError(error.message, code=error.code, hint=hint, path=str(self.path)) from error
-
     def _missing_question(self, number: int) -> NotFoundError:
         return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
 
@@ -261,13 +226,14 @@ def _is_iri(text: str) -> bool:
 
 
 def _packed_answer(answer: Mapping[str, Any]) -> bytes:
-    packed = zlib.compress(redacted(json.dumps(answer, ensure_ascii=False)).encode("utf-8", "replace"))
-    if len(packed) <= _LONGEST_BYTES:
-        return packed
-    light = {name: value for name, value in answer.items() if name not in _HEAVY}
-    light["answers"] = light.get("answers", [])[:100]
-    light["more_answers"] = answer.get("more_answers", 0) + max(0, len(answer.get("answers", ())) - 100)
-    return zlib.compress(redacted(json.dumps(light, ensure_ascii=False)).encode("utf-8", "replace"))
+    def packed(own: Mapping[str, Any]) -> bytes:
+        return zlib.compress(redacted(json.dumps(own, ensure_ascii=False)).encode("utf-8", "replace"))
+
+    whole, listed = packed(answer), answer.get("answers", [])
+    if len(whole) <= _LONGEST_BYTES:
+        return whole
+    light = {name: value for name, value in answer.items() if name not in _HEAVY} | {"answers": listed[:100]}
+    return packed(light | {"more_answers": answer.get("more_answers", 0) + max(0, len(listed) - 100)})
 
 
 def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:

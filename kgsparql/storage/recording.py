@@ -7,7 +7,6 @@ request are kept, in their order.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shlex
@@ -16,12 +15,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, error_from
 from kgsparql.rdf.terms import printable
+from kgsparql.storage.files import digest_of
 from kgsparql.storage.response_cache import Exchanges, key_of
 
 QUERY = "query"
@@ -31,8 +30,8 @@ _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
-_MAX_COMMAND_CHARACTERS = 420
-"""Of recorded commands in an error, all together; the first command is always listed."""
+_SHOWN, _SHOWN_CHARACTERS = 3, 420
+"""Recorded commands in an error, and characters of each."""
 
 
 class Recording(Exchanges):
@@ -65,7 +64,7 @@ class Recording(Exchanges):
         self._times: Counter[bytes] = Counter()
         self._answered: set[bytes] = set()
         self._request_locks: dict[bytes, threading.Lock] = {}
-        self._askers: dict[str, list[bytes]] = {}
+        self._askers: dict[str, list[str]] = {}
 
     def asker_number(self, where: str, *who: str) -> int:
         """Return the number of an asker among all who ask an address, from 0, in the order in which they first come.
@@ -75,7 +74,7 @@ class Recording(Exchanges):
 
         :param who: what identifies the asker, such as user and password; it is not kept.
         """
-        own = hashlib.sha256(json.dumps(who).encode()).digest()
+        own = digest_of(who)
         with self._lock:
             digests = self._askers.setdefault(where, [])
             if own not in digests:
@@ -135,13 +134,6 @@ class Recording(Exchanges):
             return dict(value)
         return self.get(kind, request) or {}
 
-    def get_or_none(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the reply as :meth:`get`, or ``None`` for what was not recorded."""
-        try:
-            return self.get(kind, request)
-        except ReplayMissError:
-            return None
-
     @contextmanager
     def exclusive(
         self,
@@ -171,14 +163,10 @@ class Recording(Exchanges):
 
     def _miss_error(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
         directory = self.path.parent
-        recorded = "the command must be the one that was recorded"
         here = shlex.quote(str(directory))
-        if self.recorded:
-            named = [f"kgsparql {command}" for command in self.recorded]
-            count = max(1, sum(length <= _MAX_COMMAND_CHARACTERS for length in accumulate(map(len, named))))
-            more = f", and {len(named) - count:,} more" if len(named) > count else ""
-            shown = (f"{printable(own, _MAX_COMMAND_CHARACTERS)} --replay {here}" for own in named[:count])
-            recorded = f"recorded there: {'; '.join(shown)}{more}"
+        shown = [f"kgsparql {printable(own, _SHOWN_CHARACTERS)} --replay {here}" for own in self.recorded[:_SHOWN]]
+        more = f", and {len(self.recorded) - _SHOWN:,} more" if len(self.recorded) > _SHOWN else ""
+        recorded = f"recorded there: {'; '.join(shown)}{more}" if shown else "the command must be the recorded one"
         return ReplayMissError(
             f"not recorded in {directory}: {what or 'a request that this needs'}",
             hint=f"{recorded}; or record this one too, with --record {here} in place of --replay {here}",

@@ -84,13 +84,13 @@ class Exchanges:
 
         :param at_most_s: the greatest age of a reply, in seconds.
         """
-        select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
         key = key_of(kind, request)
+        select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
         rows = self._file.rows(select, (key, _earliest_time(at_most_s)))
         found = unsealed(key, rows[0][0]) if rows else None
         if rows and found is None and self.mode == "only":
-            why, hint = f"{self.path}: a reply in it is damaged", "record it again, into another directory"
-            raise StoreError(why, code="E_STORE_CORRUPT", hint=hint, path=str(self.path))
+            hint = "record it again, into another directory"
+            raise StoreError(f"{self.path}: a reply in it is damaged", code="E_STORE_CORRUPT", hint=hint)
         return found
 
     def close(self) -> None:
@@ -127,11 +127,8 @@ class ResponseCache(Exchanges):
             return None
         reply = self.lookup(kind, request)
         if reply is None and self.mode == "only":
-            raise ReplayMissError(
-                f"{what or f'this request ({kind})'} was not recorded in {self.path}",
-                hint="ask once with the model, with the same options; then it can be replayed",
-                path=str(self.path), kind=kind,
-            )  # fmt: skip
+            hint = "ask once with the model, with the same options; then it can be replayed"
+            raise ReplayMissError(f"{what or f'this request ({kind})'} was not recorded in {self.path}", hint=hint)
         return reply
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
@@ -172,8 +169,7 @@ def unsealed(key: bytes, text: object) -> dict[str, Any] | None:
 
 
 def _canonical_json(request: Mapping[str, Any]) -> str:
-    """Return JSON that is the same for equal requests; in ASCII, so that its length is its size in bytes."""
-    return json.dumps(request, sort_keys=True, separators=(",", ":"))
+    return json.dumps(request, sort_keys=True, separators=(",", ":"))  # in ASCII: its length is its size in bytes
 
 
 def key_of(kind: str, request: Mapping[str, Any]) -> bytes:

@@ -10,7 +10,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +35,8 @@ class Contents:
     :param what: the name in error messages, for example ``exchanges``.
     :param tables: the statements that create the tables and indexes, a semicolon after each.
     :param version: of these tables; kept as SQLite's ``user_version``.
-    :param again: what happens if the file is deleted, for example ``the replies are asked for again``.
+    :param again: what happens if the file is deleted, for example ``the replies are asked for again``; empty for what
+        cannot be made again.
     :param room: the hint that says how to free space.
     :param elsewhere: the hint that says how to have the file in another place.
     """
@@ -45,6 +47,19 @@ class Contents:
     again: str
     room: str = "delete what you do not need"
     elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
+
+
+@dataclass(slots=True)
+class _Use:
+    """What a process has of a file. A forked child has its own: SQLite forbids it to use or close its parent's."""
+
+    lock: Any = field(default_factory=threading.RLock)
+    connection: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
 
 
 class SqliteFile:
@@ -68,27 +83,22 @@ class SqliteFile:
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = Path(path)
         self.contents = contents
-        self._lock = threading.RLock()
-        _files.add(self)
-        self._connection: sqlite3.Connection | None = None
-        self._owner = 0
-        self._inherited: list[sqlite3.Connection] = []
+        self._uses: dict[int, _Use] = {}
+        weakref.finalize(self, _close_own, self._uses).atexit = False
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:
         """Return the connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
-        with self._lock, self._errors_translated():
-            exists = self._connection is not None or self.path.exists()
-            yield self._own_connection(create=False) if exists else None
+        with self._errors_translated(), self._own_use() as use:
+            exists = use.connection is not None or self.path.exists()
+            yield self._opened(use, create=False) if exists else None
 
     def rows(self, select: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a SELECT; none if there is no file."""
         with self.connection() as connection:
-            return (
-                []
-                if connection is None
-                else _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
-            )
+            if connection is None:
+                return []
+            return _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
 
     def delete(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
         """Return the number of rows that a DELETE removed; 0 if there is no file.
@@ -99,9 +109,8 @@ class SqliteFile:
             if connection is None:
                 return 0
             deleted = _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
-            if shrink:
-                _retried_while_busy(lambda: connection.execute("VACUUM"))
-                _retried_while_busy(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+            for also in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") if shrink else ():
+                _retried_while_busy(partial(connection.execute, also))
             return deleted
 
     @contextmanager
@@ -111,28 +120,27 @@ class SqliteFile:
         :raises DiskFullError: if there is no space left.
         :raises StoreLockedError: if another process is writing for longer than we wait.
         """
-        with self._lock, self._errors_translated():
-            connection = self._own_connection(create=True)
+        with self._errors_translated(), self._own_use() as use:
+            connection = self._opened(use, create=True)
             _retried_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
             with _committed_block(connection):
                 yield connection
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._connection is not None and self._owner == os.getpid():
-                self._connection.close()
-                self._connection = None
+        with self._own_use() as use:
+            use.close()
 
-    def _own_connection(self, *, create: bool) -> sqlite3.Connection:
-        if self._connection is not None and self._owner != os.getpid():
-            self._inherited.append(self._connection)  # the parent's: SQLite forbids to use or close it after a fork
-            self._connection = None
-        if self._connection is None:
-            self._connection = _retried_while_busy(lambda: self._new_connection(create=create))
-            self._owner = os.getpid()
-            weakref.finalize(self, _close_connection, self._connection, self._owner).atexit = False
-        return self._connection
+    @contextmanager
+    def _own_use(self) -> Iterator[_Use]:
+        use = self._uses.get(os.getpid()) or self._uses.setdefault(os.getpid(), _Use())
+        with use.lock:
+            yield use
+
+    def _opened(self, use: _Use, *, create: bool) -> sqlite3.Connection:
+        if use.connection is None:
+            use.connection = _retried_while_busy(lambda: self._new_connection(create=create))
+        return use.connection
 
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
         if create:
@@ -144,15 +152,11 @@ class SqliteFile:
         try:
             return self._checked_connection(f"{address}?mode={'rwc' if create else 'rw'}")
         except sqlite3.OperationalError as error:
-            if create or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_FOR_US:
-                raise
+            log = self.path.with_name(f"{self.path.name}-wal")
+            is_for_us = getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_FOR_US
+            if create or is_for_us or (log.exists() and log.stat().st_size):
+                raise  # with a log, it was not closed: what is only in the log would be missing
         # SQLite needs a log beside the file, which a read-only directory does not allow; nobody writes the file there.
-        log = self.path.with_name(f"{self.path.name}-wal")
-        if log.exists() and log.stat().st_size:
-            raise StoreError(
-                f"{self.path}: it was not closed, and {log.name} cannot be read where nothing may be written",
-                hint="open it once where it may be written, or by who wrote it", path=str(self.path),
-            )  # fmt: skip
         return self._checked_connection(f"{address}?mode=ro&immutable=1")
 
     def _checked_connection(self, address: str) -> sqlite3.Connection:
@@ -164,7 +168,11 @@ class SqliteFile:
                 connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
                 connection.execute("PRAGMA synchronous = NORMAL")
             if is_new:
-                self._create_tables(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                with _committed_block(connection):
+                    for statement in self.contents.tables.split(";") if not _has_tables(connection) else ():
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {self.contents.version}")
         except BaseException:
             connection.close()
             raise
@@ -176,22 +184,11 @@ class SqliteFile:
         connection.execute("COMMIT")
         own = self.contents.version
         if found not in {0, own}:
-            raise StoreError(
-                f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}",
-                hint=f"delete that file: {self.contents.again}; or use the kgsparql that wrote it", path=str(self.path),
-            )  # fmt: skip
+            why = f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}"
+            raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
         if found == 0 and has_tables:
             raise sqlite3.DatabaseError("a database of something else")
         return bool(found == 0)
-
-    def _create_tables(self, connection: sqlite3.Connection) -> None:
-        """Create the tables, unless another process was faster."""
-        connection.execute("BEGIN IMMEDIATE")
-        with _committed_block(connection):
-            if not _has_tables(connection):
-                for statement in self.contents.tables.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {self.contents.version}")
 
     @contextmanager
     def _errors_translated(self) -> Iterator[None]:
@@ -211,12 +208,10 @@ class SqliteFile:
             return StoreLockedError(message, hint="wait for the other process that uses it", path=where)
         is_text = code == 0 and "UTF-8" in str(error)
         if code in _DAMAGE or is_text or not isinstance(error, OSError | sqlite3.OperationalError):
-            hint = f"delete {where}: it is made again, and {contents.again}"
-            return StoreError(
-                f"{message}: not a store of {contents.what}", code="E_STORE_CORRUPT", hint=hint, path=where
-            )
-        hint = f"may this user read and write it? {contents.elsewhere}"
-        return StoreError(message, hint=hint, path=where)
+            hint = f"delete {where}: it is made again, and {contents.again}" if contents.again else contents.elsewhere
+            message += f": not a store of {contents.what}"
+            return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=where)
+        return StoreError(message, hint=f"may this user read and write it? {contents.elsewhere}", path=where)
 
 
 def _retried_while_busy(work: Callable[[], _T]) -> _T:
@@ -247,19 +242,6 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def _close_connection(connection: sqlite3.Connection, owner: int) -> None:
-    if owner == os.getpid():
-        connection.close()
-
-
-_files: weakref.WeakSet[SqliteFile] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """Replace the locks in a forked child: threads of the parent, absent here, may have held them."""
-    for file in list(_files):
-        file._lock = threading.RLock()  # noqa: SLF001 - of this module
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+def _close_own(uses: dict[int, _Use]) -> None:
+    if (own := uses.get(os.getpid())) is not None:
+        own.close()

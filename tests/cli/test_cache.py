@@ -73,7 +73,7 @@ def test_no_cache_and_an_empty_one_are_no_errors(run: Run, cache: Path) -> None:
     assert not cache.exists()
     cleared = run("cache", "--clear", "all")
     assert cleared.exit_code == 0
-    assert "labels: 0 removed, 0 B freed" in cleared.stdout
+    assert "labels: 0 removed, 0 bytes freed" in cleared.stdout
     assert not cache.exists()
     assert json.loads(run("cache", "-f", "json").stdout) == {"directory": str(cache), "bytes": 0, "kinds": []}
 

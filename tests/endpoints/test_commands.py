@@ -210,7 +210,7 @@ def test_what_an_endpoint_is_not_used_for(run: Run, tmp_path: Path) -> None:
     with FaultServer(results()) as server:
         for arguments, says in (
             (("show", "x", "-k", server.url, "--skip-bad", "--base", "http://e.org/"), "base, skip-bad"),
-            (("show", "x", "-k", "localhost:7001/query"), "-k http://localhost:7001/query"),
+            (("show", "x", "-k", "localhost:7001/query"), "an endpoint starts with http://"),
             (("show", "x", "-k", "http://127.0.0.1/data.nt.gz"), "no file is read over the network"),
             (("load", server.url, "--store", tmp_path / "S"), "no file is read over the network"),
             (("show", "x", "-k", "https://user@host/sparql"), "user and password both"),

@@ -190,10 +190,8 @@ def test_a_reply_of_other_variables_is_not_the_result_of_a_query() -> None:
         ):
             assert run_on_endpoint(graph, check(query)).rows == 1
         for query, refusal in (
-            ("SELECT ?s ?p ?o { ?s ?p ?o } LIMIT 2", r"lacks the variable \?o, \?p"),
             ("SELECT * { ?s ?p ?o } LIMIT 2", r"has the variable \?EXTRA"),
             ("SELECT ?s { ?s ?p ?o } LIMIT 2", r"has the variable \?EXTRA"),
-            ("SELECT ?s (COUNT(?o) AS ?n) { ?s ?p ?o } GROUP BY ?s LIMIT 2", r"lacks the variable \?n"),
         ):
             with pytest.raises(EndpointReplyError, match=refusal) as caught:
                 run_on_endpoint(graph, check(query))

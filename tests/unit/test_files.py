@@ -19,8 +19,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
-from kgsparql.graphs import OxigraphGraph, load_store, open_graph
-from kgsparql.graphs.decoding import ReadLimits, Tally, guarded
+from kgsparql.graphs import OxigraphGraph, decoding, load_store, open_graph
+from kgsparql.graphs.decoding import Tally, guarded
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query
@@ -283,17 +283,17 @@ def test_L20_L21_L22_rdf_xml_quoted_triples_and_json_ld_nested_without_end(load:
     assert "Max stack size" in refused("E_PARSE", load, "deep.jsonld", b"[" * 100_000).message
 
 
-def test_brackets_in_strings_iris_and_comments_are_none() -> None:
+def test_brackets_in_strings_iris_and_comments_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = (
         b'e:a e:b "<<<<", "", \'\', """ "" << " \'\'\' """, \'\'\' << \'\'\' . # <<\r'
         b'e:it\\\'s e:b "a\\"<<" , <#x> , <> .\n'
         b'<<e:a e:b <http://x/>>> e:c "<<" . e:a e:b <<( e:a e:b "x" )>>, "not closed << \n'
     )
-    limits = ReadLimits(quoted_depth=2)
+    monkeypatch.setattr(decoding, "MAX_QUOTED_DEPTH", 2)
 
     def passed(data: bytes, size: int) -> bytes:
         chunks = (data[i : i + size] for i in range(0, len(data), size))
-        return b"".join(guarded(chunks, ox.RdfFormat.TURTLE, "x", Tally(), encoding=None, limits=limits))
+        return b"".join(guarded(chunks, ox.RdfFormat.TURTLE, "x", Tally()))
 
     for size in (1, 2, 3, 5, 8, 1000):
         assert passed(fine, size) == fine
@@ -357,7 +357,7 @@ def test_L23_a_context_given_as_a_file(tmp_path: Path) -> None:
             open_graph(path, context=broken)
 
 
-def test_L25_gzip_that_is_not_what_it_should_be(load: Load, tmp_path: Path) -> None:
+def test_L25_gzip_that_is_not_what_it_should_be(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(TRIPLE * 1_000_000, 9)
     assert "times its size" in refused("E_LIMIT", load, "bomb.nt.gz", bomb).message
     for name in ("nested.nt.gz", "nested.nt.gz.gz"):
@@ -369,10 +369,8 @@ def test_L25_gzip_that_is_not_what_it_should_be(load: Load, tmp_path: Path) -> N
     damaged[-6] ^= 255  # the checksum
     assert "damaged" in refused("E_PARSE", load, "damaged.nt.gz", bytes(damaged)).message
     assert len(load("two.nt.gz", gzip.compress(TRIPLE) + gzip.compress(TRIPLE.replace(b"v", b"w"))).store) == 2
-    path = tmp_path / "limited.nt"
-    path.write_bytes(TRIPLE * 100_000)
-    with pytest.raises(LimitError, match="bytes unpacked"):
-        list(quads(RdfFile("x.nt", path), ReadOptions(limits=ReadLimits(unpacked_bytes=1_000_000)), BlankNodes()))
+    monkeypatch.setattr(decoding, "MAX_UNPACKED_BYTES", 1_000_000)
+    assert "bytes unpacked" in refused("E_LIMIT", load, "limited.nt", TRIPLE * 100_000).message
 
 
 def test_L26_gzip_is_known_by_its_bytes(load: Load) -> None:

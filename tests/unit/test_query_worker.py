@@ -32,7 +32,7 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs.loading import load_store
+from kgsparql.graphs import load_store
 from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple

@@ -197,7 +197,7 @@ def test_a_damaged_store_is_an_error_that_says_delete_it(kept: ResponseCache, pa
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, REPLY)
-    connection = kept._file._connection
+    connection = kept._file._uses[os.getpid()].connection
     assert connection is not None
     connection.execute("PRAGMA max_page_count = 8")  # as if there were no more room than that
     with pytest.raises(DiskFullError) as caught:

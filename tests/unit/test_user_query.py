@@ -152,13 +152,7 @@ def test_Q12_other_limits() -> None:
         ("ASK { FILTER(" + "- " * 200 + "1) }", "depth"),
         ("ASK { ?s " + "^" * 200 + "a ?o }", "depth"),
         ("ASK { ?s ?p " + "<<( ?s ?p " * 200 + "1" + " )>>" * 200 + " }", "depth"),
-        ("ASK { " + "OPTIONAL { ?s ?p ?o } " * 200 + "}", "optionals"),
-        ("ASK { {}" + "UNION {}" * 1000 + "}", "unions"),
-        ("ASK { ?s " + "/".join(["a"] * 500) + " ?o }", "steps"),
-        ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "data"),
-        ("ASK { FILTER(1 IN (" + ",".join("2" * 1 for _ in range(20_000)) + ")) }", "data"),
-        ("DESCRIBE " + "<http://e.org/a> " * 3000, "unbracketed"),
-        ("ASK { " + "BIND(1 AS ?x) " * 5000 + "}", "tokens"),
+        ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "tokens"),
         ("ASK { ?s ?p '" + "x" * 2_000_000 + "' }", "length"),
     ):
         with pytest.raises(LimitError) as refused:
@@ -168,9 +162,9 @@ def test_Q12_other_limits() -> None:
 
 def test_limits_are_options() -> None:
     text = "ASK { VALUES ?s { 1 2 3 } }"
-    assert check(text, limits=QueryLimits(data=3)).form == "ASK"
-    with pytest.raises(LimitError, match="more than 2 terms"):
-        check(text, limits=QueryLimits(data=2))
+    assert check(text, limits=QueryLimits(tokens=10)).form == "ASK"
+    with pytest.raises(LimitError, match="longer in tokens than 9"):
+        check(text, limits=QueryLimits(tokens=9))
 
 
 def test_checking_takes_time_in_proportion_to_the_text() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -400,21 +400,10 @@ def _comparable(term: Term) -> object:
     return term.value if isinstance(term, RdfLiteral) else term  # an engine may give a number another datatype
 
 
-def refuse_other_variables(
-    names: frozenset[str], listed: frozenset[str], request: SparqlRequest, *, has_head: bool
-) -> None:
-    """Refuse a reply with variables that the query does not have, or without one that it lists.
-
-    :param names: the variables of the reply.
-    :param listed: those of the query; empty for ``SELECT *``.
-    :param has_head: whether the reply names its variables; else those may be missing that no solution binds.
-    """
-    known = listed or {name for name in names if f"?{name}" in request.text or f"${name}" in request.text}
-    lacking = listed - names if has_head else frozenset()
-    if lacking or names - known:
-        odd = ", ".join(f"?{name}" for name in sorted(lacking or names - known))
-        what = f"the variable {printable(odd, 80)}"
-        raise _other_query_error(request, f"lacks {what}" if lacking else f"has {what}, which the query has not")
+def refuse_other_variables(names: Iterable[str], request: SparqlRequest) -> None:
+    """Refuse a reply with variables that are nowhere in the query."""
+    if odd := [f"?{name}" for name in names if f"?{name}" not in request.text and f"${name}" not in request.text]:
+        raise _other_query_error(request, f"has the variable {printable(', '.join(odd), 80)}, which the query has not")
 
 
 def _other_query_error(request: SparqlRequest, why: str) -> EndpointReplyError:

@@ -5,9 +5,8 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 
 from __future__ import annotations
 
-from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
+from kgsparql.graphs.user_query.checking import CheckedQuery, Form, QueryLimits, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.tokens import QueryLimits
 from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, query_runner, run_on_endpoint
 
 __all__ = [

@@ -1,25 +1,20 @@
-"""Checks of a SPARQL text that it must pass before any parser may see it."""
+"""Checks of a SPARQL text that it must pass before any parser may see it: linear time, no recursion.
+
+A parser may cut a text elsewhere than the specification does: Oxigraph 0.5 reads characters, not tokens, so that it
+takes ``ASKFROM <g> {}`` for ``ASK FROM``, and ``?a<?b#>`` for a comparison and a comment where the specification sees
+an IRI. A text with two readings is refused.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal as OneOf
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
-from kgsparql.graphs.user_query.tokens import (
-    QueryLimits,
-    SparqlToken,
-    place,
-    syntax_error,
-    tokenise,
-    too_much,
-    without_codepoint_escapes,
-)
 from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable
 
@@ -38,12 +33,64 @@ _WORDS = frozenset(
     VERSION WHERE YEAR""".split()
 )
 _HINT = "kgsparql runs SELECT, ASK, CONSTRUCT and DESCRIBE over the graph it was given, and nothing else"
-_COUNTED = {"OPTIONAL": "optionals", "UNION": "unions", "||": "conditions", "&&": "conditions", "|": "alternatives",
-            "/": "steps"}  # fmt: skip
-_NAMES = frozenset(("name", "iri", "variable"))
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = rf"{_BASE}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_CHARS = rf"{_NAME}\-"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_ECHAR = r"""\\[tbnrf\\"']"""
+# The length of prefixes and labels is bounded, and so is how far the scanner backtracks.
+_PREFIX = rf"(?:[{_BASE}](?:[{_CHARS}.]{{0,200}}[{_CHARS}])?)?"
+_TOKEN = re.compile(
+    rf"""
+    (?P<space>(?:[ \t\r\n]|\#[^\r\n]*)++)
+    |(?P<iri><[^<>"{{}}|^`\\\x00-\x20]*+>)
+    |(?P<string>'''(?:'{{0,2}}(?:[^'\\]|{_ECHAR}))*+'''|\"\"\"(?:"{{0,2}}(?:[^"\\]|{_ECHAR}))*+\"\"\"
+        |'(?:[^'\\\r\n]|{_ECHAR})*+'|"(?:[^"\\\r\n]|{_ECHAR})*+")
+    |(?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*+(?:--[A-Za-z]+)?)
+    |(?P<blank>_:[{_BASE}_0-9](?:[{_CHARS}.]{{0,1000}}[{_CHARS}])?)
+    |(?P<name>{_PREFIX}:(?:(?:[{_BASE}_:0-9]|{_ESCAPED})(?:(?:[{_CHARS}.:]|{_ESCAPED}){{0,2000}}(?:[{_CHARS}:]|{_ESCAPED}))?)?)
+    |(?P<variable>[?$][{_BASE}_0-9][{_NAME}]*+)
+    |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)
+    |(?P<word>[A-Za-z_][A-Za-z0-9_]*+)
+    |(?P<sign>\|\||&&|\^\^|<=|>=|!=|<<|>>|\{{\||\|\}}|[{{}}()\[\];,.+\-*/<>=!^|~?])
+    """,
+    re.VERBOSE,
+)
+_CLOSING = {"(": ")", "{": "}", "[": "]", "<<": ">>", "{|": "|}"}
+_CLOSERS = frozenset(_CLOSING.values())
+_PREFIX_OPERATORS = frozenset(("!", "+", "-", "^", "^^"))
+_TERMS = frozenset(("iri", "name", "blank", "variable", "number", "string", "language"))
+_CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_ESCAPES = {'"': r"\"", "'": r"\'", "\\": r"\\", "\n": r"\n", "\r": r"\r"}
+# What follows "<" where that could also be a comparison, and what would then hide something from this scanner.
+_OPERAND = re.compile(r"[?$+\-!(='.0-9#]|true|false|[^:/?#]*:(?!//)|\w+\(", re.IGNORECASE)
+_HIDING = re.compile(r"['#(\[!]|.{500}")
 _STRING_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_REGEX_PART = re.compile(r"\\.|\{(\d+)(,?)(\d*)\}|.", re.DOTALL)
+_TOO_MUCH = {"length": "longer in characters than", "depth": "nested deeper than", "tokens": "longer in tokens than",
+             "regex": "looking for a regular expression that is longer, when written out, than"}  # fmt: skip
 _UNESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_REGEX_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLimits:
+    """How large a query may be: below what ends Oxigraph 0.5 (2,000 nested groups, 10,000 conditions), or nearly so.
+
+    What is below these and ends the engine all the same ends a process of its own.
+
+    :param length: characters.
+    :param depth: brackets, or prefix operators, inside one another.
+    :param tokens: words, terms and signs.
+    :param regex: characters of a regular expression when its counted repetitions are written out.
+    """
+
+    length: int = 1_000_000
+    depth: int = 100
+    tokens: int = 20_000
+    regex: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +99,32 @@ class CheckedQuery:
 
     :param text: the text to run: codepoint escapes decoded, declarations added for known prefixes that it uses.
     :param added: number of these declarations; each is a line before the user's text.
-    :param listed: the variables that a SELECT lists; empty for ``*``, and where it has an expression without a name.
     """
 
     form: Form
     text: str
     added: int = 0
-    listed: frozenset[str] = frozenset()
+
+
+class SparqlToken(NamedTuple):
+    """A token, where it starts, and the index of the token that opened the bracket around it (-1 for none)."""
+
+    kind: str
+    text: str
+    start: int
+    owner: int
+
+    @property
+    def word(self) -> str:
+        """The keyword in capitals; empty for any other token."""
+        return self.text.upper() if self.kind == "word" else ""
 
 
 def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits | None = None) -> CheckedQuery:
     r"""Check SPARQL typed by a user or written by a model, without parsing it. The engine finds other errors.
 
     :param prefixes: declared where the text uses them and does not declare them; the shipped ones by default.
-    :raises LimitError: if it is too long, too deep, or has too much of something.
+    :raises LimitError: if it is too long, too deep, or has too many tokens.
     :raises ForbiddenQueryError: if it is an update, names its own dataset, or asks another server.
     :raises QuerySyntaxError: if it cannot be SPARQL.
 
@@ -78,81 +137,148 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
     kgsparql.errors.ForbiddenQueryError: line 2:3: DROP is not run here
     """
     limits = limits or QueryLimits()
-    if len(text) > limits.length:
-        raise too_much(f"the query has {len(text):,} characters, at most {limits.length:,} are read", "length")
-    decoded = without_codepoint_escapes(text.removeprefix("\ufeff"))
+    _refuse_over("length", len(text), limits)
+    decoded = _without_codepoint_escapes(text.removeprefix("\ufeff"))
     tokens = tokenise(decoded, limits)
     _refuse_forbidden(tokens, decoded)
-    _refuse_too_much(tokens, decoded, limits)
     form = _form_of(tokens, decoded)
     _refuse_regular_expressions(tokens, decoded, limits)
     added = prologue(_undeclared_prefixes(tokens, decoded, dict(prefixes or PrefixMap.default())))
-    return CheckedQuery(form, added + decoded, added.count("\n"), _listed_variables(tokens))
+    return CheckedQuery(form, added + decoded, added.count("\n"))
 
 
-def _listed_variables(tokens: Sequence[SparqlToken]) -> frozenset[str]:
-    """Return the variables in the head of a SELECT."""
-    first = next((i for i, token in enumerate(tokens) if token.word == "SELECT"), len(tokens))
-    last = next((i for i in range(first, len(tokens)) if tokens[i].text == "{" or tokens[i].word == "WHERE"), first)
-    head = range(first, last)
-    outer = {i for i in head if tokens[i].text == "(" and tokens[i].owner < 0}
-    plain = [i for i in head if tokens[i].kind == "variable" and tokens[i].owner < 0]
-    aliases = [
-        i for i in head if tokens[i].kind == "variable" and tokens[i].owner in outer and tokens[i - 1].word == "AS"
-    ]
-    is_whole = len(aliases) == len(outer) and not any(tokens[i].text == "*" and tokens[i].owner < 0 for i in head)
-    return frozenset(tokens[i].text[1:] for i in [*plain, *aliases]) if is_whole else frozenset()
+def _place(text: str, offset: int) -> tuple[int, int]:
+    r"""Return line and column of an offset, from 1.
+
+    >>> _place("ab\ncd", 4)
+    (2, 2)
+    """
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def _syntax_error(message: str, text: str, offset: int, *, hint: str = _HINT) -> QuerySyntaxError:
+    line, column = _place(text, offset)
+    return QuerySyntaxError(f"line {line}:{column}: {message}", hint=hint, line=line, column=column)
+
+
+def _without_codepoint_escapes(text: str) -> str:
+    r"""Decode ``\uXXXX`` and ``\UXXXXXXXX``: in SPARQL 1.1 they stand for characters anywhere.
+
+    A quote, backslash or line end becomes an escape of a string, so that it cannot end the string it stands in.
+
+    :raises QuerySyntaxError: for an escape that stands for no character.
+
+    >>> _without_codepoint_escapes(r"S\u0045RVICE"), _without_codepoint_escapes(r"'\\u0045'")
+    ('SERVICE', "'\\\\u0045'")
+    """
+
+    def decoded(match: re.Match[str]) -> str:
+        digits = match[1] or match[2]
+        if digits is None:
+            return match[0]  # an escaped backslash: what follows it is not an escape
+        codepoint = int(digits, 16)
+        if codepoint > 0x10FFFF or 0xD800 <= codepoint <= 0xDFFF:
+            raise _syntax_error(f"no character has the code {match[0]}", text, match.start())
+        return _ESCAPES.get(chr(codepoint), chr(codepoint))
+
+    return _CODEPOINT.sub(decoded, text)
+
+
+def tokenise(text: str, limits: QueryLimits | None = None) -> list[SparqlToken]:
+    """Split a text into its tokens, without white space and comments.
+
+    :raises LimitError: if the text is larger or nested deeper than the limits.
+    :raises QuerySyntaxError: for a character that starts no token, or a bracket without its partner.
+    """
+    limits = limits or QueryLimits()
+    found: list[SparqlToken] = []
+    opened: list[int] = []
+    position = operators = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _syntax_error(f"{printable(text[position], 10)!r} starts nothing that SPARQL knows", text, position)
+        kind, part, start, position = match.lastgroup or "", match[0], position, match.end()
+        if kind == "space":
+            continue
+        if kind == "string" and len(part) == 2 and text[position : position + 1] == part[0]:
+            raise _syntax_error(f"the string that starts with {part[0] * 3} does not end", text, start)
+        if kind == "sign" and part in _CLOSERS:
+            partner = found[opened.pop()].text if opened else ""
+            if _CLOSING.get(partner) != part:
+                expected = f"{_CLOSING[partner]} is expected for {partner}" if partner else "nothing is open"
+                raise _syntax_error(f"{part} here, but {expected}", text, start)
+        token = SparqlToken(kind, part, start, opened[-1] if opened else -1)
+        if kind == "iri" and _is_ambiguous_iri(token, found):
+            hint = "write a space after < to compare, or give the IRI a prefix"
+            raise _syntax_error(f"{printable(part, 40)} is an IRI or a comparison", text, start, hint=hint)
+        found.append(token)
+        if kind == "sign" and part in _CLOSING:
+            opened.append(len(found) - 1)
+        operators = operators + len(part) if part in _PREFIX_OPERATORS else 0
+        _refuse_over("depth", max(operators, len(opened)), limits)
+        _refuse_over("tokens", len(found), limits)
+    if opened:
+        raise _syntax_error(f"{found[opened[-1]].text} is never closed", text, found[opened[-1]].start)
+    return found
+
+
+def _refuse_over(name: str, number: int, limits: QueryLimits) -> None:
+    most = getattr(limits, name)
+    if number > most:
+        raise LimitError(f"the query is {_TOO_MUCH[name]} {most:,}", hint="ask for less at once", limit=name)
+
+
+def _is_ambiguous_iri(token: SparqlToken, before: Sequence[SparqlToken]) -> bool:
+    """Tell whether the ``<`` of an IRI in parentheses after an operand may also compare and start an expression."""
+    if token.owner < 0 or before[token.owner].text != "(" or _is_row_of_values(before, token.owner):
+        return False
+    previous = before[-1]
+    is_operand = previous.kind in _TERMS or previous.word in {"TRUE", "FALSE"} or previous.text in _CLOSERS
+    return is_operand and bool(_OPERAND.match(token.text[1:]) and _HIDING.search(token.text))
+
+
+def _is_row_of_values(tokens: Sequence[SparqlToken], opened: int) -> bool:
+    """Tell whether a parenthesis opens a row of ``VALUES (?a ?b) { … }``."""
+    i = tokens[opened].owner - 1
+    if i < 0 or tokens[i + 1].text != "{" or tokens[i].text != ")":
+        return False
+    i -= 1
+    while tokens[i].kind == "variable":
+        i -= 1
+    return tokens[i].text == "(" and tokens[i - 1].word == "VALUES"
 
 
 def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
     for i, token in enumerate(tokens):
-        word = token.word
-        if word and word not in _WORDS:
+        found: str | None = ""
+        if token.kind == "word" and token.word not in _WORDS:
+            word = token.word
             found = word if word in _FORBIDDEN else next((part for part in _GLUED if part in word), None)
-            if found is None:
-                raise syntax_error(
-                    f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start, hint=_HINT
-                )
-            raise _forbidden_error(found, text, token)
-        if token.kind in {"name", "blank"}:
-            _refuse_ambiguous_name(tokens, i, text)
+        elif token.kind in {"name", "blank"}:
+            found = _clause_in_name(tokens, i)
+        if found is None:
+            raise _syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start)
+        if found:
+            line, column = _place(text, token.start)
+            raise ForbiddenQueryError(f"line {line}:{column}: {found} is not run here", hint=_HINT, word=found)
 
 
-def _refuse_ambiguous_name(tokens: Sequence[SparqlToken], i: int, text: str) -> None:
-    """Refuse a name that Oxigraph 0.5 may cut in two where that gives a clause.
+def _clause_in_name(tokens: Sequence[SparqlToken], i: int) -> str:
+    """Return the clause that Oxigraph 0.5 may see in a name, which it cuts in two; empty for none.
 
     It reads ``SERVICE:p {`` as a SERVICE clause where no triple can stand; ``a:b.c.SERVICE ?v {``, and
     ``a:SERVICE ?v {`` when the IRI of ``a:SERVICE`` is not valid, as the end of a triple and a SERVICE clause;
     ``ASK FROM:g {`` as FROM.
     """
     token, upper = tokens[i], tokens[i].text.upper()
-    following = [following.text for following in tokens[i + 1 : i + 3]]
+    following = [*tokens[i + 1 : i + 3], token, token]
     before = tokens[i - 1].word if i else ""
     if "SERVICE" in upper:
-        opens = following[:1] == ["{"] and before != "GRAPH"
-        opens |= following[1:] == ["{"] and tokens[i + 1].kind in _NAMES
-        if opens:
-            raise _forbidden_error("SERVICE", text, token)
-    if "FROM" in upper and token.owner < 0 and before != "PREFIX":
-        raise _forbidden_error("FROM", text, token)
-
-
-def _forbidden_error(word: str, text: str, token: SparqlToken) -> ForbiddenQueryError:
-    return ForbiddenQueryError(f"line {place(text, token.start)}: {word} is not run here", hint=_HINT, word=word)
-
-
-def _refuse_too_much(tokens: Sequence[SparqlToken], text: str, limits: QueryLimits) -> None:
-    counts: Counter[str] = Counter()
-    for token in tokens:
-        name = _COUNTED.get(token.word or token.text) if token.kind in {"word", "sign"} else None
-        if name is None and token.owner < 0 and token.kind in _NAMES:
-            name = "unbracketed"
-        if name is not None:
-            counts[name] += 1
-            most = getattr(limits, name)
-            if counts[name] > most:
-                what = "names after one another" if name == "unbracketed" else token.word or token.text
-                raise too_much(f"more than {most} of {what}, at {place(text, token.start)}", name)
+        opens = following[0].text == "{" and before != "GRAPH"
+        if opens or (following[1].text == "{" and following[0].kind in {"name", "iri", "variable"}):
+            return "SERVICE"
+    return "FROM" if "FROM" in upper and token.owner < 0 and before != "PREFIX" else ""
 
 
 def _form_of(tokens: Sequence[SparqlToken], text: str) -> Form:
@@ -165,9 +291,8 @@ def _form_of(tokens: Sequence[SparqlToken], text: str) -> Form:
         raise QuerySyntaxError("there is no query", hint=_HINT)
     word = tokens[i].word
     if word not in _FORMS:
-        raise syntax_error(
-            f"a query does not start with {printable(tokens[i].text, 40)}", text, tokens[i].start, hint=_HINT
-        )
+        shown = printable(tokens[i].text, 40)
+        raise _syntax_error(f"a query does not start with {shown}", text, tokens[i].start)
     return cast("Form", word)
 
 
@@ -182,99 +307,71 @@ def _undeclared_prefixes(
         prefix = token.text.partition(":")[0]
         if token.kind == "name" and prefix not in declared:
             if prefix not in known:
-                raise syntax_error(
-                    f"the prefix {printable(prefix, 40)}: is not declared",
-                    text,
-                    token.start,
-                    hint="declare it before the query, or write the IRI in full",
-                )
+                hint = "declare it before the query, or write the IRI in full"
+                shown = printable(prefix, 40)
+                raise _syntax_error(f"the prefix {shown}: is not declared", text, token.start, hint=hint)
             declared.add(prefix)
             yield prefix, known[prefix]
 
 
 def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str, limits: QueryLimits) -> None:
-    """Refuse patterns of REGEX and REPLACE that cannot be compiled, or only to something huge."""
-    for i, token in enumerate(tokens):
-        if token.word not in {"REGEX", "REPLACE"} or tokens[i + 1 : i + 2] == [] or tokens[i + 1].text != "(":
+    """Refuse patterns of REGEX and REPLACE that cannot be compiled, or only to something huge: they find nothing."""
+    for i, (token, opened) in enumerate(pairwise(tokens), 1):
+        if token.word not in {"REGEX", "REPLACE"} or opened.text != "(":
             continue
-        arguments = _call_arguments(tokens, i + 1)
+        arguments = _call_arguments(tokens, i)
         flags = arguments.get(2 if token.word == "REGEX" else 3, [])
-        if any(part.kind == "string" and "q" in part.text for part in flags):
+        if any("q" in part.text for part in flags):  # a text, and no expression
             continue
         for part in arguments.get(1, []):
-            if part.kind == "string":
-                _refuse_pattern(part, text, limits)
+            try:
+                size = _expanded_size(part.text)
+            except ValueError as error:
+                hint = r"a bracket that stands for itself is written \\( in SPARQL"
+                raise _syntax_error(f"the regular expression has {error}", text, part.start, hint=hint) from error
+            _refuse_over("regex", size, limits)
 
 
 def _call_arguments(tokens: Sequence[SparqlToken], opened: int) -> dict[int, list[SparqlToken]]:
-    """Return the tokens of each argument of a call, by position."""
+    """Return the strings in each argument of a call, by position."""
     arguments: dict[int, list[SparqlToken]] = {}
     position, inside = 0, {opened}
     for i in range(opened + 1, len(tokens)):
         if tokens[i].owner not in inside:
             break
         inside.add(i)
-        if tokens[i].text == "," and tokens[i].owner == opened:
-            position += 1
-        arguments.setdefault(position, []).append(tokens[i])
+        position += tokens[i].text == "," and tokens[i].owner == opened
+        if tokens[i].kind == "string":
+            arguments.setdefault(position, []).append(tokens[i])
     return arguments
 
 
-def _refuse_pattern(token: SparqlToken, text: str, limits: QueryLimits) -> None:
-    quotes = 3 if token.text[:3] in {"'''", '"""'} else 1
-    pattern = _STRING_ESCAPE.sub(lambda m: _UNESCAPED.get(m[1], m[1]), token.text[quotes:-quotes])
-    try:
-        found = _expanded_size(pattern)
-    except ValueError as error:
-        hint = r"a bracket that stands for itself is written \\( in SPARQL"
-        raise syntax_error(f"the regular expression has {error}", text, token.start, hint=hint) from error
-    if found > limits.regex:
-        raise LimitError(
-            f"line {place(text, token.start)}: the regular expression stands for {found:,} characters, at most "
-            f"{limits.regex:,} are tried",
-            hint="repeat less often",
-            limit="regex",
-        )
-
-
-def _expanded_size(pattern: str) -> int:
+def _expanded_size(quoted: str) -> int:
     """Count the characters that a regular expression matches when its counted repetitions are written out.
 
+    :param quoted: a string of SPARQL.
     :raises ValueError: for parentheses that do not pair; the message says which.
 
-    >>> _expanded_size("ab+c?"), _expanded_size("(a{1000}){1000}"), _expanded_size(r"[(]{3}")
+    >>> _expanded_size("'ab+c?'"), _expanded_size("'(a{1000}){1000}'"), _expanded_size(r"'[(]{3}'")
     (3, 1000000, 3)
     """
+    quotes = 3 if quoted[:3] in {"'''", '"""'} else 1
+    pattern = _STRING_ESCAPE.sub(lambda m: _UNESCAPED.get(m[1], m[1]), quoted[quotes:-quotes])
     groups: list[tuple[int, int]] = [(0, 0)]  # size so far, size of the last part, for each open group
-    in_class = 0
     for part in _REGEX_PART.finditer(pattern):
-        text = part[0]
         total, last = groups[-1]
-        if in_class:
-            in_class = _class_depth(in_class, text, part.start())
-        elif text == "[":
-            in_class = part.end() + 1  # a bracket that comes first in a class is an ordinary character
-            groups[-1] = (total + 1, 1)
-        elif text == "(":
+        if part[0] == "(":
             groups.append((0, 0))
-        elif text == ")":
+        elif part[0] == ")":
             if len(groups) == 1:
                 raise ValueError("a ) without its (")
             groups.pop()
-            outer, _ = groups[-1]
-            groups[-1] = (outer + total, total)
+            groups[-1] = (groups[-1][0] + total, total)
         elif part[1] is not None:
-            times = max(int(part[1][:9]), int((part[3] or "0")[:9]), 1)
-            groups[-1] = (total - last + last * times, last * times)
-        elif text not in {"*", "+", "?", "|", "^", "$"}:
+            times = max(int(part[1][:9]), int((part[2] or "0")[:9]), 1)
+            groups[-1] = (total + last * (times - 1), last * times)
+        elif part[0] not in {"*", "+", "?", "|", "^", "$"}:
             groups[-1] = (total + 1, 1)
     if len(groups) > 1:
         raise ValueError("a ( without its )")
     return groups[0][0]
-
-
-def _class_depth(first: int, text: str, position: int) -> int:
-    """Return 0 once a character class is closed, else where its first ordinary character may be."""
-    if text == "^" and position + 1 == first:
-        return first + 1
-    return 0 if text == "]" and position + 1 > first else first

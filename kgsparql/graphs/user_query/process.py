@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryError, QuerySyntaxError
-from kgsparql.graphs.child_process import frames_from_parent, pipe_to_parent, read_frame, throttled, write_frame
+from kgsparql.graphs.child_process import Frame, connected_to_parent, progress_to_parent, write_frame
 from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.user_query.results import BoundedLines
 from kgsparql.rdf.query import Query
@@ -29,12 +28,7 @@ def main() -> None:
     """Load what the first frame says, then answer queries until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, who kills this process
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a store that is being filled in the cache is removed
-    replies, requests = pipe_to_parent(), sys.stdin.buffer
-    first = read_frame(requests)
-    if first is None:
-        return
-    queries = frames_from_parent(requests)
-    target, content = first
+    (target, content), queries, replies = connected_to_parent()
     try:
         graph = _graph_of(target, content, replies)
         is_on_disk, may_repeat = graph.directory is not None, graph.may_repeat_triples
@@ -42,18 +36,16 @@ def main() -> None:
             _merge_into_default_graph(graph.store)
     except (KgsparqlError, OSError, SyntaxError, ValueError, RuntimeError, MemoryError) as error:
         ours = error if isinstance(error, KgsparqlError) else GraphLoadError(f"the graph cannot be loaded: {error}")
-        write_frame(replies, _error_header(ours))
+        write_frame(replies, {"error": ours.to_record()})
         os._exit(0)
-    del first, content  # as large as the graph
-    _limit_resources(
-        target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ())
-    )
+    del content  # as large as the graph
+    sources = target["sources"] or ()
+    _limit_resources(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in sources))
     write_frame(replies, {"ready": True, "may_repeat": may_repeat and is_on_disk})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     is_union = is_on_disk or not may_repeat
-    name = ", ".join(target["sources"] or ())
     while True:
-        write_frame(replies, *_reply_to(graph.store, queries.get()[0], name, is_union=is_union))
+        write_frame(replies, *_reply_to(graph.store, queries.get()[0], ", ".join(sources), is_union=is_union))
 
 
 def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> OxigraphGraph:
@@ -64,14 +56,12 @@ def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> Oxig
         store = ox.Store()
         store.bulk_extend(ox.parse(content, ox.RdfFormat.N_QUADS))  # blank nodes keep their names
         return OxigraphGraph(store, name="", fingerprint="")
-
-    def report(phase: str, done: int, total: int) -> None:
-        write_frame(replies, {"progress": [phase, done, total]})
-
-    def note(text: str) -> None:
-        write_frame(replies, {"note": text})
-
-    return open_embedded(target["sources"], progress=throttled(report), notes=note, **target["options"])
+    return open_embedded(
+        target["sources"],
+        progress=progress_to_parent(replies),
+        notes=lambda text: write_frame(replies, {"note": text}),
+        **target["options"],
+    )
 
 
 def _repeats_triples(graph: OxigraphGraph) -> bool:
@@ -103,45 +93,28 @@ def _limit_resources(memory_bytes: int, *, in_memory: bool) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     wanted = used + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
-    if in_memory and not any(link.endswith(".sst") for link in _link_targets(Path("/proc/self/fd"))):
+    if in_memory and not any(os.path.realpath(link).endswith(".sst") for link in Path("/proc/self/fd").iterdir()):
         free = os.dup(0)
         os.close(free)
         resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))  # no new descriptor: no socket
 
 
-def _link_targets(descriptors: Path) -> list[str]:
-    links = []
-    for entry in descriptors.iterdir():
-        try:
-            links.append(str(entry.readlink()))
-        except FileNotFoundError:  # the descriptor that read this directory
-            continue
-    return links
-
-
-def _error_header(error: KgsparqlError) -> dict[str, Any]:
-    return {"error": error.to_record()}
-
-
-def _reply_to(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool) -> tuple[dict[str, Any], bytes]:
+def _reply_to(store: ox.Store, query: dict[str, Any], name: str, *, is_union: bool) -> Frame:
     """Run a query; return the header and the bytes of its result, or the header of an error."""
     started = time.monotonic()
+    lines = BoundedLines(query["max_rows"], query["max_bytes"])
     try:
-        results = store.query(query["text"], use_default_graph_as_union=is_union)
-        if isinstance(results, ox.QueryBoolean):
-            rows, complete, content = 1, True, b"true" if results else b"false"
-        else:
-            lines = BoundedLines(query["max_rows"], query["max_bytes"])
-            complete = lines.take(results)
-            rows, content = lines.rows, bytes(lines.content)
+        complete = lines.take(store.query(query["text"], use_default_graph_as_union=is_union))
     except SyntaxError as error:
-        return _error_header(QuerySyntaxError(str(error))), b""
+        failure: KgsparqlError = QuerySyntaxError(str(error))
     except MemoryError as error:
-        return _error_header(LimitError(str(error) or "the query needs more memory than it may have")), b""
+        failure = LimitError(str(error) or "the query needs more memory than it may have")
     except (OSError, RuntimeError, ValueError) as error:
         is_damaged = "Corruption" in str(error)  # the engine checks each block of a store that it reads
-        return _error_header(corrupt_store(name, str(error)) if is_damaged else QueryError(str(error))), b""
-    return {"rows": rows, "complete": complete, "seconds": time.monotonic() - started}, content
+        failure = corrupt_store(name, str(error)) if is_damaged else QueryError(str(error))
+    else:
+        return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - started}, bytes(lines.content)
+    return {"error": failure.to_record()}, b""
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
@@ -60,10 +60,7 @@ class QueryResult:
     invalid: int = 0
 
     def __iter__(self) -> Iterator[Solution]:
-        """Iterate over the solutions of a SELECT.
-
-        :raises OptionError: for another form.
-        """
+        """Iterate over the solutions of a SELECT; an OptionError for another form."""
         if self.form != "SELECT":
             raise OptionError(f"the result of {self.form} has no solutions", hint="triples, or bool(result) of an ASK")
         return iter(self.solutions)
@@ -135,9 +132,8 @@ class QueryResult:
         """
         if self.form != "SELECT":
             return Solutions()
-
         with _term_errors():
-            results = cast("ox.QuerySolutions", ox.parse_query_results(self.content, format=ox.QueryResultsFormat.TSV))
+            results: Any = ox.parse_query_results(self.content, format=ox.QueryResultsFormat.TSV)
             names = tuple(variable.value for variable in results.variables)
             found = tuple(
                 {name: term for name, term in zip(names, solution, strict=True) if term is not None}
@@ -171,10 +167,8 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
     """
     possible = FORMATS[result.form]
     if format not in possible:
-        raise OptionError(
-            f"the result of {result.form} cannot be written as {printable(format, 20)}",
-            hint=f"formats of {result.form}: {', '.join(possible)}",
-        )
+        hint = f"formats of {result.form}: {', '.join(possible)}"
+        raise OptionError(f"the result of {result.form} cannot be written as {printable(format, 20)}", hint=hint)
     known = prefixes or PrefixMap.default()
     if format == "table":
         return _text_table(result, known).encode()
@@ -292,17 +286,15 @@ class BoundedLines:
         """The number of solutions or triples that are kept."""
         return self._lines - self._heads
 
-    def take(self, results: ox.QuerySolutions | ox.QueryTriples | Iterable[Triple]) -> bool:
-        """Take solutions as TSV, or triples as N-Triples; returns whether all are kept."""
-        is_solutions = isinstance(results, ox.QuerySolutions)
-        self._heads = int(is_solutions)
-        write: Callable[..., object] = (
-            results.serialize
-            if isinstance(results, ox.QuerySolutions | ox.QueryTriples)
-            else partial(ox.serialize, results)
-        )
+    def take(self, results: Any) -> bool:
+        """Take an engine's solutions as TSV, triples as N-Triples, or a boolean; return whether all are kept."""
+        if isinstance(results, bool | ox.QueryBoolean):
+            self.content, self._lines = bytearray(b"true" if results else b"false"), 1
+            return True
+        self._heads = int(isinstance(results, ox.QuerySolutions))
+        write: Callable[..., object] = getattr(results, "serialize", partial(ox.serialize, results))
         try:
-            write(self, ox.QueryResultsFormat.TSV if is_solutions else ox.RdfFormat.N_TRIPLES)
+            write(self, ox.QueryResultsFormat.TSV if self._heads else ox.RdfFormat.N_TRIPLES)
         except _Enough:
             return False
         return True

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -41,7 +41,6 @@ from kgsparql.storage.files import is_store
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 """A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
 
-Progress: TypeAlias = Callable[[str, int, int], None]
 _POLL_S = 0.1
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
@@ -67,7 +66,7 @@ class QueryWorker:
         *,
         options: Mapping[str, Any] | None = None,
         memory_bytes: int = 4 * 2**30,
-        progress: Progress | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
         notes: Callable[[str], None] | None = None,
     ) -> None:
         self._store = target if isinstance(target, ox.Store) else None
@@ -77,8 +76,7 @@ class QueryWorker:
             raise OptionError("the worker cannot read standard input", hint="open the graph, and give its store")
         self._options = dict(options or {})
         self._memory_bytes = memory_bytes
-        self._progress = progress
-        self._notes = notes
+        self._told: dict[str, Callable[..., None] | None] = {"progress": progress, "note": notes}
         self._child: Child | None = None
         self._is_loading = False
         self._busy = threading.Lock()
@@ -138,25 +136,18 @@ class QueryWorker:
         try:
             with self._busy:
                 child = self._ensure_started(cancel)
-                self._send_frame(child, request)
-                header, content = self._next_reply(child, cancel, timeout_s)
-            if "error" in header:
-                is_syntax = header["error"]["class"] == "QuerySyntaxError"
-                raise (
-                    _syntax_error(header["error"]["message"], query) if is_syntax else _reported_error(header["error"])
-                )
+                header, content = self._reply_to(child, cancel, request, timeout_s=timeout_s)
+        except QuerySyntaxError as error:
+            raise _placed_syntax_error(error.message, query) from error
         except (LimitError, QueryCrashError) as error:
             if not isinstance(error, QueryTimeoutError):
-                self._check_stores()  # what is read from a damaged one may take any memory
+                for store in filter(is_store, map(Path, self._sources)):  # what is read from a damaged one may take
+                    check_tables(store, read_manifest(store), thoroughly=True)  # any memory
             raise
-        counts_twice = self._may_repeat and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text)
-        if counts_twice and self._notes is not None:
-            self._notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
+        notes = self._told["note"]
+        if self._may_repeat and notes and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
+            notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
-
-    def _check_stores(self) -> None:
-        for store in filter(is_store, map(Path, self._sources)):
-            check_tables(store, read_manifest(store), thoroughly=True)
 
     def _ensure_started(self, cancel: threading.Event | None) -> Child:
         """Return the process, with its graph loaded."""
@@ -167,60 +158,65 @@ class QueryWorker:
         child = self._child = Child("kgsparql.graphs.user_query.process")
         self._is_loading = True
         sources = self._sources if self._store is None else None
-        self._send_frame(
-            child, {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content
-        )
-        del content  # as large as the graph
-        header, _ = self._next_reply(child, cancel)
-        self._is_loading = False
-        if "error" in header:
-            self.close()
-            raise _reported_error(header["error"])
-        self._may_repeat = header["may_repeat"]
-        return child
-
-    def _send_frame(self, child: Child, header: dict[str, Any], content: bytes = b"") -> None:
+        request = {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}
         try:
-            child.send(header, content)
-        except OSError as error:
-            raise self._crash_error(child) from error
+            header, _ = self._reply_to(child, cancel, request, content)
         except BaseException:
             self.close()
             raise
+        self._is_loading = False
+        self._may_repeat = header["may_repeat"]
+        return child
 
-    def _next_reply(self, child: Child, cancel: threading.Event | None, timeout_s: float | None = None) -> Frame:
-        """Return the next frame with a reply; pass frames of progress on. Kill the worker if none comes in time."""
-        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    def _reply_to(
+        self,
+        child: Child,
+        cancel: threading.Event | None,
+        request: dict[str, Any],
+        content: bytes = b"",
+        *,
+        timeout_s: float = math.inf,
+    ) -> Frame:
+        """Send a frame and return the reply; frames of progress and notes are passed on.
+
+        The worker is killed if no reply comes in time, or nobody wants it any more.
+        """
+        until = time.monotonic() + timeout_s
         try:
-            while True:
-                try:
-                    frame = child.next_frame(max(0.0, min(deadline - time.monotonic(), _POLL_S)))
-                except queue.Empty:
-                    if cancel is not None and cancel.is_set():
-                        raise CancelledError("the query was stopped") from None
-                    if time.monotonic() >= deadline:
-                        raise QueryTimeoutError(
-                            f"the query was stopped after {timeout_s:g} s",
-                            hint="start from an IRI, or give it longer (--max-seconds; timeout_s)",
-                            timeout_s=timeout_s,
-                        ) from None
-                    continue
-                if frame is None:
-                    break
-                if not self._is_passed_on(frame[0]):
-                    return frame
-        except BaseException:  # Ctrl-C too: nobody wants the result any more
+            with suppress(OSError):  # it has ended: no frame comes
+                child.send(request, content)
+            while (frame := self._next_frame(child, until, cancel)) is not None and frame[0].keys() & self._told.keys():
+                self._pass_on(frame[0])
+        except BaseException as error:  # Ctrl-C too
             self.close()
+            if isinstance(error, queue.Empty):
+                hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
+                why = f"the query was stopped after {timeout_s:g} s"
+                raise QueryTimeoutError(why, hint=hint, timeout_s=timeout_s) from None
             raise
-        raise self._crash_error(child)
+        if frame is None:
+            raise self._crash_error(child)
+        if "error" in frame[0]:
+            record = frame[0]["error"]
+            raise error_from({**record, "message": printable(record["message"])})
+        return frame
 
-    def _is_passed_on(self, header: dict[str, Any]) -> bool:
-        """Tell whether a frame is progress or a note, which whoever wants it is told."""
-        if "progress" in header and self._progress is not None:
-            self._progress(*header["progress"])
-        elif "note" in header and self._notes is not None:
-            self._notes(header["note"])
-        return "progress" in header or "note" in header
+    @staticmethod
+    def _next_frame(child: Child, until: float, cancel: threading.Event | None) -> Frame | None:
+        while True:
+            try:
+                return child.next_frame(max(0.0, min(until - time.monotonic(), _POLL_S)))
+            except queue.Empty:
+                if cancel is not None and cancel.is_set():
+                    raise CancelledError("the query was stopped") from None
+                if time.monotonic() >= until:
+                    raise
+
+    def _pass_on(self, header: dict[str, Any]) -> None:
+        """Tell whoever wants it of progress, or a note."""
+        for name, tell in self._told.items():
+            if tell is not None and name in header:
+                tell(*header[name]) if name == "progress" else tell(header[name])
 
     def _crash_error(self, child: Child) -> KgsparqlError:
         """Return the error for a process that ended by itself."""
@@ -231,10 +227,8 @@ class QueryWorker:
         if "memory allocation of" in last or "MemoryError" in last:
             most = f"{self._memory_bytes / 2**30:.3g} GiB"
             return LimitError(f"the query needs more memory than {most}", hint="ask for less at once", limit="memory")
-        try:
-            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        except ValueError:
-            how = f"signal {-code}"
+        named = {signal.value: signal.name for signal in signal.Signals}
+        how = named.get(-code, f"signal {-code}") if code < 0 else f"exit code {code}"
         return QueryCrashError(
             f"the query ended the process that ran it ({how})",
             hint="nothing else was harmed; write the query with less nesting",
@@ -242,19 +236,14 @@ class QueryWorker:
         )
 
 
-def _reported_error(record: Mapping[str, Any]) -> KgsparqlError:
-    return error_from({**record, "message": printable(record["message"])})
-
-
-def _syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
+def _placed_syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
     """Return the engine's error, at the line of what the user wrote."""
-    head, _, rest = message.removeprefix("error at ").partition(": ")
-    line, colon, column = head.partition(":")
-    if not (colon and line.isdecimal() and column.isdecimal()):
+    found = re.match(r"error at (\d+):(\d+): (.*)", message, re.DOTALL)
+    if found is None:
         return QuerySyntaxError(printable(message, 200), query=query.text)
-    at = max(1, int(line) - query.added)
+    line, column = max(1, int(found[1]) - query.added), int(found[2])
     return QuerySyntaxError(
-        f"line {at}:{column}: {printable(rest, 200)}", hint="see SPARQL 1.1", line=at, column=int(column),
+        f"line {line}:{column}: {printable(found[3], 200)}", hint="see SPARQL 1.1", line=line, column=column,
         query=query.text,
     )  # fmt: skip
 
@@ -281,28 +270,27 @@ def run_on_endpoint(
 
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, timeout_s=timeout_s, cancel=cancel)
-    lines, complete, invalid, has_head = BoundedLines(max_rows, max_bytes), True, 0, True
+    lines, complete, invalid = BoundedLines(max_rows, max_bytes), True, 0
     try:
         if query.form == "ASK":
-            lines.content += b"true" if boolean(reply, request) else b"false"
+            lines.take(boolean(reply, request))
         elif query.form == "SELECT":
             try:
                 complete = read(reply, request, "SELECT", lines.take)
             except EndpointReplyError as error:
-                (reply, invalid), has_head = repaired_reply(reply, error, request), False
+                reply, invalid = repaired_reply(reply, error, request)
                 lines = BoundedLines(max_rows, max_bytes)
                 complete = read(reply, request, "SELECT", lines.take)
         else:
             complete = lines.take(triples(reply, request))
     except QuerySyntaxError as error:
-        raise _syntax_error(str(error.detail.get("said", error.message)), query) from error
-    number, seconds = 1 if query.form == "ASK" else lines.rows, time.monotonic() - began
-    if query.form == "SELECT" and number:
+        raise _placed_syntax_error(str(error.detail.get("said", error.message)), query) from error
+    if query.form == "SELECT" and lines.rows:
         names = bytes(lines.content).partition(b"\n")[0].decode().replace("?", "").split("\t")
-        refuse_other_variables(frozenset(names), query.listed, request, has_head=has_head)
-    why = why_cut(reply, request, number + invalid, "solutions" if query.form == "SELECT" else "triples")
-    is_whole = complete and not why and not invalid
-    return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)
+        refuse_other_variables(names, request)
+    why = why_cut(reply, request, lines.rows + invalid, "solutions" if query.form == "SELECT" else "triples")
+    is_whole, seconds = complete and not why and not invalid, time.monotonic() - began
+    return QueryResult(query.form, bytes(lines.content), lines.rows, is_whole, seconds, why, invalid)
 
 
 @contextmanager
@@ -352,11 +340,8 @@ class GraphQueries:
         :raises InputError: for a graph that is made of several.
         """
         query = check(text, prefixes=self._prefixes)
-        if self._worker is not None:
-            result = self._worker.run(query, **limits)
-        else:
-            with query_runner(self._graph) as run:
-                result = run(query, **limits)
+        with nullcontext(self._worker.run) if self._worker is not None else query_runner(self._graph) as run:
+            result = run(query, **limits)
         if result.cut is not None:
             self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
         return result
