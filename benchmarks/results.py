@@ -27,9 +27,8 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the pee
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
 from kgsparql.evaluation.baselines import UNLINKED  # noqa: E402
-from kgsparql.evaluation.comparison import Comparison, compare  # noqa: E402
+from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, Slice, compare  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_questions  # noqa: E402
-from kgsparql.evaluation.leaderboard import Leaderboard, Row, Slice  # noqa: E402
 from kgsparql.evaluation.runs.directory import Run  # noqa: E402
 from kgsparql.evaluation.statistics import Interval  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402

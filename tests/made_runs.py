@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
@@ -46,14 +47,11 @@ def record(
     method: str,
     answers: Sequence[str] = (),
     *,
-    error: tuple[str, str] | None = None,
     calls: int = 0,
     queries: int = 3,
     seconds: float = 0.5,
-    fallbacks: Iterable[tuple[str, str]] = (),
-    text: str = "",
     evidence: Sequence[RecordedEvidence] | None = None,
-    ranked: bool = True,
+    **fields: Any,
 ) -> Record:
     """What a method made of a question: answers of one path each, the best first."""
     items = [
@@ -63,52 +61,50 @@ def record(
         )
         for i, name in enumerate(answers, 1)
     ]  # fmt: skip
+    status = "error" if fields.get("error") else "answered" if answers else "not_in_graph"
+    made = {
+        "status": status, "text": ", ".join(answers), "ranked": True, "is_cut_short": False,
+        "linked": (RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),), **fields,
+    }  # fmt: skip
     return Record(
         question=asked.id,
         method=method,
-        status="error" if error else "answered" if answers else "not_in_graph",
-        error=error,
-        text=text or ", ".join(answers),
-        ranked=ranked,
         answers=tuple(RecordedAnswer(iri(name), name, 1 / i, (f"P{i}",), 2) for i, name in enumerate(answers, 1)),
         evidence=tuple(items if evidence is None else evidence),
-        linked=(RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),),
-        fallbacks=tuple(fallbacks),
-        is_cut_short=False,
         measured=RecordedCost(
             model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,
             rows=10 * queries, seconds=seconds, model_seconds=seconds / 2 if calls else 0.0,
         ),
+        **made,
     )  # fmt: skip
 
 
 def made_run(
     path: Path,
     questions: Sequence[Question],
-    records: Mapping[str, Sequence[Record]],
+    records: Mapping[str, Iterable[Record]],
     *,
     dataset: str = "films",
-    model: str = "",
-    licence: str = "",
     without_model: Sequence[str] = (),
-    began: str = "2026-01-01T00:00:00+00:00",
+    options: Mapping[str, Any] | None = None,
+    **about: Any,
 ) -> Path:
     """A run with the records of each method."""
     directory = RunDirectory(path)
     config = {
         "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",
-        "dataset": {"name": dataset, "source": "made by hand", "licence": licence, "questions_sha256": "0" * 64},
+        "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": "0" * 64},
         "graph": {"name": "films.ttl", "fingerprint": "f" * 16, "triples": 100},
-        "questions": len(questions), "limit": None, "sample_seed": 0,
+        "questions": len(questions), "limit": None,
         "methods": [
             {
-                "label": label, "method": label.removesuffix("+no_model"), "options": {"max_hops": 3},
+                "label": label, "method": label.removesuffix("+no_model"), "options": options or {"max_hops": 3},
                 "with_model": not label.endswith("+no_model") and label not in without_model,
             }
             for label in records
         ],
-        "model": model, "gold_topics": False, "seed": 0, "embedder": "", "budget": {}, "prompts": "a" * 64,
-        "workers": 1, "began": began, "ended": None,
+        "model": "", "gold_topics": False, "seed": 0, "embedder": "", "budget": {}, "prompts": "a" * 64,
+        "workers": 1, "began": "2026-01-01T00:00:00+00:00", "ended": None, **about,
     }  # fmt: skip
     directory.begin(config, questions)
     for own in records.values():
@@ -143,15 +139,9 @@ def sampled_records(
             continue
         is_right = drawn.random() < skill - 0.12 * (asked.hops or 1)
         answers = gold + drawn.sample(wrong, 2) if is_right else drawn.sample(wrong, 3) + gold[: drawn.randint(0, 1)]
-        found.append(
-            record(
-                asked,
-                method,
-                answers,
-                calls=calls and calls + drawn.randint(0, 3),
-                queries=drawn.randint(2, 12),
-                seconds=round(0.1 + drawn.random(), 6),
-                fallbacks=[("choice", "no number in the reply")] if calls and drawn.random() < 0.1 else (),
-            )
-        )
+        found.append(record(
+            asked, method, answers, calls=calls and calls + drawn.randint(0, 3), queries=drawn.randint(2, 12),
+            seconds=round(0.1 + drawn.random(), 6),
+            fallbacks=(("choice", "no number in the reply"),) if calls and drawn.random() < 0.1 else (),
+        ))  # fmt: skip
     return found

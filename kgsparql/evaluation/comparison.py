@@ -6,58 +6,140 @@ Runs are scored from their records and questions alone: nothing is asked again.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.evaluation.leaderboard import Leaderboard, Row, Slice, leaderboard, named_rows
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, MethodScores, chosen_metrics, method_scores
-from kgsparql.evaluation.statistics import Places, intervals
+from kgsparql.evaluation.scoring import (
+    ALWAYS,
+    ORACLE,
+    SLICES,
+    MethodScores,
+    chosen_metrics,
+    method_scores,
+    question_key,
+)
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, differences, holm, intervals
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
-Progress = Callable[[str, int, int], None]
+_COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
+"""Metrics in which methods are tested, where they are defined; the first one decides which is best."""
+
+_MAX_TESTED = 3
+"""How many metrics are tested if the user names none."""
+
+_UNKNOWN = "unknown"
+"""The slice of the questions of which the dataset does not say."""
 
 _MISSING_SHARE = 0.01
 """The share of gold terms that a graph may lack before a note says so."""
 
-_MAX_REASONS = 3
-"""Reasons for leaving out questions that a note lists."""
-
 _IN_NO_NOTE = frozenset({
-    "format", "began", "ended", "workers", "model", "methods", "questions", "dataset", "python", "asked_embedder",
+    "format", "began", "ended", "workers", "model", "questions", "dataset", "python", "asked_embedder",
     "left_out", "missing_share", "without_answer",
 })  # fmt: skip
 """Settings that change no answer, or that the tables show."""
+
+
+class Slice(NamedTuple):
+    """Some of the ``n`` questions of a row; a mean is ``None`` where it is not defined for any of them."""
+
+    n: int
+    means: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One method on one dataset.
+
+    :param run: the name of the run's directory; its path where names do not tell the runs apart.
+    :param name: unique in the dataset: the method, with model or run where they are needed.
+    :param n: questions that were asked, of ``questions`` in the run.
+    :param slices: by property of the questions, then by its values in order.
+    :param is_ceiling: an oracle chose, and other rows of the dataset have none: what a method could reach at most, and
+        never the best.
+    """
+
+    dataset: str
+    method: str
+    model: str
+    run: str
+    name: str
+    n: int
+    questions: int
+    means: Mapping[str, Interval | None]
+    slices: Mapping[str, Mapping[str, Slice]]
+    is_ceiling: bool
+    scores: MethodScores = field(repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """The name, with ‡ for a ceiling among methods."""
+        return f"{self.name} ‡" if self.is_ceiling else self.name
+
+    def mean(self, metric: str) -> float | None:
+        """Return the mean of a metric; ``None`` where it is not defined."""
+        found = self.means.get(metric)
+        return None if found is None else found.mean
+
+
+class PairwiseTest(NamedTuple):
+    """A row against the reference of its dataset in one metric.
+
+    :param won: questions on which the row is better; on ``lost`` it is worse.
+    :param p: after Holm's correction for ``comparisons`` in this metric: each row with the baseline or, where the best
+        row was found on the same questions, every row with every other, since each might have been the best.
+    :param verdict: ``better``, ``worse``, or ``not shown`` to differ.
+    """
+
+    difference: Difference
+    won: int
+    lost: int
+    p: float
+    comparisons: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """The rows of one dataset, the best first.
+
+    :param primary: the metric that decides which row is best; empty if no row has one.
+    :param best: the places of the best row, on the questions that all were asked, and of those equal to it.
+    :param reference: the place of the row that the others are compared with.
+    :param tests: by the place of a row, then by metric.
+    :param notes: what a reader must know about the figures.
+    """
+
+    rows: tuple[Row, ...]
+    primary: str
+    best: tuple[int, ...]
+    reference: int | None
+    tests: Mapping[int, Mapping[str, PairwiseTest]]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The leaderboards of all datasets.
 
-    :param metrics: the names of the metrics, in the order of tables.
     :param named: the user chose the metrics: tables show them all.
-    :param by: the properties that questions are grouped by.
-    :param by_named: the user chose the properties: tables show them all.
+    :param by: what tables group questions by; ``None`` for the usual.
     :param baseline: the row that the user wants the others compared with; empty for the best one.
     """
 
     leaderboards: tuple[Leaderboard, ...]
     metrics: tuple[str, ...]
     named: bool
-    by: tuple[str, ...]
-    by_named: bool
+    by: Sequence[str] | None
     baseline: str
-    seed: int
-    reproducible: bool
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -68,115 +150,78 @@ class Comparison:
 def compare(
     runs: Sequence[Run],
     *,
-    metrics: Sequence[str] | None = None,
-    named: bool | None = None,
+    metrics: Sequence[str] = (),
     by: Sequence[str] | None = None,
     baseline: str = "",
-    seed: int = 0,
     reproducible: bool = False,
-    progress: Progress | None = None,
 ) -> Comparison:
     """Score runs and set them side by side, dataset by dataset.
 
-    :param metrics: their names; by default every one that needs no model.
-    :param named: show and test all of these metrics; by default if ``metrics`` is given.
-    :param by: the properties to group questions by, of :data:`SLICES`; by default all of them.
+    :param metrics: those to show and test; by default every one that needs no model, and three are tested.
+    :param by: what tables group questions by, of :data:`SLICES`.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
-    :raises OptionError: for a baseline that is not among the rows.
+    :param reproducible: without metrics that differ when the same is run again.
+    :raises OptionError: for a metric or a baseline that is not there.
     """
-    names = tuple(metrics) if metrics is not None else chosen_metrics(reproducible=reproducible)
-    all_names = (*names, *(name for name in ALWAYS if name not in names))
-    kinds = tuple(SLICES) if by is None else tuple(by)
-    named = metrics is not None if named is None else named
-    scores = _all_scores(runs, all_names, progress)
-    run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
-    boards: list[Leaderboard] = []
-    for dataset in dict.fromkeys(one.run.dataset for one in scores):
-        group = [one for one in scores if one.run.dataset == dataset]
-        rows = _rows_of(group, run_names, by=kinds, names=all_names, seed=seed)
-        board = leaderboard(rows, named=names if named else (), baseline=baseline, seed=seed)
-        by_name = {run_names[one.run.path]: one.run for one in group}
-        boards.append(replace(board, notes=(*_run_differences(by_name), *_dataset_notes(by_name), *board.notes)))
-    if baseline and all(not named_rows(baseline, board.rows) for board in boards):
-        there = dict.fromkeys(row.name for board in boards for row in board.rows)
-        raise OptionError(
-            f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {', '.join(there)}"
-        )
-    return Comparison(
-        leaderboards=tuple(boards), metrics=names, named=named, by=kinds,
-        by_named=by is not None, baseline=baseline, seed=seed, reproducible=reproducible,
-    )  # fmt: skip
-
-
-def _all_scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
-    work = [(run, method) for run in runs for method in run.methods]
-    found: list[MethodScores] = []
-    for run, method in work:
-        if progress:
-            progress("scoring", len(found), len(work))
-        found.append(method_scores(run, method, metrics))
-    if progress:
-        progress("scoring", len(work), len(work))
-    if not any(one.questions for one in found):
+    shown = chosen_metrics(metrics, reproducible=reproducible)
+    names = tuple(dict.fromkeys((*shown, *ALWAYS)))
+    scores = [method_scores(run, method, names) for run in runs for method in run.methods]
+    if not any(one.questions for one in scores):
         where = ", ".join(str(run.path) for run in runs)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
-    return found
+    short = [run.path.resolve().name for run in runs]
+    run_names = {
+        run.path: name if short.count(name) == 1 else str(run.path) for run, name in zip(runs, short, strict=True)
+    }
+    groups = [[one for one in scores if one.run.dataset == name] for name in dict.fromkeys(r.dataset for r in runs)]
+    all_rows = [_rows_of(group, run_names, names) for group in groups]
+    if baseline and not any(_named_rows(baseline, rows) for rows in all_rows):
+        there = ", ".join(dict.fromkeys(row.name for rows in all_rows for row in rows))
+        raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
+    boards = tuple(_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
+    return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics), by=by, baseline=baseline)
 
 
-def _rows_of(
-    group: Sequence[MethodScores], run_names: Mapping[Path, str], *, by: Sequence[str], names: Sequence[str], seed: int
-) -> list[Row]:
+# -- Rows ---------------------------------------------------------------------------------------------------------
+
+
+def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
     """Make the rows of a dataset; the intervals of all slices share their resamples, so they are drawn at once."""
-    slice_values = _slice_values(group, by)
-    parts = [list(_slices_of(one, slice_values)) for one in group]
+    values = {kind: _slice_values(kind, group) for kind in SLICES}
+    parts = [list(_slices_of(one, values)) for one in group]
     columns = [
         one.defined(name, among) for one, own in zip(group, parts, strict=True) for _, _, among in own for name in names
     ]
     shares = [METRICS[name].group != "cost" for own in parts for _ in own for name in names]
-    drawn = iter(intervals(columns, shares=shares, seed=seed))
+    drawn = iter(intervals(columns, shares=shares))
     has_methods = any(one.questions and one.model != ORACLE for one in group)
     rows = []
     for title, one, own in zip(_row_names(group, run_names), group, parts, strict=True):
-        slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *by)}
+        slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *SLICES)}
         for kind, value, among in own:
-            slices[kind][value] = Slice(n=len(among), means={name: next(drawn) for name in names})
+            slices[kind][value] = Slice(len(among), {name: next(drawn) for name in names})
         rows.append(Row(
             dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
             n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means, slices=slices,
-            is_no_ceiling=one.is_no_ceiling, scores=one,
-            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods,
+            scores=one, is_ceiling=one.model == ORACLE and has_methods,
         ))  # fmt: skip
     return rows
 
 
-def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str, list[str]]:
-    """List the values that the questions of a dataset have of each property; properties that none has are left out."""
-    found = {}
-    for kind in by:
-        values = {SLICES[kind](question) for one in group for question in one.questions}
-        if values - {""}:
-            numbers = sorted((v for v in values if v.isdecimal()), key=int)
-            found[kind] = [*numbers, *sorted(values - {"", *numbers}), *([UNKNOWN] if "" in values else [])]
-    return found
+def _slice_values(kind: str, group: Sequence[MethodScores]) -> list[str]:
+    """List the values of a property: numbers first, unknown ones last; none where nothing is known."""
+    values = {SLICES[kind](question) or _UNKNOWN for one in group for question in one.questions}
+    in_order = sorted(values, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), int(v) if v.isdecimal() else 0, v))
+    return in_order if values - {_UNKNOWN} else []
 
 
-def _slices_of(one: MethodScores, slice_values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
+def _slices_of(one: MethodScores, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
     """Yield property, value and places of the questions: of all questions first (both empty), then of each value."""
     yield "", "", np.arange(len(one.questions))
-    for kind, values in slice_values.items():
-        of = [SLICES[kind](question) or UNKNOWN for question in one.questions]
-        for value in values:
+    for kind, there in values.items():
+        of = [SLICES[kind](question) or _UNKNOWN for question in one.questions]
+        for value in there:
             yield kind, value, np.flatnonzero(np.array([v == value for v in of], bool))
-
-
-def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
-    """Name runs by the last parts of their paths, as many as tell them apart."""
-    parts = {run.path: run.path.resolve().parts for run in runs}
-    for length in range(1, max(map(len, parts.values())) + 1):
-        names = {path: "/".join(own[-length:]) for path, own in parts.items()}
-        if len(set(names.values())) == len(names):
-            return names
-    return {path: str(path) for path in parts}
 
 
 def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> list[str]:
@@ -184,58 +229,152 @@ def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> 
     models: dict[str, set[str]] = {}
     for one in group:
         models.setdefault(one.method, set()).add(one.model)
-    names = [
-        one.method if len(models[one.method]) == 1 else f"{one.method}, {one.model or 'no model'}" for one in group
-    ]
-    counts = Counter(names)
-    return [
-        printable(name if counts[name] == 1 else f"{name} ({run_names[one.run.path]})", 200)
-        for name, one in zip(names, group, strict=True)
-    ]
+    names = [f"{o.method}, {o.model or 'no model'}" if len(models[o.method]) > 1 else o.method for o in group]
+    runs = (
+        f" ({run_names[one.run.path]})" if names.count(name) > 1 else "" for name, one in zip(names, group, strict=True)
+    )
+    return [printable(name + run, 200) for name, run in zip(names, runs, strict=True)]
 
 
-def _run_differences(runs: Mapping[str, Run]) -> Iterator[str]:
-    """Say which settings of runs, by name, differ; their values are in ``run.json``."""
-    configs = [run.config for run in runs.values()]
-    names = dict.fromkeys(name for config in configs for name in config if name not in _IN_NO_NOTE)
-    differ = [name for name in names if len({_compared_setting(name, config.get(name)) for config in configs}) > 1]
-    options: dict[str, set[str]] = {}
+# -- The best, and tests against it -------------------------------------------------------------------------------
+
+
+def _leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Leaderboard:
+    """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
+    candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
+    metrics = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
+    tested = metrics if named else metrics[:_MAX_TESTED]
+    if metrics:
+        rows = sorted(rows, key=lambda row: _badness(metrics[0], row.mean(metrics[0])))
+    best = _best_rows(rows, metrics)
+    named_rows = _named_rows(baseline, rows)
+    reference = next(iter(named_rows or best), None)
+    tests = {} if reference is None else _pairwise_tests(rows, reference, tested, is_named=bool(named_rows))
+    return Leaderboard(
+        rows=tuple(rows), primary=metrics[0] if metrics else "", best=tuple(best), reference=reference, tests=tests,
+        notes=tuple(_notes(rows, tested)),
+    )  # fmt: skip
+
+
+def _badness(metric: str, mean: float | None) -> float:
+    """Return a sort key that puts the best mean first, and none last."""
+    return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
+
+
+def _named_rows(name: str, rows: Sequence[Row]) -> list[int]:
+    """Find the places of the row of this name, and of the rows of this method."""
+    return [i for of in ("name", "method") for i, row in enumerate(rows) if getattr(row, of) == name]
+
+
+def _best_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[int]:
+    """Find the best row, and those that are equal to it in the first metric.
+
+    The best has the best mean over the questions that all were asked; the next metrics, then calls and queries, decide
+    between equals. A row with less than half as many questions as another is left out: it may have had the easy ones.
+    So are ceilings.
+    """
+    methods = [i for i, row in enumerate(rows) if not row.is_ceiling]
+    most = max((rows[i].n for i in methods), default=0)
+    able = [i for i in methods if 2 * rows[i].n >= most]
+    if not metrics or not able:
+        return []
+    common = set.intersection(*({question_key(q) for q in rows[i].scores.questions} for i in able))
+    names = [*metrics, *(name for name in ("model_calls", "queries") if name in rows[0].scores.values)]
+
+    def rank(i: int) -> list[float]:
+        scores = rows[i].scores
+        among = np.flatnonzero([not common or question_key(question) in common for question in scores.questions])
+        values = ((name, scores.defined(name, among)) for name in names)
+        means = ((name, float(own.mean()) if len(own) else None) for name, own in values)
+        return [round(_badness(name, mean), 9) for name, mean in means]  # 0.1 + 0.2 is 0.3
+
+    ranks = {i: rank(i) for i in able}
+    best, *others = sorted(able, key=ranks.__getitem__)  # equals stay in the order of the rows
+    if rows[best].mean(metrics[0]) is None:
+        return []
+    return [best, *(i for i in others if ranks[i][0] == ranks[best][0])]
+
+
+def _pairwise_tests(
+    rows: Sequence[Row], reference: int, metrics: Sequence[str], *, is_named: bool
+) -> dict[int, dict[str, PairwiseTest]]:
+    """Test every other row against the reference, on the questions that both were asked.
+
+    :param is_named: the reference was not found on these questions.
+    """
+    places = {question_key(question): i for i, question in enumerate(rows[reference].scores.questions)}
+    found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in range(len(rows)) if i != reference}
+    for name in metrics:
+        pairs = []
+        for i in found:
+            keys = enumerate(map(question_key, rows[i].scores.questions))
+            own, other = np.array([(j, places[key]) for j, key in keys if key in places], np.intp).reshape(-1, 2).T
+            first, second = rows[i].scores.values[name][own], rows[reference].scores.values[name][other]
+            both = ~(np.isnan(first) | np.isnan(second))
+            pairs.append((first[both], second[both]))
+        tests = {i: one for i, one in zip(found, differences(pairs), strict=True) if one is not None}
+        count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
+        is_higher_better = METRICS[name].better == "higher"
+        for i, p in zip(tests, holm([one.p for one in tests.values()], comparisons=count), strict=True):
+            one = tests[i]
+            won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
+            verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
+            found[i][name] = PairwiseTest(one, won, lost, p, count, verdict)
+    return found
+
+
+# -- What a reader must know --------------------------------------------------------------------------------------
+
+
+def _notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
+    """Say what is missing, and what cannot be compared as it stands."""
+    configs = {row.scores.run.path: row.scores.run.config for row in rows}
+    yield from _run_differences(list(configs.values()))
+    yield from dict.fromkeys(note for config in configs.values() for note in _dataset_gaps(config))
+    if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
+        yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
+    errors = {row.name: ", ".join(f"{code} {n}" for code, n in row.scores.errors.items()) for row in rows}
+    if failed := [f"{name} {own}" for name, own in errors.items() if own]:
+        yield f"questions that failed count as wrong: {'; '.join(failed)}"
+    yield from _question_notes([row.scores for row in rows if row.n])
+    for name in tested:
+        if left := max(row.n - found.n for row in rows if (found := row.means[name]) is not None):
+            yield f"{name} is not defined for every question (up to {left} are left out of its mean)"
+    if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
+        yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
+
+
+def _run_differences(configs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say which settings of runs differ; their values are in ``run.json``. The same graph may lie elsewhere."""
+    values: dict[str, set[str]] = {}
     for config in configs:
-        for method in config["methods"]:
-            for option, value in (method.get("options") or {}).items():
-                options.setdefault(f"{method['label']}.{option}", set()).add(json.dumps(value, sort_keys=True))
-    differ += [option for option, values in options.items() if len(values) > 1]
-    if differ:
-        yield f"the runs were not run alike: they differ in {', '.join(printable(name, 80) for name in differ)}"
-
-
-def _compared_setting(name: str, value: Any) -> str:
-    """Write what of a setting can change an answer; the same graph may lie elsewhere."""
-    is_graph = name == "graph" and isinstance(value, Mapping)
-    return json.dumps(value.get("fingerprint") if is_graph else value, sort_keys=True)
-
-
-def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
-    """Say how questions and graph of runs, by name, are not those of the dataset."""
-    by_text: dict[str, list[str]] = {}
-    for name, run in runs.items():
-        for text in _dataset_gaps(run.config):
-            by_text.setdefault(text, []).append(name)
-    for text, names in by_text.items():
-        yield text if len(names) == len(runs) else f"{text} ({', '.join(names)})"
+        options = {f"{m['label']}.{name}": one for m in config["methods"] for name, one in m["options"].items()}
+        settings = {**config, "graph": config["graph"]["fingerprint"], **options}
+        for name in settings.keys() - _IN_NO_NOTE - {"methods"}:
+            values.setdefault(name, set()).add(json.dumps(settings[name], sort_keys=True))
+    if differ := sorted(printable(name, 80) for name, there in values.items() if len(there) > 1):
+        yield f"the runs were not run alike: they differ in {', '.join(differ)}"
 
 
 def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
+    """Say how questions and graph of a run are not those of the dataset."""
     if reasons := config.get("left_out"):
-        listed = "; ".join(
-            f"{printable(reason, 80)} ({count})" for reason, count in islice(reasons.items(), _MAX_REASONS)
-        )
-        more = " …" if len(reasons) > _MAX_REASONS else ""
-        yield f"{counted(sum(reasons.values()), 'question')} left out of the dataset: {listed}{more}"
+        yield f"{counted(len(reasons), 'question')} left out of the dataset, as {printable(reasons[0], 120)}"
     if (share := config.get("missing_share") or 0) > _MISSING_SHARE:
-        yield (
-            f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
-            " published"
-        )
+        yield f"{100 * share:.0f} % of the gold terms are not in the graph: these are not the figures of the dataset"
     if count := config.get("without_answer"):
         yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"
+
+
+def _question_notes(group: Sequence[MethodScores]) -> Iterator[str]:
+    """Say whether rows were asked other questions, or the same ones with other right answers."""
+    asked = [{question_key(question): question.answers for question in one.questions} for one in group]
+    if len({frozenset(own) for own in asked}) > 1:
+        common = len(set.intersection(*map(set, asked)))
+        yield (
+            f"the rows were not asked the same questions: {common} were asked of all; each mean is over a row's own, "
+            "each difference over those that both rows were asked"
+        )
+    golds = {key: answers for own in reversed(asked) for key, answers in own.items()}
+    if differ := {key for own in asked for key, answers in own.items() if golds[key] != answers}:
+        yield f"{counted(len(differ), 'question')} with other gold answers in one run than in another"

@@ -1,14 +1,9 @@
 """How sure a mean is, and whether two methods differ: intervals, paired tests, Holm's correction.
 
-A share of questions has Wilson's score interval, since the bootstrap fails near 0 and 1: for nine right answers to nine
-questions it says that the share is certainly 1. For the same reason a difference of two shares has the interval of
-Bonett and Price.
-
-Both tests ask: if it did not matter which method gave which of the two values of a question, how often would values
-that are exchanged at random differ as much? For values of 0 and 1 that is the exact McNemar test. A ``p`` from the
-bootstrap would be far too small for few questions.
-
-Resamples depend only on the seed and on how many values there are: the same numbers give the same results.
+A share of questions has Wilson's interval, and a difference of two shares that of Bonett and Price: for nine right
+answers to nine questions the bootstrap would say that the share is certainly 1. Both tests ask how often values that
+are exchanged at random between the methods would differ as much; a ``p`` from the bootstrap would be far too small for
+few questions. Resamples depend only on the seed and on how many values there are.
 """
 
 from __future__ import annotations
@@ -17,16 +12,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values: TypeAlias = NDArray[np.float64]
-Places: TypeAlias = NDArray[np.intp]
+Values = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 RESAMPLES = 10_000
-"""Samples that are drawn, with replacement, from the values."""
 
 FEW = 30
 """With fewer values, a bootstrap interval is rough and tends to be too narrow."""
@@ -49,25 +42,20 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean of ``n`` values with its 95 % interval, which holds the mean.
-
-    :param method: ``wilson`` for a share, of values that are all 0 or 1; else ``bootstrap``.
-    """
+    """A mean of ``n`` values with its 95 % interval, by ``method``: ``bootstrap``, or ``wilson`` for a share."""
 
     mean: float
     low: float
     high: float
     n: int
-    method: Literal["bootstrap", "wilson"] = "bootstrap"
+    method: str = "bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of two methods on the same questions, first minus second.
+    """The mean difference of two methods on the same ``n`` questions, first minus second, with its 95 % interval.
 
-    :param low: with ``high`` the 95 % interval: :func:`bonett_price` where every value is 0 or 1, else bootstrap.
     :param p: how often a difference at least so large comes about by chance.
-    :param n: questions that both have a value for.
     :param test: ``mcnemar`` where every value is 0 or 1, else ``randomisation``.
     :param wins: questions where the first has more; ``losses``: where it has less.
     """
@@ -77,7 +65,7 @@ class Difference:
     high: float
     p: float
     n: int
-    test: Literal["mcnemar", "randomisation"]
+    test: str
     wins: int
     losses: int
 
@@ -87,15 +75,12 @@ class Difference:
         return self.test == "mcnemar" or self.wins + self.losses > 0
 
 
-def intervals(
-    columns: Sequence[Values], *, shares: Sequence[bool] | None = None, seed: int = 0
-) -> list[Interval | None]:
-    """Return the mean of each column with its 95 % interval; ``None`` for a column without a value.
+def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: int = 0) -> list[Interval | None]:
+    """Return the mean of each column, of shape (n,), with its 95 % interval; ``None`` for a column without a value.
 
     The bounds are the 2.5 and 97.5 % quantiles of the means of :data:`RESAMPLES` resamples (the percentile method); for
     a share whose values are all 0 or 1, those of :func:`wilson`.
 
-    :param columns: arrays of shape (n,), of any lengths.
     :param shares: whether each column is a share: a count that happens to be 0 or 1 is none. By default none is.
 
     Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
@@ -106,7 +91,7 @@ def intervals(
     found: list[Interval | None] = [None] * len(columns)
     drawn = list(columns)
     for i, column in enumerate(columns):
-        if shares is not None and shares[i] and len(column) and _is_binary(column):
+        if shares and shares[i] and len(column) and _is_binary(column):
             found[i] = wilson(int(np.count_nonzero(column)), len(column))
             drawn[i] = column[:0]
     for batch in _equal_length_batches(drawn):
@@ -123,14 +108,13 @@ def intervals(
 def wilson(right: int, n: int) -> Interval:
     """Return a share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
 
-    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); Brown, Cai & DasGupta,
-    Interval Estimation for a Binomial Proportion (2001), for its coverage.
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
     """
-    mean, z2 = right / n, _Z * _Z
+    z2 = _Z * _Z
     middle = (right + z2 / 2) / (n + z2)
     half = _Z * math.sqrt(right * (n - right) / n + z2 / 4) / (n + z2)
     low, high = (0.0 if not right else middle - half), (1.0 if right == n else middle + half)
-    return Interval(mean, low, high, n, "wilson")
+    return Interval(right / n, low, high, n, "wilson")
 
 
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
@@ -142,38 +126,33 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
 
     :param pairs: two arrays of shape (n,) each, the values of the same questions in the same order.
 
-    Source: Koehn, Statistical Significance Tests for Machine Translation Evaluation (EMNLP 2004), section 3, for the
-    paired bootstrap; Smucker, Allan & Carterette, A Comparison of Statistical Significance Tests for Information
-    Retrieval Evaluation (CIKM 2007), section 2.1, for the randomisation test.
+    Source: Koehn, Statistical Significance Tests for Machine Translation Evaluation (EMNLP 2004), section 3; Smucker,
+    Allan & Carterette, A Comparison of Statistical Significance Tests for IR Evaluation (CIKM 2007), section 2.1.
     """
     columns = [first - second for first, second in pairs]
-    binary = [_is_binary(first) and _is_binary(second) for first, second in pairs]
-    drawn = [column[:0] if is_binary else column for column, is_binary in zip(columns, binary, strict=True)]
-    bounds = intervals(drawn, seed=seed)
-    chances = _chance_of_sums(drawn, seed)
-    found: list[Difference | None] = []
-    for column, is_binary, interval, chance in zip(columns, binary, bounds, chances, strict=True):
+    drawn = [
+        column[:0] if _is_binary(first) and _is_binary(second) else column
+        for column, (first, second) in zip(columns, pairs, strict=True)
+    ]
+    bounds, chances = intervals(drawn, seed=seed), _chance_of_sums(drawn, seed)
+    found: list[Difference | None] = [None] * len(pairs)
+    for i, (column, interval) in enumerate(zip(columns, bounds, strict=True)):
         n = len(column)
         wins, losses = int(np.count_nonzero(column > _ROUNDING)), int(np.count_nonzero(column < -_ROUNDING))
-        if is_binary and n:
-            low, high = bonett_price(wins, losses, n)
-            mean, p = (wins - losses) / n, mcnemar(wins, losses)
-            found.append(Difference(mean, low, high, p, n, "mcnemar", wins, losses))
-        elif interval is not None:
+        if interval is not None:
             mean, low, high = interval.mean, interval.low, interval.high
-            found.append(Difference(mean, low, high, chance, n, "randomisation", wins, losses))
-        else:
-            found.append(None)
+            found[i] = Difference(mean, low, high, chances[i], n, "randomisation", wins, losses)
+        elif n:
+            low, high = bonett_price(wins, losses, n)
+            found[i] = Difference((wins - losses) / n, low, high, mcnemar(wins, losses), n, "mcnemar", wins, losses)
     return found
 
 
 def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of the difference of two shares of the same questions: never without width.
-
-    :param wins: questions, of ``n``, that only the first got right; ``losses``: only the second.
+    """Return the 95 % interval of the difference of two shares of the same ``n`` questions: never without width.
 
     Source: Bonett & Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired
-    Data (2012): Wald's interval with one question more of each of these.
+    Data (2012): Wald's interval with one question more that only the first got right, and one that only the second did.
 
     >>> [round(bound, 4) for bound in bonett_price(0, 0, 98)]  # ±1.96 · √(.02 / 100)
     [-0.0277, 0.0277]
@@ -188,10 +167,7 @@ def mcnemar(wins: int, losses: int) -> float:
 
     Exact: two-sided binomial with probability 1/2 over the questions where just one of two methods is right.
 
-    :param wins: questions that only the first got right; ``losses``: only the second.
-
-    Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947); Dietterich,
-    Approximate Statistical Tests (1998), section 3.1, without the normal approximation.
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947).
     """
     n, fewer = wins + losses, min(wins, losses)
     ways = accumulate(range(1, fewer + 1), lambda before, i: before * (n - i + 1) // i, initial=1)  # n over 0, 1, …
@@ -204,18 +180,13 @@ def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[f
 
     :param comparisons: how many the family has, if these are only some of them (as those with the best method, which
         was found on the same values). The others are taken to have no smaller ``p``, which can only make these larger.
-    :raises ValueError: if these are more than the family has.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    >>> holm([0.01], comparisons=3)
-    [0.03]
+    >>> holm([0.01, 0.04, 0.03]), holm([0.01], comparisons=3)
+    ([0.03, 0.06, 0.06], [0.03])
     """
     count = len(p_values) if comparisons is None else comparisons
-    if count < len(p_values):
-        raise ValueError(f"{len(p_values)} comparisons are not among {count}")
     adjusted = [1.0] * len(p_values)
     highest = 0.0
     for place, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
@@ -261,7 +232,6 @@ def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
 
 
 def _reach_observed(sums: Values, observed: Values) -> NDArray[np.bool_]:
-    """Tell whether sums are as far from 0 as the observed one; rounding aside."""
     return np.abs(sums) >= np.abs(observed) * (1 - _ROUNDING) - _ROUNDING
 
 

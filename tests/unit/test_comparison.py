@@ -1,21 +1,35 @@
-"""Runs made by hand, compared: means, intervals, slices, the best, what is tested on which questions."""
+"""Runs made by hand, compared: means, intervals, slices, the best, what is tested on which questions; tables."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison, compare
-from kgsparql.evaluation.comparison_tables import summary
-from kgsparql.evaluation.leaderboard import Leaderboard, Row
+from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, compare
+from kgsparql.evaluation.comparison_exports import comparison_csv, comparison_json, records
+from kgsparql.evaluation.comparison_tables import (
+    comparison_markdown,
+    comparison_text,
+    escaped,
+    metric_definitions,
+    summary,
+)
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.disagreements import disagreements_text
+from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import chosen_metrics, opened
+from kgsparql.evaluation.scoring import chosen_metrics
 from tests.kept import rewrite
-from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
+from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 
 FOUR = [
     question("q1", hops=1, type_="who", path=["directed"]),
@@ -23,418 +37,457 @@ FOUR = [
     question("q3", hops=2, type_="when", path=["directed", "^starring"]),
     question("q4", hops=2, type_="", path=["directed", "starring"]),
 ]
+SKILLS = {"path_ranking": 0.95, "path_ranking+no_model": 0.9, "think_on_graph": 0.8, "mindmap": 0.6, "entity": 0.4}
+FEW = "fewer than 30 questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
 
 
-def four(method: str, given: str, **options: object) -> list:
-    """Records of the four questions: right, wrong, 2nd place right, - nothing, error."""
-    answers = {"r": ["right"], "w": ["wrong"], "2": ["wrong", "right"], "-": []}
+def given(method: str, letters: str, asked: Sequence[Question] = FOUR, **fields: Any) -> list[Record]:
+    """Records of questions: right, wrong, 2nd place right, 0 for nothing, e for an error; - was not asked."""
+    answers = {"r": ["right"], "w": ["wrong"], "2": ["wrong", "right"], "0": []}
     return [
-        record(asked, method, error=("E_TIMEOUT", "too late"))
+        record(one, method, error=("E_TIMEOUT", "too late"))
         if letter == "e"
-        else record(asked, method, answers[letter], **options)  # type: ignore[arg-type]
-        for asked, letter in zip(FOUR, given, strict=False)
+        else record(one, method, answers[letter], **fields)
+        for one, letter in zip(asked, letters, strict=False)
+        if letter != "-"
     ]
 
 
-def compared(*runs: Path, **options: object) -> Comparison:
-    return compare(opened(runs), **options)  # type: ignore[arg-type]
+def compared(*runs: Path, **options: Any) -> Comparison:
+    return compare(list(map(Run.open, runs)), **options)
 
 
-def only(comparison: Comparison) -> Leaderboard:
-    (leaderboard,) = comparison.leaderboards
-    return leaderboard
+def only(*runs: Path, **options: Any) -> Leaderboard:
+    (board,) = compared(*runs, **options).leaderboards
+    return board
 
 
-def row(comparison: Comparison, name: str) -> Row:
-    return next(row for row in comparison.rows if row.name == name)
+def made(path: Path, **letters: str) -> Path:
+    return made_run(path, FOUR, {name: given(name, own) for name, own in letters.items()})
+
+
+def best(board: Leaderboard) -> str:
+    return board.rows[board.best[0]].name
+
+
+def named(board: Leaderboard, name: str) -> Row:
+    return next(row for row in board.rows if row.name == name)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    methods = {"good": four("good", "rrrw", calls=2, queries=5), "poor": four("poor", "w2ew", queries=1)}
+    methods = {"good": given("good", "rrrw", calls=2, queries=5), "poor": given("poor", "w2ew", queries=1)}
     return made_run(tmp_path / "R", FOUR, methods, model="small-model", without_model=["poor"])
 
 
-def test_means_by_hand(run: Path) -> None:
-    good, poor = only(compared(run)).rows
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = sampled_questions(36)
+    methods = {
+        name: sampled_records(asked, name, skill, calls=0 if "+" in name else 3) for name, skill in SKILLS.items()
+    }
+    return made_run(tmp_path_factory.mktemp("runs") / "R", asked, methods, model="a-model")
+
+
+# -- Means, slices, tests -----------------------------------------------------------------------------------------
+
+
+def test_means_intervals_and_slices_by_hand(run: Path, tmp_path: Path) -> None:
+    good, poor = only(run).rows
     assert (good.name, good.model, good.n, good.questions) == ("good", "small-model", 4, 4)
     assert (poor.name, poor.model, poor.n) == ("poor", "", 4)
-    assert good.mean("hits@1") == 0.75
-    assert good.mean("model_calls") == 2
-    assert poor.mean("hits@1") == 0
-    assert poor.mean("mrr") == 0.125
-    assert poor.mean("failed") == 0.25
+    assert (good.mean("hits@1"), good.mean("model_calls")) == (0.75, 2)
+    assert (poor.mean("hits@1"), poor.mean("mrr"), poor.mean("failed"), poor.mean("triple_recall")) == (
+        0,
+        0.125,
+        0.25,
+        None,
+    )
     assert poor.mean("queries") == 1.5  # the failed question counts with the three it sent
-    assert poor.mean("triple_recall") is None
     assert dict(poor.scores.errors) == {"E_TIMEOUT": 1}
-    found = good.means["hits@1"]
+    found, calls = good.means["hits@1"], poor.means["model_calls"]
     assert found is not None
     # Wilson: with z² = 3.8415, middle (3 + 1.9207) / 7.8415 = .6275, half 1.96 · √(3/4 + .9604) / 7.8415 = .3269
     assert (found.low, found.high, found.n) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4), 4)
-    # a count of calls is no share, whatever its values are
-    calls = poor.means["model_calls"]
     assert calls is not None
-    assert (calls.low, calls.high, calls.method) == (0, 0, "bootstrap")
-
-
-def test_slices_by_hand(run: Path, tmp_path: Path) -> None:
-    good = row(compared(run), "good")
-    hops = good.slices["hops"]
-    assert {value: (part.n, part.means["hits@1"].mean) for value, part in hops.items()} == {  # type: ignore[union-attr]
-        "1": (2, 1.0),
-        "2": (2, 0.5),
-    }
+    assert (calls.low, calls.high, calls.method) == (0, 0, "bootstrap"), "a count of calls is no share"
+    hops = {value: (part.n, part.means["hits@1"]) for value, part in good.slices["hops"].items()}
+    assert {value: (n, mean and mean.mean) for value, (n, mean) in hops.items()} == {"1": (2, 1.0), "2": (2, 0.5)}
     assert {value: part.n for value, part in good.slices["type"].items()} == {"when": 1, "who": 2, "unknown": 1}
-    assert {value: part.n for value, part in good.slices["direction"].items()} == {
-        "forward": 2,
-        "inverse": 1,
-        "mixed": 1,
-    }
-    assert list(row(compared(run, by=()), "good").slices) == []
-    asked = [question("q1", hops=None)]
-    run = made_run(tmp_path / "N", asked, {"good": [record(asked[0], "good", ["right"])]})
-    assert dict(only(compared(run)).rows[0].slices) == {"hops": {}, "type": {}, "direction": {}}
+    assert {v: part.n for v, part in good.slices["direction"].items()} == {"forward": 2, "inverse": 1, "mixed": 1}
+    bare = made_run(tmp_path / "N", [question("q1", hops=None)], {"x": given("x", "r")})
+    assert dict(only(bare).rows[0].slices) == {"hops": {}, "type": {}, "direction": {}}
 
 
-def test_the_test_against_the_best_by_hand(run: Path) -> None:
-    leaderboard = only(compared(run))
-    assert (leaderboard.primary, leaderboard.best, leaderboard.reference) == ("hits@1", 0, 0)
-    test = leaderboard.tests[1]["hits@1"]
-    assert (test.difference.mean, test.won, test.lost) == (-0.75, 0, 3)
+def test_the_best_or_a_baseline_is_what_others_are_tested_against(run: Path) -> None:
+    board = only(run)
+    assert (board.primary, board.best, board.reference) == ("hits@1", (0,), 0)
+    test = board.tests[1]["hits@1"]
+    assert (test.difference.mean, test.won, test.lost, test.verdict) == (-0.75, 0, 3, "not shown")
     assert test.p == 2 / 8  # exact McNemar of 0 and 3
-    assert test.verdict == "not shown"
-
-
-def test_a_baseline_is_what_others_are_compared_with(run: Path) -> None:
-    leaderboard = only(compared(run, baseline="poor"))
-    assert leaderboard.rows[leaderboard.reference or 0].name == "poor"
-    assert leaderboard.best == 0
-    assert leaderboard.tests[0]["hits@1"].difference.mean == 0.75
+    board = only(run, baseline="poor")
+    assert (board.reference, board.best) == (1, (0,))
+    assert board.tests[0]["hits@1"].difference.mean == 0.75
     with pytest.raises(OptionError, match="nobody") as caught:
-        compared(run, baseline="nobody")
+        only(run, baseline="nobody")
     assert "good, poor" in caught.value.hint
-
-
-def test_of_a_cost_less_is_better(run: Path) -> None:
-    leaderboard = only(compared(run, metrics=["queries"]))
-    assert [row.name for row in leaderboard.rows] == ["poor", "good"]
-    test = leaderboard.tests[1]["queries"]
+    board = only(run, metrics=["queries"])  # of a cost less is better
+    assert [row.name for row in board.rows] == ["poor", "good"]
+    test = board.tests[1]["queries"]
     assert (test.difference.mean, test.won, test.lost) == (3.5, 0, 4)
     assert test.p == 2 / 16  # all four differ, and only two of sixteen exchanges go as far
-    assert leaderboard.rows[0].mean("fallbacks") == 0  # always told
+    assert board.rows[0].mean("fallbacks") == 0  # always told
 
 
 def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
     asked = [question(f"q{i}") for i in range(8)]
-    methods = {
-        "best": [record(one, "best", ["right"]) for one in asked],
-        "worst": [record(one, "worst", ["wrong"]) for one in asked],
-        "bad": [record(one, "bad", ["wrong"]) for one in asked],
-    }
-    leaderboard = only(compared(made_run(tmp_path / "R", asked, methods)))
-    assert [leaderboard.tests[i]["hits@1"].difference.p for i in (1, 2)] == [2 / 256] * 2
+    run = made_run(
+        tmp_path / "R", asked, {m: given(m, c * 8, asked) for m, c in (("best", "r"), ("x", "w"), ("y", "w"))}
+    )
+    tests = [own["hits@1"] for own in only(run).tests.values()]
     # three pairs of rows, since the best might have been any of them
-    assert [leaderboard.tests[i]["hits@1"].p for i in (1, 2)] == [6 / 256] * 2
-    assert [leaderboard.tests[i]["hits@1"].comparisons for i in (1, 2)] == [3, 3]
-    assert [leaderboard.tests[i]["hits@1"].verdict for i in (1, 2)] == ["worse"] * 2
-    leaderboard = only(compared(tmp_path / "R", baseline="best"))
-    assert [leaderboard.tests[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
-    # of another dataset, which lacks it, the reference is found on its questions
-    methods = {name: [record(one, name, ["right"]) for one in asked] for name in ("a", "b", "c")}
-    other = made_run(tmp_path / "S", asked, methods, dataset="books")
-    counts = [
-        {own["hits@1"].comparisons for own in leaderboard.tests.values()}
-        for leaderboard in compared(tmp_path / "R", other, baseline="best").leaderboards
-    ]
-    assert counts == [{2}, {3}]
-
-
-def test_an_interrupted_method_is_said_and_tested_on_what_both_were_asked(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "R", FOUR, {"good": four("good", "rrww"), "cut": four("cut", "wr"), "none": []})
-    leaderboard = only(compared(run))
-    cut = row(compared(run), "cut")
-    assert (cut.n, cut.questions, cut.mean("hits@1")) == (2, 4, 0.5)
-    place = [row.name for row in leaderboard.rows].index("cut")
-    assert leaderboard.tests[place]["hits@1"].difference.n == 2
-    assert leaderboard.tests[[row.name for row in leaderboard.rows].index("none")] == {}
-    assert any("cut 2 of 4; none none of 4" in note for note in leaderboard.notes)
+    assert [(one.difference.p, one.p, one.comparisons, one.verdict) for one in tests] == [
+        (2 / 256, 6 / 256, 3, "worse")
+    ] * 2
+    # of another dataset, which lacks the baseline, the reference is found on its questions
+    other = made_run(tmp_path / "S", asked, {m: given(m, "r" * 8, asked) for m in "abc"}, dataset="books")
+    boards = compared(run, other, baseline="best").leaderboards
+    assert [{own["hits@1"].comparisons for own in board.tests.values()} for board in boards] == [{2}, {3}]
+    assert boards[0].tests[1]["hits@1"].p == 4 / 256
 
 
 def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "R", FOUR, {"a": four("a", "rrww"), "b": four("b", "rwr")})
     # of its own questions b has 2/3 right, a 2/4; of the three that both were asked, both have two
-    leaderboard = only(compared(run))
-    assert leaderboard.rows[0].name == "b"
-    assert [leaderboard.rows[i].name for i in (leaderboard.best or 0, *leaderboard.tied)] == ["b", "a"]
-    assert leaderboard.shared == 3
-    # of the two shared questions a has both and b one, though b has more of its own: - was not asked
+    board = only(made(tmp_path / "R", a="rrww", b="rwr"))
+    assert [board.rows[i].name for i in board.best] == ["b", "a"]
+    assert board.tests[1]["hits@1"].difference.n == 3
+    # of the two shared questions a has both and b one, though b has more of its own
     asked = [question(f"q{i}") for i in range(6)]
-    words = {"r": ["right"], "w": ["wrong"]}
-    methods = {
-        name: [record(one, name, words[letter]) for one, letter in zip(asked, given, strict=True) if letter != "-"]
-        for name, given in (("a", "wwrr--"), ("b", "--rwrr"))
-    }
-    other = only(compared(made_run(tmp_path / "S", asked, methods)))
-    assert [row.name for row in other.rows] == ["b", "a"]
-    assert other.rows[other.best or 0].name == "a"
-    assert other.shared == 2
-    assert leaderboard.tests[1 - (leaderboard.reference or 0)]["hits@1"].difference.n == 3
+    methods = {name: given(name, letters, asked) for name, letters in (("a", "wwrr--"), ("b", "--rwrr"))}
+    board = only(made_run(tmp_path / "S", asked, methods))
+    assert [row.name for row in board.rows] == ["b", "a"]
+    assert best(board) == "a"
+    # with half of the questions one may be the best, with fewer one may have had the easy ones
+    assert best(only(made(tmp_path / "H", good="wrrw", half="rr"))) == "half"
+    methods = {"good": given("good", "rrrwr", [*FOUR, asked[5]]), "less": given("less", "rr")}
+    assert best(only(made_run(tmp_path / "L", [*FOUR, asked[5]], methods))) == "good"
 
 
-def test_a_row_with_less_than_half_as_many_questions_is_not_the_best(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "H", FOUR, {"good": four("good", "wrrw"), "half": four("half", "rr")})
-    leaderboard = only(compared(run))
-    assert leaderboard.rows[leaderboard.best or 0].name == "half"
-    assert leaderboard.shared == 2
-    asked = [*FOUR, question("q5")]
-    methods = {"good": [*four("good", "rrrw"), record(asked[4], "good", ["right"])], "less": four("less", "rr")}
-    leaderboard = only(compared(made_run(tmp_path / "R", asked, methods)))
-    assert leaderboard.rows[leaderboard.best or 0].name == "good"
-    assert leaderboard.shared == 5
+def test_ties_are_said_and_decided_by_cost(tmp_path: Path) -> None:
+    methods = {"dear": given("dear", "rrwr", queries=9), "cheap": given("cheap", "rrrw", queries=2)}
+    board = only(made_run(tmp_path / "A", FOUR, methods))
+    assert [board.rows[i].name for i in board.best] == ["cheap", "dear"]
+    assert next(summary(board)).endswith("; tied with dear.")
+    assert "Best hits@1: a, 0.500 (0.150–0.850); tied with b." in summary(
+        only(made(tmp_path / "B", a="rrww", b="rrww"))
+    )
 
 
-def test_runs_with_other_questions_are_compared_on_the_shared_ones(tmp_path: Path) -> None:
-    first = made_run(tmp_path / "A", FOUR[:3], {"x": four("x", "rrr")})
-    second = made_run(tmp_path / "B", FOUR[1:], {"y": [record(one, "y", ["wrong"]) for one in FOUR[1:]]})
-    leaderboard = only(compared(first, second))
-    assert leaderboard.tests[1]["hits@1"].difference.n == 2
-    assert any("2 were asked of all" in note for note in leaderboard.notes)
-
-
-def test_the_same_id_with_another_text_is_another_question(tmp_path: Path) -> None:
+def test_questions_that_only_some_were_asked_are_said(tmp_path: Path) -> None:
+    board = only(made(tmp_path / "R", good="rrww", cut="wr", none=""))
+    cut = named(board, "cut")
+    assert (cut.n, cut.questions, cut.mean("hits@1")) == (2, 4, 0.5)
+    assert board.tests[board.rows.index(cut)]["hits@1"].difference.n == 2
+    assert board.tests[board.rows.index(named(board, "none"))] == {}
+    assert any("cut 2 of 4; none none of 4" in note for note in board.notes)
+    first = made_run(tmp_path / "A", FOUR[:3], {"x": given("x", "rrr")})
+    second = made_run(tmp_path / "B", FOUR[1:], {"y": given("y", "www", FOUR[1:])})
+    board = only(first, second)
+    assert board.tests[1]["hits@1"].difference.n == 2
+    assert any("2 were asked of all" in note for note in board.notes)
+    # the same id with another text is another question
     other = [question("q1", text="Something else?")]
-    first = made_run(tmp_path / "A", FOUR[:1], {"x": four("x", "r")})
-    second = made_run(tmp_path / "B", other, {"y": [record(other[0], "y", ["right"])]})
-    leaderboard = only(compared(first, second))
-    assert leaderboard.tests[1] == {}
-    assert any("0 were asked of all" in note for note in leaderboard.notes)
-
-
-def test_other_gold_answers_are_said(tmp_path: Path) -> None:
+    one = made_run(tmp_path / "C", FOUR[:1], {"x": given("x", "r")})
+    board = only(one, made_run(tmp_path / "D", other, {"y": given("y", "r", other)}))
+    assert board.tests[1] == {}
+    assert any("0 were asked of all" in note for note in board.notes)
+    # the same text with other gold answers is not
     changed = [question("q1", ["wrong"])]
-    first = made_run(tmp_path / "A", [question("q1")], {"x": four("x", "r")})
-    second = made_run(tmp_path / "B", changed, {"y": [record(changed[0], "y", ["wrong"])]})
-    leaderboard = only(compared(first, second))
-    assert [row.mean("hits@1") for row in leaderboard.rows] == [1, 1]
-    assert any(note.startswith("1 question with other gold answers") for note in leaderboard.notes)
+    board = only(one, made_run(tmp_path / "E", changed, {"y": given("y", "w", changed)}))
+    assert [row.mean("hits@1") for row in board.rows] == [1, 1]
+    assert any(note.startswith("1 question with other gold answers") for note in board.notes)
+    # nobody knows the answers of one
+    asked = [FOUR[0], replace(FOUR[1], answers=None)]
+    board = only(made_run(tmp_path / "F", asked, {"x": given("x", "rr")}))
+    hits = board.rows[0].means["hits@1"]
+    assert hits is not None
+    assert (hits.mean, hits.n, board.rows[0].n) == (1.0, 1, 2)
+    assert any("hits@1 is not defined for every question" in note for note in board.notes)
 
 
 def test_rows_are_told_apart_by_model_and_by_run(tmp_path: Path) -> None:
-    for name, model in (("A", ""), ("B", "small"), ("C", "small")):
-        made_run(tmp_path / name / "run", FOUR, {"x": four("x", "rrrr"), "y": four("y", "rrrr")[:0]}, model=model)
-    comparison = compared(*(tmp_path / name / "run" for name in "ABC"))
-    names = [row.name for row in comparison.rows if row.method == "x"]
-    assert names == ["x, no model", "x, small (B/run)", "x, small (C/run)"]
-    with pytest.raises(OptionError, match="may be") as caught:
-        compared(*(tmp_path / name / "run" for name in "ABC"), baseline="x")
-    assert caught.value.hint
-    assert compared(*(tmp_path / n / "run" for n in "ABC"), baseline="x, small (B/run)").leaderboards[0].reference == 1
+    runs = [
+        made_run(tmp_path / name, FOUR, {"x": given("x", "rrrr")}, model=model)
+        for name, model in (("A", ""), ("B", "small"), ("C", "small"))
+    ]
+    board = only(*runs, baseline="x, small (B)")
+    assert [row.name for row in board.rows] == ["x, no model", "x, small (B)", "x, small (C)"]
+    assert board.reference == 1
 
 
-def test_questions_without_known_answers_are_left_out_and_said(tmp_path: Path) -> None:
-    asked = [FOUR[0], replace(FOUR[1], answers=None)]
-    run = made_run(tmp_path / "R", asked, {"x": [record(one, "x", ["right"]) for one in asked]})
-    found = only(compared(run))
-    hits = found.rows[0].means["hits@1"]
-    assert hits is not None
-    assert (hits.mean, hits.n, found.rows[0].n) == (1.0, 1, 2)
-    assert any("hits@1 is not defined for every question" in note for note in found.notes)
+def test_a_failed_call_counts_as_wrong_and_of_one_asked_again_the_last_counts(tmp_path: Path) -> None:
+    lost = given("x", "rrr", status="partial", error=("E_MODEL", "gone"))
+    board = only(made_run(tmp_path / "R", FOUR, {"x": [*lost, *given("x", "r", FOUR[3:])]}))
+    (x,) = board.rows
+    assert (x.mean("hits@1"), x.mean("f1"), x.mean("failed"), x.mean("partial")) == (0.25, 0.25, 0.75, 0)
+    assert x.mean("linking_recall@1") == 1
+    assert "questions that failed count as wrong: x E_MODEL 3" in board.notes
+    (again,) = only(made_run(tmp_path / "S", FOUR[:1], {"x": [*given("x", "e"), *given("x", "r")]})).rows
+    assert (again.n, again.mean("hits@1"), dict(again.scores.errors)) == (1, 1.0, {})
 
 
-def test_what_is_no_run_or_has_no_answer(tmp_path: Path, run: Path) -> None:
-    file = run / "answers" / "good.jsonl"
-    file.write_text(file.read_text()[:-20])
-    assert row(compared(run), "good").n == 3, "a line that is still being written is no error"
+def test_a_ceiling_is_never_the_best_and_a_row_in_which_no_oracle_chose_is_none(tmp_path: Path) -> None:
+    def oracles(path: str, **rows: tuple[str, tuple[str, ...] | None]) -> Path:
+        methods = {name: given(name, letters, chosen_by=by) for name, (letters, by) in rows.items()}
+        return made_run(tmp_path / path, FOUR, methods, model="oracle")
+
+    run = oracles("O", walker=("rrrr", ("oracle",)), entity=("rrrw", ()))
+    board = only(run)
+    assert [(row.title, row.model) for row in board.rows] == [("walker ‡", "oracle"), ("entity", "")]
+    assert best(board) == "entity"
+    methods = made_run(
+        tmp_path / "M", FOUR, {"walker": given("walker", "rrww"), "x": given("x", "rwww")}, model="small"
+    )
+    board = only(run, methods)
+    assert board.rows[0].title == "walker, oracle ‡"
+    assert board.tests[0]["hits@1"].won == 1  # how far it is to the ceiling is told all the same
+    assert only(run, methods, baseline="walker, oracle").reference == 0
+    # oracles alone are compared with each other, also where no record says who chose
+    for by in (("oracle",), None):
+        alone = only(oracles(f"A{by}", w=("rrrw", by), v=("rwww", by)))
+        assert [row.title for row in alone.rows] == ["w", "v"]
+        assert (alone.best, alone.reference) == ((0,), 0)
+
+
+def test_what_runs_differ_in_and_what_of_the_dataset_is_not_there_is_told(tmp_path: Path) -> None:
+    def run(name: str, **about: Any) -> Path:
+        return made_run(tmp_path / name, FOUR, {"x": given("x", "rrrr")}, **about)
+
+    first = run("A")
+    elsewhere = {"name": "elsewhere/films.ttl", "fingerprint": "f" * 16}
+    assert only(first, run("B", began="2026-01-02", graph=elsewhere)).notes == (FEW,)
+    other = run("C", gold_topics=True, prompts="b" * 64, graph={"fingerprint": "x"}, options={"max_hops": 2})
+    assert only(first, other).notes[0] == (
+        "the runs were not run alike: they differ in gold_topics, graph, prompts, x.max_hops"
+    )
+    board = only(first, run("D", left_out=["q.jsonl:2: no \x1btext", "3"], missing_share=0.234, without_answer=3))
+    assert board.notes[:3] == (
+        "2 questions left out of the dataset, as q.jsonl:2: no text",
+        "23 % of the gold terms are not in the graph: these are not the figures of the dataset",
+        "3 questions without a right answer: who says nothing is right there",
+    )
+    assert only(run("E", left_out=[], missing_share=0.01, without_answer=0)).notes == (FEW,)
+
+
+def test_what_is_no_run_or_no_record_is_said(tmp_path: Path, run: Path) -> None:
     with pytest.raises(InputError, match="no run is here"):
-        opened([tmp_path])
-    with pytest.raises(InputError, match="named twice"):
-        opened([run, tmp_path / "R" / ".." / "R"])
-    (run / "run.json").write_text('{"format": 1}')
-    with pytest.raises(DataError, match="not what a run writes"):
-        opened([run])
+        compared(tmp_path)
     with pytest.raises(InputError, match="no question has been answered yet"):
-        compared(made_run(tmp_path / "E", FOUR, {"x": []}))
-
-
-def test_a_label_leads_nowhere_else(tmp_path: Path, run: Path) -> None:
-    made_run(tmp_path / "two", FOUR, {"x": four("x", "rrrr")})
-    for label in ("../../two/answers/x", "..", "", "x\n", "/etc/x"):
-        config = json.loads((run / "run.json").read_text())
-        config["methods"][0]["label"] = label
-        rewrite(run / "run.json", config)
-        with pytest.raises(DataError, match=r"run\.json: .* is no label of a method"):
-            opened([run])
-        with pytest.raises(DataError, match="no label"):
-            Run.open(run).records(label)
-        with pytest.raises(DataError, match="no label"):
-            compare([Run.open(run)])
-
-
-def test_a_line_that_is_no_record_has_its_number(run: Path) -> None:
+        compared(made(tmp_path / "E", x=""))
     file = run / "answers" / "good.jsonl"
     whole = file.read_text()
     for line in ("{half", '{"question": "q1"}', "[]", "null"):
         file.write_text(f"{whole}{line}\n")
         with pytest.raises(DataError, match=r"good\.jsonl:5: "):
             compared(run)
+    file.write_text(whole[:-20])
+    assert named(only(run), "good").n == 3, "a line that is still being written is no error"
+    config = json.loads((run / "run.json").read_text())
+    for label in ("../../two/answers/x", "..", "", "x\n", "/etc/x"):  # it would lead elsewhere
+        config["methods"][0]["label"] = label
+        rewrite(run / "run.json", config)
+        with pytest.raises(DataError, match=r"run\.json: .* is no label of a method"):
+            compared(run)
 
 
-def test_metrics_are_chosen_by_name() -> None:
-    assert chosen_metrics("f1, hits@1,f1") == ("f1", "hits@1")
-    assert "hits@1" in chosen_metrics("all")
+def test_metrics_are_chosen_by_name_and_explained() -> None:
+    assert chosen_metrics(["f1", "hits@1", "f1"]) == ("f1", "hits@1")
     assert "seconds" in chosen_metrics()
     assert "seconds" not in chosen_metrics(reproducible=True)
+    assert "rougeL" in chosen_metrics(["all", "rougeL"])
+    assert "rougeL" not in chosen_metrics(["all"])
     with pytest.raises(OptionError, match="'f2'") as caught:
-        chosen_metrics("f1,f2")
+        chosen_metrics(["f1", "f2"])
     assert "hits@1, expected_hits@1" in caught.value.hint
     with pytest.raises(OptionError, match="differs from run to run"):
-        chosen_metrics("seconds", reproducible=True)
+        chosen_metrics(["seconds"], reproducible=True)
+    text = metric_definitions(chosen_metrics())
+    assert all(f"\n{name}  (" in f"\n{text}" for name in chosen_metrics())
+    assert "Wilson's score interval" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100
 
 
-def test_each_record_is_scored_once_and_figures_come_out_the_same(tmp_path: Path) -> None:
-    asked = sampled_questions(45)
-    methods = {name: sampled_records(asked, name, skill) for name, skill in (("a", 0.9), ("b", 0.5))}
-    run = made_run(tmp_path / "R", asked, methods)
-    told: list[tuple[str, int, int]] = []
-    first = compare([Run.open(run)], progress=lambda *step: told.append(step))
-    assert told == [("scoring", 0, 2), ("scoring", 1, 2), ("scoring", 2, 2)]
-    assert compared(run).rows == first.rows
-    again = compared(made_run(tmp_path / "S", FOUR[:1], {"x": [*four("x", "e"), *four("x", "r")]})).rows[0]
-    assert (again.n, again.mean("hits@1"), dict(again.scores.errors)) == (1, 1.0, {}), (
-        "of one asked again, the last counts"
-    )
-    other = compared(run, seed=1)
-    assert [r.mean("hits@1") for r in other.rows] == [r.mean("hits@1") for r in first.rows]
-    assert other.rows != first.rows
+# -- Text, Markdown, CSV and JSON ---------------------------------------------------------------------------------
 
 
-def test_what_runs_differ_in_is_told(tmp_path: Path) -> None:
-    for name in "AB":
-        made_run(tmp_path / name, FOUR, {"x": four("x", "rrrr")}, began=f"2026-01-0{1 if name == 'A' else 2}")
-    assert only(compared(tmp_path / "A", tmp_path / "B")).notes == (
-        "fewer than 30 questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow",
-    )
-    file = tmp_path / "B" / "run.json"
-    config = json.loads(file.read_text())
-    config |= {"gold_topics": True, "prompts": "b" * 64, "graph": {**config["graph"], "name": "elsewhere/films.ttl"}}
-    config["methods"][0]["options"] = {"max_hops": 2}
-    rewrite(file, config)
-    assert only(compared(tmp_path / "A", tmp_path / "B")).notes[0] == (
-        "the runs were not run alike: they differ in gold_topics, prompts, x.max_hops"
-    )
-    config["graph"]["fingerprint"] = "other"
-    rewrite(file, config)
-    assert "they differ in graph, gold_topics" in only(compared(tmp_path / "A", tmp_path / "B")).notes[0]
+def test_text_fits_a_terminal_and_has_every_table(sampled: Path) -> None:
+    text = comparison_text(compared(sampled))
+    lines, words = text.splitlines(), " ".join(text.split())
+    assert max(map(len, lines)) <= 100
+    for title in ("Quality", "Against path_ranking", "hits@1 by hops", "Risk and coverage", "Reliability", "Cost"):
+        assert f"\n{title}" in text
+    assert re.search(r"^  method +grounded .*fallbacks +truncated +failed$", text, re.MULTILINE)
+    assert re.search(r"^  path_ranking \* +0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\)", text, re.MULTILINE)
+    assert "p is corrected (Holm) for all 10; it decides, not the interval. p below 0.05 shows a difference" in words
+    assert "Bonett and Price, exact McNemar test, where all values are 0 or 1; else paired bootstrap" in words
+    assert lines[0] == "films: 36 questions, models: a-model, none"
+    assert lines[1].startswith("  Best hits@1: path_ranking, ")
+    assert any(line.startswith("  Shown to be worse than path_ranking: ") for line in lines[:5])
+    text = comparison_text(compared(sampled, metrics=["f1", "queries"], by=["type"], baseline="entity"))
+    assert "f1 by type" in text
+    assert "Against entity (the baseline), on 36 questions" in text
+    assert "p is corrected (Holm) for all 4;" in " ".join(text.split())
+    assert re.search(r"^  method +fallbacks +truncated +failed$", text, re.MULTILINE)
+    assert "hits@1" not in text
+    assert " by hops" not in comparison_text(compared(sampled, by=()))
 
 
-def oracle_run(path: Path, chosen_by: dict[str, tuple[str, ...] | None], given: dict[str, str]) -> Path:
-    """A run in which an oracle chose wherever anybody chooses."""
+def test_long_names_go_on_in_the_next_line_and_datasets_have_a_mean(tmp_path: Path) -> None:
+    name = "a_method_with_a_name+and_another_name_that_is_long"
+    for place, dataset in (("A", "films"), ("B", "books")):
+        asked = sampled_questions(24, seed=ord(place))
+        methods = {own: sampled_records(asked, own, 0.8) for own in (name, "short")}
+        made_run(tmp_path / place, asked, methods, dataset=dataset)
+    found = compared(tmp_path / "A", tmp_path / "B")
+    text = comparison_text(found)
+    assert max(map(len, text.splitlines())) <= 100
+    figures = [float(one["AUROC"] or 0) for one in records(found) if one["method"] == "short" and not one["by"]]
+    assert text.endswith(f"{sum(figures) / 2:.3f}\n")
+    assert f"| short | {sum(figures) / 2:.3f} |" in comparison_markdown(found)
+    assert "mean AUROC" not in comparison_text(compared(tmp_path / "A"))
+    board = comparison_text(compared(tmp_path / "A"))
+    assert name not in board[board.index("Quality") : board.index("In brackets")]
+
+
+def test_intervals_are_named_and_have_width(tmp_path: Path) -> None:
+    asked = [question(f"q{i}", ["right", "other"]) for i in range(8)]
+    run = made_run(tmp_path / "R", asked, {name: given(name, "r" * 8, asked, ranked=False) for name in "ab"})
+    found = compared(run)
+    text = comparison_text(found)
+    assert "0.000 [-0.277, +0.277]" in text  # hits@1: Bonett and Price's
+    assert re.search(r"f1 +0\.000 +0:0", text)  # each 2/3: nothing to draw from
+    second = records(found)[2]
+    assert (second["versus"], second["hits@1 test"], second["hits@1 difference low"]) == ("a", "mcnemar", -0.277181)
+    assert "f1 difference low" not in second
+    for metrics, said in (
+        (["hits@1"], "Wilson's score interval)."),
+        (["f1"], "bootstrap, 10,000 resamples)."),
+        (["hits@1", "f1"], "Wilson's score interval; else bootstrap, 10,000 resamples)."),
+    ):
+        assert f"95 % interval of the mean ({said}" in " ".join(comparison_text(compared(run, metrics=metrics)).split())
+
+
+def test_records_have_every_metric_and_csv_and_json_have_the_same(sampled: Path) -> None:
+    found = compared(sampled)
+    in_json = json.loads(comparison_json(found))
+    whole = [one for one in in_json if not one["by"]]
+    assert [one["method"] for one in whole] == [row.method for row in found.rows]
+    for one in whole:
+        assert list(one)[:5] == ["dataset", "method", "model", "run", "name"]
+        assert one["n"] == one["questions"] == 36
+        assert set(chosen_metrics()) <= set(one)
+        assert one["hits@1 low"] <= one["hits@1"] <= one["hits@1 high"]
+        assert (one["triple_recall"], one["triple_recall n"]) == (None, 0)
+        assert 0 <= one["right of the surest 10 %"] <= 1
+    assert [one["best"] for one in whole] == [True, False, False, False, False]
+    assert {"hits@1 difference", "hits@1 p", "hits@1 verdict"} <= set(whole[1])
+    assert [(one["slice"], one["n"]) for one in in_json if one["by"] == "hops"] == [("1", 12), ("2", 12), ("3", 12)] * 5
+    text = comparison_csv(found)
+    assert text.count("\r\n") == text.count("\n") == 1 + 5 * (1 + 3 + 3 + 2)
+    for line, one in zip(csv.DictReader(io.StringIO(text, newline="")), in_json, strict=True):
+        assert float(line["hits@1"]) == one["hits@1"]
+        assert line["triple_recall"] == ""
+
+
+def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
+    """Two runs that differ in time and in the order in which questions ended, told apart by nothing else."""
+    asked, rendered = sampled_questions(24), []
+    for place, step in (("first", 1), ("second", -1)):
+        methods = {
+            name: [
+                replace(one, measured=replace(one.measured, seconds=one.measured.seconds * (4 - 3 * step)))
+                for one in sampled_records(asked, name, skill)[::step]
+            ]
+            for name, skill in SKILLS.items()
+        }
+        found = compared(made_run(tmp_path / place / "R", asked, methods, began=place), reproducible=True)
+        forms = (comparison_text, comparison_markdown, comparison_csv, comparison_json, disagreements_text)
+        rendered.append([form(found) for form in forms])
+    assert rendered[0] == rendered[1]
+    assert "seconds" not in rendered[0][0] + rendered[0][3]
+
+
+def test_markdown_is_a_table_for_each_and_what_it_shows_is_the_text(tmp_path: Path) -> None:
+    asked = [question("q1", type_="a|b <script>", hops=None)]
+    run = made_run(tmp_path / "R", asked, {"x": given("x", "r", asked)}, dataset="[x](http://evil) |")
+    text = comparison_markdown(compared(run, by=["type"]))
+    assert text.startswith("## \\[x\\](http://evil) \\|: 1 question, no model")
+    assert "a\\|b \\<script\\>" in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        heads, rule, *rows = block.splitlines()
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in (heads, rule, *rows)}) == 1
+        assert rows
+    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    for text in ("&lt;b&gt; &copy;", "~~a~~ $x$ `a`", "*a* __b__", "[a](http://evil)", "![a](b) <i>", "#1 a\\b"):
+        (inline,) = [token for token in parser.parse(f"## {escaped(text)}") if token.type == "inline"]
+        assert {token.type for token in inline.children} <= {"text", "text_special"}
+        assert "".join(token.content for token in inline.children) == text
+        assert not any(char in re.sub(r"\\.", "", escaped(text)) for char in "&~$<`*_[")
+
+
+def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
+    asked = [question("q1\"'><b>", text=f"Who? {evil}", type_=evil), question("q2", text="[link](javascript:alert(1))")]
+    item = RecordedEvidence(marker="P1", kind="path", text=f"a —{evil}→ b", ends=(iri("wrong"),))
     methods = {
-        name: [replace(one, chosen_by=chosen_by[name]) for one in four(name, letters)]
-        for name, letters in given.items()
+        "good": given("good", "rr", asked),
+        "bad": given("bad", "ww", asked, evidence=[item]),
+        "lost": given("lost", "00", asked, error=("E_MODEL", evil)),
     }
-    return made_run(path, FOUR, methods, model="oracle")
+    found = compared(made_run(tmp_path / "\x1b[31mR", asked, methods, dataset=f"films {evil}", model=evil))
+    assert "\x1b" not in comparison_text(found) + disagreements_text(found)
+    markdown = comparison_markdown(found) + disagreements_text(found, markdown=True)
+    assert "<script" not in markdown.replace("\\<", "")
+    assert "[link]" not in markdown.replace("\\[", "").replace("\\]", "")
+    for place, start in enumerate(("=", "-", "@", "\t=", "\x1b=", " @")):
+        evil = f'{start}HYPERLINK("http://evil", "a\nb")\x1b[31m'
+        asked = [question("q1", type_=evil)]
+        run = made_run(tmp_path / str(place), asked, {"x": given("x", "r", asked)}, dataset=evil, model=evil)
+        text = comparison_csv(compared(run))
+        assert "\x1b" not in text
+        lines = list(csv.DictReader(io.StringIO(text, newline="")))
+        shown = {line[name] for line in lines for name in ("dataset", "model", "slice")} - {"", "1"}
+        assert shown
+        assert all(cell.startswith("'") and 'HYPERLINK("http://evil", "a b")' in cell for cell in shown)
 
 
-def test_a_row_in_which_nobody_chooses_is_no_ceiling(tmp_path: Path) -> None:
-    chosen_by = {"walker": ("oracle",), "entity": (), "mindmap": ("words",)}
-    given = {"walker": "rrww", "entity": "rrrr", "mindmap": "rrrw"}
-    comparison = compared(oracle_run(tmp_path / "R", chosen_by, given))
-    leaderboard = only(comparison)
-    assert leaderboard.rows[leaderboard.best or 0].name == "walker"
-    assert {row.name: row.title for row in leaderboard.rows} == {
-        "walker": "walker", "entity": "entity †", "mindmap": "mindmap †"
-    }  # fmt: skip
-    assert leaderboard.tests == {}
-    assert any(note.startswith("nobody chooses in entity; mindmap: as without") for note in leaderboard.notes)
-    # who asks for such a row as the baseline has the others compared with it
-    asked = only(compared(tmp_path / "R", baseline="entity"))
-    assert [asked.rows[i].name for i in asked.tests] == ["walker"]
-
-
-def test_a_ceiling_among_methods_is_never_the_best(tmp_path: Path) -> None:
-    oracles = oracle_run(tmp_path / "O", {"walker": ("oracle",), "entity": ()}, {"walker": "rrrr", "entity": "rrrw"})
-    methods = made_run(tmp_path / "M", FOUR, {"walker": four("walker", "rrww"), "x": four("x", "rwww")}, model="small")
-    leaderboard = only(compared(oracles, methods))
-    assert leaderboard.rows[0].title == "walker, oracle ‡"
-    assert leaderboard.rows[leaderboard.best or 0].name == "walker, small"
-    assert leaderboard.reference == leaderboard.best
-    assert leaderboard.tests[0]["hits@1"].won == 2  # how far it is to the ceiling is told all the same
-    lines = list(summary(leaderboard))
-    assert lines[0].startswith("Best hits@1: walker, small, ")
-    assert "an oracle chooses in walker, oracle: a ceiling, no method, and never the best" in leaderboard.notes
-    named = only(compared(oracles, methods, baseline="walker, oracle"))
-    assert named.reference == 0
-    assert named.rows[named.best or 0].name == "walker, small"
-    # a row without the oracle in the same run is a method too, and one that was asked little is as good as none
-    mixed = oracle_run(tmp_path / "X", {"w": ("oracle",), "w+no_model": ()}, {"w": "rrrr", "w+no_model": "r"})
-    leaderboard = only(compared(mixed))
-    assert [row.title for row in leaderboard.rows] == ["w ‡", "w+no_model"]
-    assert leaderboard.rows[leaderboard.best or 0].name == "w+no_model"
-    # oracles alone are compared with each other
-    alone = only(compared(oracle_run(tmp_path / "A", {"w": ("oracle",), "v": ("oracle",)}, {"w": "rrrw", "v": "rwww"})))
-    assert [row.title for row in alone.rows] == ["w", "v"]
-    assert (alone.best, alone.reference) == (0, 0)
-
-
-def test_where_no_record_says_who_chose_nothing_is_said(tmp_path: Path) -> None:
-    run = oracle_run(tmp_path / "R", {"walker": None, "entity": None}, {"walker": "rrww", "entity": "rrrr"})
-    leaderboard = only(compared(run))
-    assert leaderboard.rows[leaderboard.best or 0].name == "entity"
-    assert not any("chooses" in note for note in leaderboard.notes)
-    alone = only(compared(oracle_run(tmp_path / "A", {"entity": ()}, {"entity": "rrrr"})))
-    assert (alone.best, alone.reference, alone.tests) == (None, None, {})
-
-
-def test_a_model_that_failed_counts_as_failed_whatever_templates_listed(tmp_path: Path) -> None:
-    lost = [
-        replace(record(one, "x", ["right"]), status="partial", error=("E_MODEL", "gone"), fallbacks=())
-        for one in FOUR[:3]
-    ]
-    found = only(compared(made_run(tmp_path / "R", FOUR, {"x": [*lost, record(FOUR[3], "x", ["right"])]})))
-    (x,) = found.rows
-    assert (x.mean("hits@1"), x.mean("f1"), x.mean("failed"), x.mean("partial")) == (0.25, 0.25, 0.75, 0)
-    assert x.mean("linking_recall@1") == 1
-    assert dict(x.scores.errors) == {"E_MODEL": 3}
-    assert "questions that failed count as wrong: x 3 of 4 (E_MODEL 3)" in found.notes
-
-
-def test_ties_are_said_with_what_decides(tmp_path: Path) -> None:
-    methods = {"dear": four("dear", "rrwr", queries=9), "cheap": four("cheap", "rrrw", queries=2)}
-    leaderboard = only(compared(made_run(tmp_path / "A", FOUR, methods)))
-    assert [leaderboard.rows[i].name for i in (leaderboard.best or 0, *leaderboard.tied)] == ["cheap", "dear"]
-    assert leaderboard.decided_by == "queries"
-    assert "tied with dear (queries decides)" in next(summary(leaderboard))
-    same = {name: four(name, "rrww") for name in ("a", "b")}
-    leaderboard = only(compared(made_run(tmp_path / "B", FOUR, same)))
-    assert "Best hits@1: a, 0.500 (0.150–0.850); tied with b (nothing tells them apart)." in summary(leaderboard)
-
-
-def changed(run: Path, **config: object) -> Path:
-    file = run / "run.json"
-    rewrite(file, {**json.loads(file.read_text()), **config})
-    return run
-
-
-@pytest.mark.parametrize(
-    ("config", "note"),
-    [
-        (
-            {"left_out": {"no text": 1, "no \x1bid": 2}},
-            "3 questions left out of the dataset: no text (1); no id (2)",
-        ),
-        (
-            {"missing_share": 0.234},
-            "23 % of the gold terms are not in the graph: the figures are not those of the data",
-        ),
-        ({"without_answer": 3}, "3 questions without a right answer: who says nothing is right there"),
-        ({"left_out": {}, "missing_share": 0.01, "without_answer": 0}, ""),
-    ],
-)
-def test_what_of_the_dataset_is_not_in_the_run_is_told(tmp_path: Path, config: dict[str, object], note: str) -> None:
-    run = changed(made_run(tmp_path / "R", FOUR, {"x": four("x", "rrrr")}), **config)
-    notes = [one for one in only(compared(run)).notes if "fewer than" not in one]
-    assert [one[: len(note)] for one in notes] == ([note] if note else [])
-    other = made_run(tmp_path / "Other", FOUR, {"y": four("y", "rrrr")})
-    notes = [one for one in only(compared(run, other)).notes if "fewer than" not in one]
-    assert [one.startswith(note) and one.endswith("(R)") for one in notes] == ([True] if note else [])
+def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path: Path) -> None:
+    other = RecordedLink(iri("elsewhere"), "Elsewhere", "Topic", "exact", 1.0)
+    found = RecordedEvidence(marker="P1", kind="path", text="Topic —film→ right", ends=(iri("right"),))
+    methods = {
+        "good": given("good", "rrr"),
+        "second": given("second", "22"),
+        "chooser": given("chooser", "w", evidence=[found]),
+        "finder": given("finder", "w"),
+        "linker": given("linker", "w", linked=(other,)),
+        "lost": given("lost", "0", error=("E_MODEL", "gone")),
+        "silent": given("silent", "0"),
+        "halfway": given("halfway", "r", status="partial", error=("E_MODEL", "lost")),
+    }
+    comparison = compared(made_run(tmp_path / "R", FOUR[:3], methods))
+    text = disagreements_text(comparison)
+    assert "Which film is q3" not in text, "nobody but one was asked the third"
+    words = " ".join(text.split())
+    for said in (
+        "Which film is q1? (q1) right: right good: 1, answered: right ✓ ",
+        "second: 0, answered: wrong, right ✓; a right answer is number 2 ",
+        "chooser: 0, answered: wrong; found, not chosen: [P1] Topic —film→ right ",
+        "finder: 0, answered: wrong; not found: no right answer is in the evidence ",
+        "linker: 0, answered: wrong; not found: linked to Elsewhere, not to what the question is about ",
+        "lost: 0, error: nothing; failed: gone [E_MODEL] ",
+        "silent: 0, not_in_graph: nothing; not found: no right answer is in the evidence ",
+        "halfway: 0, partial: nothing; failed: lost [E_MODEL]",
+    ):
+        assert said in words
+    assert max(map(len, text.splitlines())) <= 100
+    assert disagreements_text(comparison, 1).count("right: right") == 1

@@ -8,10 +8,9 @@ import typer
 from typer.core import TyperGroup
 
 from kgsparql.cli._settings import PlainCommand, make_plain
+from kgsparql.cli.eval.asking import run, tune
 from kgsparql.cli.eval.compare import compare
 from kgsparql.cli.eval.datasets import make, validate
-from kgsparql.cli.eval.run import run
-from kgsparql.cli.eval.tune import tune
 
 __all__ = ["evaluate"]
 

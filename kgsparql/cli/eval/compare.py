@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,12 +12,6 @@ from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable
-
-if TYPE_CHECKING:
-    from kgsparql.evaluation.comparison import Comparison
-
-
-_FORMATS = ("text", "md", "csv", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,32 +42,9 @@ class ComparisonOptions:
     reproducible: Annotated[
         bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
     ] = False
-    text_metrics: Annotated[
-        bool, typer.Option("--text-metrics", help="Also compare sentences (ROUGE, BERTScore), with a model of its own.")
-    ] = False
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the resamples for intervals and tests.")] = 0
     explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False
     quiet: c.QuietOption = False
     debug: c.DebugOption = False
-
-    def chosen_format(self) -> str:
-        """Return the format that is named, else that of the output file's suffix."""
-        chosen = c.chosen_format(self.form or c.guessed_format(self.output), None, _FORMATS)
-        if self.failures and chosen in {"csv", "json"}:
-            raise OptionError(f"--failures is no part of {chosen}", hint="-f text or md")
-        return chosen
-
-    def slices(self) -> tuple[str, ...] | None:
-        """Return what questions are told apart by; ``None`` for the usual."""
-        from kgsparql.evaluation.scoring import SLICES
-
-        if self.by is None:
-            return None
-        wanted = tuple("hops" if name == "hop" else name for name in dict.fromkeys(comma_separated(self.by)))
-        for name in wanted:
-            if name not in {*SLICES, "none"}:
-                raise OptionError(f"--by {printable(name, 40)}: not known", hint=f"one of: {', '.join(SLICES)}, none")
-        return () if "none" in wanted else wanted
 
 
 @c.command
@@ -89,42 +60,35 @@ def compare(
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
     from kgsparql.evaluation import comparison as comparing
-    from kgsparql.evaluation.scoring import chosen_metrics, opened
+    from kgsparql.evaluation import comparison_exports as exports
+    from kgsparql.evaluation import comparison_tables as tables
+    from kgsparql.evaluation.disagreements import disagreements_text
+    from kgsparql.evaluation.runs.directory import Run
+    from kgsparql.evaluation.scoring import SLICES, chosen_metrics
 
-    form = how.chosen_format()
-    names = chosen_metrics(how.metrics, reproducible=how.reproducible, text=how.text_metrics)
+    form = c.chosen_format(how.form or c.guessed_format(how.output), None, ("text", "md", "csv", "json"))
+    if how.failures and form in {"csv", "json"}:
+        raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
+    names = comma_separated(how.metrics)
+    by = None if how.by is None else tuple(name for name in comma_separated(how.by) if name != "none")
+    for name in by or ():
+        if name not in SLICES:
+            raise OptionError(f"--by {printable(name, 40)}: not known", hint=f"one of: {', '.join(SLICES)}, none")
     if how.explain:
-        from kgsparql.evaluation.comparison_tables import metric_definitions
-
-        c.write(metric_definitions(names), how.output)
+        c.write(tables.metric_definitions(chosen_metrics(names)), how.output)
         return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
-    slices = how.slices()
-    with c.Progress(quiet=how.quiet) as shown:
-        found = comparing.compare(
-            opened(runs), metrics=names, named=bool(how.metrics), by=slices, baseline=how.baseline, seed=how.seed,
-            reproducible=how.reproducible, progress=shown,
-        )  # fmt: skip
+    opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
+    found = comparing.compare(list(opened), metrics=names, by=by, baseline=how.baseline, reproducible=how.reproducible)
     if how.plots is not None:
-        from kgsparql.evaluation.plots import save_plots
-
-        files = save_plots(found, how.plots)
+        files = exports.save_plots(found, how.plots)
         c.say(f"{len(files)} files of plots: {how.plots}", quiet=how.quiet)
-    text = _rendered(found, form, failures=how.failures, limit=how.limit)
+    write = {
+        "text": tables.comparison_text, "md": tables.comparison_markdown,
+        "csv": exports.comparison_csv, "json": exports.comparison_json,
+    }  # fmt: skip
+    text = write[form](found)
+    if how.failures:
+        text += f"\n{disagreements_text(found, how.limit, markdown=form == 'md')}"
     c.write_bytes(text.encode("utf-8", "replace"), how.output)
-
-
-def _rendered(found: Comparison, form: str, *, failures: bool, limit: int) -> str:
-    if form in {"json", "csv"}:
-        from kgsparql.evaluation.comparison_exports import comparison_csv, comparison_json
-
-        return (comparison_json if form == "json" else comparison_csv)(found)
-    from kgsparql.evaluation.comparison_tables import comparison_markdown, comparison_text
-
-    table = (comparison_markdown if form == "md" else comparison_text)(found)
-    if not failures:
-        return table
-    from kgsparql.evaluation.disagreements import disagreements, disagreements_markdown, disagreements_text
-
-    return f"{table}\n{(disagreements_markdown if form == 'md' else disagreements_text)(disagreements(found, limit))}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions
-from kgsparql.cli.eval._questions import ColumnsOption, DatasetArgument, opened_dataset
-from kgsparql.errors import DataError
+from kgsparql.errors import DataError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -22,9 +20,54 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.validation import Finding
     from kgsparql.made_questions.making import MadeQuestions
 
-_MAX_EXAMPLES = 8
-_MAX_TERMS = 3
-"""Missing or extra answers of a question that are shown."""
+_MAX_PROBLEMS, _MAX_EXAMPLES, _MAX_TERMS = 5, 8, 3
+
+DatasetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV.",
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", metavar="FIELD=NAME,…", help="Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"
+    ),
+]
+
+
+def opened_dataset(
+    dataset: str, columns: str | None, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
+) -> tuple[Dataset, GraphOptions]:
+    """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
+
+    The licence, and what could not be read of the dataset, are shown on stderr.
+
+    :param limit: questions that are drawn of it.
+    """
+    from kgsparql.evaluation.datasets import load, sample
+
+    pairs = [part.partition("=") for part in columns.split(",")] if columns is not None else []
+    if not all(field.strip() and name.strip() for field, _, name in pairs):
+        raise OptionError(
+            f"--columns {printable(columns or '', 80)}", hint="for example --columns question=q,answers=a"
+        )
+    names = {field.strip(): name.strip() for field, _, name in pairs}
+    loaded = load(dataset, columns=names or None, language=c.languages(lang)[0])
+    licence = loaded.licence or "no licence information: check before you publish anything made with it"
+    source = f" · {loaded.source}" if loaded.source else ""
+    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
+    for problem in loaded.problems[:_MAX_PROBLEMS]:
+        graph.say(f"  {printable(str(problem), 300)}")
+    if len(loaded.problems) > _MAX_PROBLEMS:
+        graph.say(f"  … and {len(loaded.problems) - _MAX_PROBLEMS:,} more: kgsparql eval validate lists them")
+    drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
+    is_beside = loaded.graph and not graph.kg
+    return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
+
+
+# -- eval make ----------------------------------------------------------------------------------------------------
 
 
 @c.command
@@ -76,6 +119,9 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
     return [*lines, "for example:", *(f"  {printable(q.text, 200)}" for q in made.questions[::step][:_MAX_EXAMPLES])]
 
 
+# -- eval validate ------------------------------------------------------------------------------------------------
+
+
 @c.command
 def validate(
     graph: GraphOptions,
@@ -99,14 +145,21 @@ def validate(
     from kgsparql.evaluation import validation
 
     form = c.chosen_format(form, output)
-    tags = c.languages(lang)
-    loaded, graph = opened_dataset(dataset, columns, graph, language=tags[0])
-    with c.Progress(quiet=graph.quiet) as shown, graph.opened(languages=tags, embedder="none") as knowledge:
+    loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
+    with (
+        c.Progress(quiet=graph.quiet) as shown,
+        graph.opened(languages=c.languages(lang), embedder="none") as knowledge,
+    ):
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
     if form == "json":
-        c.write(json.dumps(_validation_json(loaded, name, findings, share), ensure_ascii=False, indent=1), output)
+        about = {"dataset": loaded.name, "source": loaded.source, "licence": loaded.licence, "graph": name}
+        outcomes = Counter(finding.outcome for finding in findings)
+        c.write_json({
+            **about, "questions": len(findings), "outcomes": outcomes, "missing_share": round(share, 6),
+            "problems": list(map(str, loaded.problems)), "findings": list(map(asdict, findings)),
+        }, output)  # fmt: skip
     else:
         c.write("\n".join(_validation_lines(loaded, name, findings, limit)), output)
     if share == 1:
@@ -121,46 +174,22 @@ def _validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding],
 
     counts = Counter((finding.outcome, finding.how) for finding in findings)
     yield f"{dataset.name} on {graph}: {len(findings):,} questions"
-    for outcome, meaning in OUTCOMES.items():
-        for (own, how), count in sorted(counts.items()):
-            if own == outcome:
-                yield f"  {count:>7,}  {outcome:<10}  {how:<7}  {meaning}"
-    wrong = [finding for finding in findings if not finding.is_fine]
-    absent = sum(1 for finding in findings if finding.absent)
-    if absent:
+    for (outcome, how), count in sorted(counts.items(), key=lambda item: (list(OUTCOMES).index(item[0][0]), item)):
+        yield f"  {count:>7,}  {outcome:<10}  {how:<7}  {OUTCOMES[outcome]}"
+    if absent := sum(bool(finding.absent) for finding in findings):
         yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
     if dataset.problems:
         yield f"  {len(dataset.problems):>7,}  problems where the file was read"
-        yield ""
-        yield from (f"  {printable(str(problem), 300)}" for problem in dataset.problems)
+        yield from ("", *(f"  {printable(str(problem), 300)}" for problem in dataset.problems))
+    wrong = [finding for finding in findings if not finding.is_fine]
     for finding in wrong[:limit]:
-        yield ""
-        yield from _finding_lines(finding)
+        yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
+        for name, text in (("why", finding.reason), ("hint", finding.hint)):
+            if text:
+                yield f"  {name:<8} {printable(text, 300)}"
+        for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
+            if terms:
+                more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
+                yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
     if len(wrong) > limit:
         yield f"\n… {len(wrong) - limit:,} more (--limit, or -f json for all)"
-
-
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    yield f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}"
-    if finding.reason:
-        yield f"  why      {printable(finding.reason, 300)}"
-    if finding.hint:
-        yield f"  hint     {printable(finding.hint, 300)}"
-    for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
-        if terms:
-            more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
-            yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
-
-
-def _validation_json(dataset: Dataset, graph: str, findings: Sequence[Finding], share: float) -> dict[str, Any]:
-    return {
-        "dataset": dataset.name,
-        "source": dataset.source,
-        "licence": dataset.licence,
-        "graph": graph,
-        "questions": len(findings),
-        "outcomes": dict(sorted(Counter(finding.outcome for finding in findings).items())),
-        "missing_share": round(share, 6),
-        "problems": [str(problem) for problem in dataset.problems],
-        "findings": [asdict(finding) for finding in findings],
-    }

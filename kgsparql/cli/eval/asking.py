@@ -1,0 +1,345 @@
+"""``kgsparql eval DATASET`` asks every method every question; ``eval tune`` chooses options of one method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._options import (
+    HOW_TO_ADD,
+    GraphOptions,
+    LimitOptions,
+    ModelOptions,
+    PresetOption,
+    SnapshotOptions,
+    contradiction,
+    options_of,
+)
+from kgsparql.cli.eval.datasets import ColumnsOption, DatasetArgument, opened_dataset
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.evaluation.dataset import Dataset, Question
+    from kgsparql.evaluation.runs.plan import Method, Plan
+    from kgsparql.evaluation.runs.running import MethodProgress
+    from kgsparql.graphs.snapshots import Snapshot
+    from kgsparql.knowledge_base import KnowledgeBase
+
+_MISSING = 0.5
+"""A graph that lacks more than this share of the gold terms is taken for another graph."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Which questions, and how they are asked; each field is an option of the command line."""
+
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="In place of a model, one that knows the gold path: how far a method gets.")
+    ] = False
+    gold_topics: Annotated[
+        bool, typer.Option("--gold-topics", help="Give the entities of each question instead of linking them.")
+    ] = False
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="N", help="So many questions, equally of each number of hops."),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=64,
+            help="Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes.",
+        ),
+    ] = None
+    complete: c.CompleteOption = True
+    qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
+    embedder: c.EmbedderOption = "auto"
+    direction: c.DirectionOption = "both"
+    lang: c.LangOption = "en"
+    seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0
+
+    @contextmanager
+    def opened(
+        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None
+    ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:
+        """Open the graph and the model, and make what is the same for all questions."""
+        from kgsparql.answering.ask_options import AskOptions
+
+        if self.oracle and model.is_named:
+            raise OptionError("--oracle together with a model", hint="leave out one of them")
+        asking = AskOptions(
+            direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
+            complete=self.complete, qualifiers=self.qualifiers,
+            model=model.opened(seed=self.seed, snapshot=snapshot),
+        )  # fmt: skip
+        languages = c.languages(self.lang)
+        opened = graph.opened(languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh)
+        with asking.model or nullcontext(), opened as knowledge:
+            graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
+            yield knowledge, asking
+
+    def plan(
+        self, knowledge: KnowledgeBase, asking: AskOptions, questions: Sequence[Question], methods: Sequence[Method]
+    ) -> Plan:
+        """Make the plan of a run."""
+        from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
+        from kgsparql.evaluation.runs.plan import Plan
+
+        predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
+
+        @cache  # every method asks for the same
+        def oracle(question: Question) -> Any:
+            return oracle_for(question, predicates, knowledge.graph)
+
+        is_slow = asking.model is not None or knowledge.graph.is_remote
+        return Plan(
+            questions=questions, methods=methods, asking=asking, gold_topics=self.gold_topics,
+            oracle=oracle if self.oracle else None,
+            workers=self.workers or (4 if is_slow else 1),
+        )  # fmt: skip
+
+
+# -- eval DATASET -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Which methods are asked, and into which directory; each field is an option of the command line."""
+
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            "-r",
+            "--retriever",
+            metavar="NAMES",
+            help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+            show_default="all, or that of --preset",
+        ),
+    ] = None
+    preset: PresetOption = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False
+    columns: ColumnsOption = None
+
+
+@c.command
+def run(
+    graph: GraphOptions,
+    model: ModelOptions,
+    limits: LimitOptions,
+    asked: QuestionOptions,
+    snapshots: SnapshotOptions,
+    dataset: DatasetArgument,
+    how: RunOptions,
+) -> None:
+    """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
+
+    `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
+    kgsparql eval compare RUN
+    """
+    from kgsparql.evaluation.runs.plan import check_options, configuration, load_methods
+    from kgsparql.evaluation.runs.running import resume_or_begin
+
+    names, options = _methods_with(how)
+    check_options(options)
+    _check_directory(how.output, resume=how.resume)
+    drawn, graph = opened_dataset(dataset, how.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
+    with (
+        snapshots.opened(graph.say, "eval", **about, embedder=asked.embedder) as snapshot,
+        asked.opened(graph, model, limits, snapshot) as (knowledge, asking),
+    ):
+        with_model = asking.model is not None
+        chosen = asked.oracle or with_model
+        methods, notes = load_methods(names, options, knowledge, model=with_model, chosen=chosen)
+        for note in notes:
+            graph.say(note)
+        questions, gaps = _questions_there(how.output) if how.resume else _known_questions(drawn, knowledge)
+        plan = asked.plan(knowledge, asking, questions, methods)
+        sampling = {"limit": asked.limit, **gaps}
+        wanted = configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
+        if plan.oracle is not None:
+            unknown = sum(plan.oracle(question) is None for question in questions)
+            if unknown == len(questions):
+                hint = "it needs `path` or `golden_triples`"
+                raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
+            graph.say(f"for {unknown:,} of {len(questions):,} questions the oracle knows no way" if unknown else "")
+        with _tally(graph) as tell:
+            resume_or_begin(knowledge, plan, how.output, wanted, tell=tell)
+    graph.say(f"compare: kgsparql eval compare {how.output}")
+
+
+def _methods_with(how: RunOptions) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the names of the methods, and the options of each; a preset is for its own method among them."""
+    from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
+    from kgsparql.retrievers._loading import Preset
+
+    preset = None if how.preset is None else Preset.load(how.preset)
+    methods = checked_names(how.retriever or (preset.method if preset else "all"))
+    found: dict[str, dict[str, Any]] = {**options_by_method(options_of(how.option), methods)}
+    if preset is not None:
+        if not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
+            raise contradiction(how.preset, preset, how.retriever)
+        found[preset.method] = preset.with_options(found.get(preset.method, {}))
+    return methods, found
+
+
+def _check_directory(output: Path, *, resume: bool = False) -> None:
+    """Check the directory of a run before any work."""
+    from kgsparql.evaluation.runs.directory import check_room, is_free
+
+    is_there = (output / "run.json").is_file()
+    if resume and not is_there:
+        raise InputError(f"{output}: no run to go on with", hint="leave out --resume to begin one")
+    if not resume and not is_free(output):
+        hint = "--resume goes on with it; or name another" if is_there else "name one that is not there yet"
+        raise InputError(f"{output}: {'a run is there already' if is_there else 'not an empty directory'}", hint=hint)
+    check_room(output)
+
+
+def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:
+    """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
+    from kgsparql.evaluation.datasets import LEFT_OUT
+    from kgsparql.evaluation.validation import answered, missing_share
+
+    share = missing_share(dataset, knowledge)
+    if share > _MISSING:
+        raise DataError(
+            f"{100 * share:.0f} % of the terms in the gold answers and topics are not in {knowledge.graph.name}",
+            hint="is it the graph that the questions are about? name it with -k",
+        )
+    known = answered(dataset, knowledge)
+    unread = [problem for problem in dataset.problems if problem.message.startswith(LEFT_OUT)]
+    left_out = [printable(str(problem), 200) for problem in (*unread, *known.problems[len(dataset.problems) :])]
+    without = sum(question.answers == () for question in known.questions)
+    return known.questions, {"left_out": left_out, "missing_share": round(share, 4), "without_answer": without}
+
+
+def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
+    """Read the same of a run that is resumed: the answers of its questions are not looked up again."""
+    from kgsparql.evaluation.runs.directory import Run
+
+    run = Run.open(output)
+    return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
+
+
+# -- eval tune ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningOptions:
+    """Which options of which method are tuned, and how; each field is an option of the command line."""
+
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the trials.")]
+    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking"
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-O",
+            "--option",
+            metavar="NAME=VALUES",
+            help="Values to try: 3,5,10 or 1..5 or 0.1..0.5/0.1. Repeatable: every combination is tried.",
+        ),
+    ] = None
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, metavar="N", help="So many combinations, drawn at random.")
+    ] = None
+    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1"
+    share: Annotated[
+        float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
+    ] = 0.5
+    columns: ColumnsOption = None
+
+
+@c.command
+def tune(
+    graph: GraphOptions,
+    model: ModelOptions,
+    limits: LimitOptions,
+    asked: QuestionOptions,
+    dataset: DatasetArgument,
+    how: TuningOptions,
+) -> None:
+    """Choose options of a method on one part of the questions, and see what they are worth on the others.
+
+    Every setting is a run of its own in RUN/trials. The chosen options are written as a preset, without options where
+    nothing beat the defaults: kgsparql ask --preset RUN/preset.toml
+    """
+    from importlib.metadata import version
+
+    from kgsparql.evaluation import tuning
+    from kgsparql.evaluation.metrics import METRICS
+    from kgsparql.evaluation.runs.plan import configuration
+    from kgsparql.retrievers import load
+
+    texts: dict[str, str] = {}
+    for name, text in (pair for one in how.option or () for pair in options_of([one]).items()):
+        texts[name] = f"{texts[name]},{text}" if name in texts else text
+    settings = tuning.settings_of(how.retriever, texts, trials=how.trials, seed=asked.seed)
+    if how.metric not in METRICS or not METRICS[how.metric].better:
+        there = ", ".join(name for name, metric in METRICS.items() if metric.better)
+        raise OptionError(f"no metric {printable(how.metric, 60)!r} to tune for", hint=f"one of: {there}")
+    _check_directory(how.output)
+    drawn, graph = opened_dataset(dataset, how.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    with asked.opened(graph, model, limits) as (knowledge, asking):
+        questions, gaps = _known_questions(drawn, knowledge)
+        parts = tuning.split(questions, how.share, seed=asked.seed)
+        calls = [load(how.retriever, setting).cost().calls for setting in settings]
+        total = sum(calls) * len(parts.development) + (calls[0] + max(calls)) * len(parts.held_out)
+        cost = f"about {total:,} model calls at most" if asking.model else "no model calls"
+        graph.say(f"{len(settings):,} trials of {how.retriever}: {cost}")
+        graph.say(str(parts))
+        with _tally(graph) as tell:
+            found = tuning.tune(
+                knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, how.output,
+                method=how.retriever, metric=how.metric, tell=tell,
+                configuration=partial(configuration, drawn, knowledge, sampling=gaps, embedder=asked.embedder),
+            )  # fmt: skip
+    c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), how.output / "preset.toml")
+    c.write(tuning.tuning_text(found), None)
+    graph.say(f"preset: {how.output / 'preset.toml'}")
+
+
+# -- How far it is ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _tally(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]]:
+    """Show how far a method is as a bar, and at its end a line that stays."""
+    with c.Progress(quiet=graph.quiet) as shown:
+
+        def tell(at: MethodProgress) -> None:
+            shown(at.method, at.done, at.total)
+            if at.done == at.total:
+                shown.clear()
+                graph.say(_tally_text(at))
+
+        yield tell
+
+
+def _tally_text(at: MethodProgress) -> str:
+    """Say in one line how many questions are done, how good the answers are, and their cost.
+
+    >>> from kgsparql.evaluation.runs.running import MethodProgress
+    >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123))
+    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123'
+    """
+    failed = f" · {at.failed:,} failed" if at.failed else ""
+    cost = "" if at.cost is None else f" · cost {at.cost:.4g}"
+    return f"{at.method} {at.done:,}/{at.total:,} · Hits@1 {100 * at.hits / max(1, at.done):.1f} %{failed}{cost}"
