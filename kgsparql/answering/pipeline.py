@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Claim, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
@@ -18,15 +17,15 @@ from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
+from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.rdf.terms import Term
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
+_Marked = TypeVar("_Marked", AnswerTerm, Claim)
 
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
@@ -35,20 +34,16 @@ _NOTHING: dict[Status, str] = {
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
-
 _NOT_SURE = "No sure answer:"
-
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
-"""What to do where no entity was found."""
-
+# Words that ask for something that Wikidata says about a statement, not about a thing.
 _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
-"""Words that ask for something that Wikidata says about a statement, not about a thing."""
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
-    found = _with_descriptions(_verified_retrieval(retriever, session), session)
+    found = _found(retriever, session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
@@ -62,9 +57,8 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises EndpointError: if the only graph is an endpoint, and fails before there is any.
     :raises CancelledError: if the session was stopped.
     """
-    found = _with_descriptions(_verified_retrieval(retriever, session), session)
+    found = _found(retriever, session)
     draft, error = _draft_and_error(retriever, found, session)
-    draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
     found, draft, missing = _judged(found, draft, session, failed=error is not None)
@@ -74,6 +68,10 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     session.notes.extend([Note("way_out", _WAY_OUT)] if outcome == "no_entity" else [])
+    computed = () if found.computed is None else found.computed.terms
+    labels = {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
+    cited = found.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+    tree = draft.tree or decision_tree(cited or found.evidence, labels)
     made = Answer(
         question=session.question,
         status="partial" if session.graph.failures else outcome,
@@ -84,11 +82,11 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         linked=session.links,
         grounding=draft.grounding,
         inference=draft.inference,
-        tree=draft.tree or _tree_of(found.evidence, draft, session),
+        tree=tree,
         graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.used(found).name,
         model="" if session.model is None else session.model.name,
-        labels=_labels(found, session),
+        labels=labels,
         notes=session.notes.lines(link_notes(session.links)),
         fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
@@ -102,11 +100,6 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     return made
 
 
-def _labels(found: Retrieval, session: Session) -> Mapping[Term, str]:
-    computed = () if found.computed is None else found.computed.terms
-    return {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
-
-
 def _removed_text(draft: Draft) -> str:
     """Name what a model made up, for a note.
 
@@ -118,7 +111,8 @@ def _removed_text(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
+def _found(retriever: Retriever, session: Session) -> Retrieval:
+    """Link, retrieve, look up again, and tell apart what has the same name."""
     linking = EntityLinking(session)
     retrieval = Retrieval()
     with session.within_budget():
@@ -130,19 +124,25 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.question) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")
-    retrieval = _with_equivalents(retrieval, session)
+    if session.same and len(retrieval.evidence):
+        terms = [term for same in session.same for term in same.terms]
+        items = same_items(session.same, session.labels(terms, in_grace=True))
+        evidence = Evidence([*retrieval.evidence, *items])
+        candidates = _with_equivalents(retrieval.candidates, evidence, session)
+        retrieval = replace(retrieval, evidence=evidence, candidates=candidates)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    return without_lost_items(retrieval, session)
+    return _with_descriptions(without_lost_items(retrieval, session), session)
+
+
+def _with_equivalents(some: tuple[_Marked, ...], evidence: Evidence, session: Session) -> tuple[_Marked, ...]:
+    """Have what rests on an entity of another graph also cite why that is the same as one of the question."""
+    return tuple(replace(one, markers=resting_on(one.markers, evidence, session.same)) for one in some)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
-    """Return the retrieval in which things of the same label (candidates, links, starts of evidence) are described.
-
-    One query where there are such and the budget holds it, else none.
-    """
+    """Describe things of the same label: candidates, links, starts of evidence; one query where there are such."""
     drafted = found.draft.answers if found.draft is not None else ()
-    answers = (*found.candidates[:LISTED], *drafted[:LISTED])
-    named = [(a.term, a.label) for a in answers]
+    named = [(answer.term, answer.label) for answer in (*found.candidates[:LISTED], *drafted[:LISTED])]
     named += [(e.term, link.label) for link in session.links for e in (link, *link.namesakes[:MAX_NAMESAKES_SHOWN])]
     groups = namesake_groups(named)
     if not groups or session.notes.lost is not None:
@@ -156,56 +156,32 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
         if not session.notes.partial:
             session.notes.append(f"{error.message}: things of the same name are not told apart", code="namesakes")
         return found
-    session.links = tuple(
-        replace(_with_description(link, known), candidates=tuple(_with_description(c, known) for c in link.candidates))
-        for link in session.links
-    )
 
-    def described(answers: tuple[AnswerTerm, ...]) -> tuple[AnswerTerm, ...]:
-        return tuple(_with_description(answer, known) for answer in answers)
+    def described(some: tuple[_Named, ...]) -> tuple[_Named, ...]:
+        return tuple(replace(one, description=known.get(one.term, one.description)) for one in some)
 
+    session.links = described(tuple(replace(link, candidates=described(link.candidates)) for link in session.links))
     draft = found.draft and replace(found.draft, answers=described(found.draft.answers))
     evidence = described_starts(found.evidence, known, session.labels)
     return replace(found, evidence=evidence, candidates=described(found.candidates), draft=draft)
 
 
-def _with_description(named: _Named, descriptions: Mapping[Term, str]) -> _Named:
-    return replace(named, description=descriptions.get(named.term, named.description))
-
-
-def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
-    if not session.same or not len(retrieval.evidence):
-        return retrieval
-    terms = [term for same in session.same for term in same.terms]
-    items = same_items(session.same, session.labels(terms, in_grace=True))
-    evidence = Evidence([*retrieval.evidence, *items])
-    candidates = tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in retrieval.candidates)
-    return replace(retrieval, evidence=evidence, candidates=candidates)
-
-
-def _with_equivalents_cited(draft: Draft, evidence: Evidence, session: Session) -> Draft:
-    """Have what rests on an entity of another graph also cite why that is the same as one of the question."""
-    if not session.same:
-        return draft
-    return replace(
-        draft,
-        answers=tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in draft.answers),
-        claims=tuple(replace(c, markers=resting_on(c.markers, evidence, session.same)) for c in draft.claims),
-    )
-
-
 def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
+    draft, failure = None, None
     try:
         with session.within_budget():
             if len(found.evidence) or found.draft is not None:
-                return retriever.compose(found, session), None
-            return closed_book(session) or Draft(""), None
+                draft = retriever.compose(found, session)
+            else:
+                draft = closed_book(session) or Draft("")
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
-        session.notes.append(
-            f"no answer was written: {error.message}", code="model_failed", cause=f"{error.message} [{error.code}]"
-        )
-        return compose_from_templates(found), error
-    return compose_from_templates(found), None
+        failure, cause = error, f"{error.message} [{error.code}]"
+        session.notes.append(f"no answer was written: {error.message}", code="model_failed", cause=cause)
+    draft = draft or compose_from_templates(found)
+    if session.same:
+        answers = _with_equivalents(draft.answers, found.evidence, session)
+        draft = replace(draft, answers=answers, claims=_with_equivalents(draft.claims, found.evidence, session))
+    return draft, failure
 
 
 def _judged(
@@ -216,28 +192,17 @@ def _judged(
         return found, draft, found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
         return found, draft, ()
-    missing = _gaps(found, session)
+    missing: tuple[Gap, ...] = ()
+    try:
+        missing = gaps(session, found)
+    except UnreachableError as error:  # an embedder
+        session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
     if operation_asked(session.question) is None:
         return found, draft, missing
     from kgsparql.answering.computed import computed_beside  # with all of the plans
 
     computed = computed_beside(found, session, missing)
     return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)
-
-
-def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
-    """Tell what of the question is not accounted for; nothing, and a note, where an embedder fails over it."""
-    try:
-        return gaps(session, found)
-    except UnreachableError as error:
-        session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
-        return ()
-
-
-def _tree_of(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
-    cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-    drawn = cited if len(cited) else evidence
-    return decision_tree(drawn, evidence_labels(drawn, session))
 
 
 def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
