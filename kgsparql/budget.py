@@ -22,11 +22,7 @@ class Prices:
     completion: float
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Tell what so many tokens cost.
-
-        >>> Prices(0.5, 2.0).of(1_000_000, 500_000)
-        1.5
-        """
+        """Tell what so many tokens cost."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
 
 
@@ -63,8 +59,7 @@ class Elapsed:
     """What a recorded question took, as far as a replay cannot come to the same by itself.
 
     :param over_at: how many queries and model calls were counted when its time was over; ``None`` if it was not, both
-        negative if it was over before the question was prepared.
-    :param owed_over_at: as ``over_at``, of the grace time after that; recordings keep it by this name.
+        negative if it was over before the question was prepared. ``owed_over_at`` is that of the grace time after.
     """
 
     seconds: float
@@ -76,13 +71,7 @@ class Elapsed:
 
 
 class AnyEvent(threading.Event):
-    """Is set as soon as one of several events is.
-
-    >>> stop = threading.Event()
-    >>> either = AnyEvent(threading.Event(), stop)
-    >>> stop.set(); either.is_set(), either.wait(60)
-    (True, True)
-    """
+    """Is set as soon as one of several events is."""
 
     _POLL_S = 0.05
 
@@ -96,9 +85,9 @@ class AnyEvent(threading.Event):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until one of them is, at most ``timeout`` seconds; whether one is."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while not self.is_set() and (until is None or time.monotonic() < until):
-            time.sleep(self._POLL_S if until is None else max(0.0, min(self._POLL_S, until - time.monotonic())))
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(self._POLL_S, left))
         return self.is_set()
 
 
@@ -106,17 +95,13 @@ class AnyEvent(threading.Event):
 class Usage:
     """Running totals of one question; safe to add to from several threads.
 
-    Texts that a server embeds are not counted.
-
     :param cached_calls: model calls that were answered from the response cache. They count as calls, and in ``cost``,
         so that a budget ends a question at the same place whether or not it was asked before.
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over, so that it is answered from what was found.
     :param replayed: what the question took when it was recorded: its time is over where it was then.
-    :param over_at: as that of :class:`Elapsed`, of this run; so is ``owed_over_at``.
-    :param prepared: queries to endpoints before the question itself: what they are, and their labels. They are no part
-        of ``queries``, since the next question finds that done.
-    :param is_prepared: queries are for the question itself from now on.
+    :param prepared: queries to endpoints before the question itself, until it ``is_prepared``: what they are, and their
+        labels. They are no part of ``queries``, since the next question finds that done.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -146,11 +131,7 @@ class Usage:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the budget's deadline; ``None`` if it has none.
-
-        >>> usage = Usage(Budget(max_seconds=None)); usage.stop.set(); usage.seconds_left, usage.grace_s
-        (0.0, 5.0)
-        """
+        """Until the budget's deadline; ``None`` if it has none."""
         if self.stop.is_set():
             return 0.0
         if self.budget.max_seconds is None or self.replayed is not None:
@@ -162,9 +143,6 @@ class Usage:
         """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited.
 
         It is a quarter of the question's time, at least 5 s, and runs from when that time was first seen to be over.
-
-        >>> Usage(Budget(max_seconds=4)).grace_s, Usage(Budget(max_seconds=60)).grace_s
-        (5.0, 15.0)
         """
         if self.replayed is not None or (self.budget.max_seconds is None and not self.stop.is_set()):
             return None
@@ -200,15 +178,11 @@ class Usage:
         :param in_grace: it is sent however little of the budget is left, as long as :attr:`grace_s` says.
         :raises BudgetExceededError: if a limit is reached; nothing is counted then.
 
-        >>> usage = Usage(Budget(max_queries=1))
-        >>> usage.before_query(); usage.queries
-        1
+        >>> usage = Usage(Budget(max_queries=0))
         >>> usage.before_query()
         Traceback (most recent call last):
         ...
-        kgsparql.errors.BudgetExceededError: budget reached: 1 query
-        >>> usage.before_query(in_grace=True); usage.queries
-        2
+        kgsparql.errors.BudgetExceededError: budget reached: 0 queries
         """
         self.check(in_grace=in_grace)
         with self._lock:
@@ -230,14 +204,6 @@ class Usage:
         So calls at the same time cannot spend the same tokens twice.
 
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
-
-        >>> usage = Usage(Budget(max_tokens=100))
-        >>> usage.reserve_call(60, 30); usage.settle_call(60, 30, actual=(55, 10)); usage.prompt_tokens
-        55
-        >>> usage.reserve_call(60, 30)
-        Traceback (most recent call last):
-        ...
-        kgsparql.errors.BudgetExceededError: budget reached: 100 tokens (65 used, up to 90 more needed)
         """
         self.check()
         budget = self.budget
@@ -278,7 +244,7 @@ class Usage:
             self.completion_tokens -= completion_tokens
 
     def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
-        """Tell whether the question may go on.
+        """Refuse to go on where the question was stopped, or its time is over.
 
         :param waited: what the question waited for last, for the error message.
         :param in_grace: for what the answer must show: it may use the grace time.

@@ -17,7 +17,7 @@
     │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
     │   ├── StoreError · StoreLockedError · DiskFullError
     │   ├── AnswerFileError                     a kept answer that is none
-    │   └── IndexStaleError · ModelMismatchError · SnapshotError · ResourceNotFoundError
+    │   └── IndexStaleError · ModelMismatchError · SnapshotError
     ├── UnreachableError (ConnectionError)      an endpoint or a model server that fails
     │   ├── EndpointError                       E_ENDPOINT_DOWN …
     │   │   ├── EndpointTimeoutError (TimeoutError)
@@ -34,8 +34,7 @@
     ├── BudgetExceededError                     a limit of the question's budget
     └── CancelledError                          Ctrl-C, or the caller went away
 
-Each class has a ``code`` (stable, for machines), an ``exit_code`` (for shells), a ``hint`` (what to do) and says
-whether the same call may succeed later (``retryable``).
+Each has a stable ``code``, an ``exit_code``, a ``hint`` (what to do), and says whether the same call may succeed later.
 """
 
 from __future__ import annotations
@@ -55,9 +54,6 @@ class KgsparqlError(Exception):
     :param hint: one line that says what to do about it.
     :param code: overrides the class's code where one class covers several kinds.
     :param detail: what a program may want to know (path, line, column, query text …).
-
-    >>> KgsparqlError("no such thing", hint="look again").to_json()["hint"]
-    'look again'
     """
 
     code: str = "E_INTERNAL"
@@ -77,11 +73,7 @@ class KgsparqlError(Exception):
         self.code = code or self.code
 
     def message_about(self, name: str) -> str:
-        """Write the message after the name of the graph that it is about, unless it begins with that name.
-
-        >>> KgsparqlError("e.org: no reply").message_about("e.org"), KgsparqlError("no reply").message_about("e.org")
-        ('e.org: no reply', 'e.org: no reply')
-        """
+        """Write the message after the name of the graph that it is about, unless it begins with that name."""
         return self.message if self.message.startswith(name) else f"{name}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
@@ -183,10 +175,6 @@ class ModelMismatchError(DataError, code="E_MODEL_MISMATCH"):
 
 class SnapshotError(DataError, code="E_SNAPSHOT"):
     """A snapshot that cannot be replayed, because it is damaged or what it was made with has changed."""
-
-
-class ResourceNotFoundError(DataError, code="E_RESOURCE"):
-    """A file that should have been shipped with the package."""
 
 
 class UnreachableError(KgsparqlError, ConnectionError, code="E_UNREACHABLE", exit_code=5, retryable=True):

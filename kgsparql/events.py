@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,24 +11,26 @@ from typing import Any, ClassVar, TypeAlias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened.
+    """Something that happened; its ``kind`` is the name of the class, as in ``query_run``.
 
     :param sequence: 1, 2, 3 … within one question.
     :param parent: the sequence number of the step this belongs to; 0 for none.
     :param at_s: seconds since the question began.
     """
 
-    kind: ClassVar[str] = "event"
+    kind: ClassVar[str]
     sequence: int = 0
     parent: int = 0
     at_s: float = 0.0
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitiesLinked(Event):
     """Mentions of the question that were linked: one entry ``(mention, term, label, score, matched)`` each."""
 
-    kind: ClassVar[str] = "entities_linked"
     entities: tuple[tuple[str, str, str, float, str], ...] = ()
 
 
@@ -35,7 +38,6 @@ class EntitiesLinked(Event):
 class QueryRun(Event):
     """A query was answered."""
 
-    kind: ClassVar[str] = "query_run"
     graph: str = ""
     name: str = ""
     text: str = ""
@@ -51,7 +53,6 @@ class PathsSearched(Event):
     :param end: where they lead; empty if they are all property paths of one length from ``start``.
     """
 
-    kind: ClassVar[str] = "paths_searched"
     graph: str = ""
     start: str = ""
     end: str = ""
@@ -67,7 +68,6 @@ class ModelCalled(Event):
     :param error: the code of what was wrong; empty if nothing was.
     """
 
-    kind: ClassVar[str] = "model_called"
     model: str = ""
     purpose: str = ""
     prompt: str = ""
@@ -86,7 +86,6 @@ class CandidatesChosen(Event):
     :param pruned_texts: of the first few that were pruned, best first where a ranker chose.
     """
 
-    kind: ClassVar[str] = "candidates_chosen"
     purpose: str = ""
     chosen_by: str = ""
     kept: tuple[str, ...] = ()
@@ -98,7 +97,6 @@ class CandidatesChosen(Event):
 class LimitReached(Event):
     """A limit left something out, or ended the exploration."""
 
-    kind: ClassVar[str] = "limit_reached"
     what: str = ""
     message: str = ""
 
@@ -107,7 +105,6 @@ class LimitReached(Event):
 class FallbackUsed(Event):
     """Something was done in the second-best way."""
 
-    kind: ClassVar[str] = "fallback_used"
     purpose: str = ""
     reason: str = ""
 
@@ -116,7 +113,6 @@ class FallbackUsed(Event):
 class EvidenceFound(Event):
     """Items of evidence, as ``(marker, text)``."""
 
-    kind: ClassVar[str] = "evidence_found"
     items: tuple[tuple[str, str], ...] = ()
 
 
@@ -124,7 +120,6 @@ class EvidenceFound(Event):
 class Verified(Event):
     """Cited triples were looked up again."""
 
-    kind: ClassVar[str] = "verified"
     found: int = 0
     removed: int = 0
     unknown: int = 0
@@ -134,7 +129,6 @@ class Verified(Event):
 class Finished(Event):
     """The question is answered; the last event, with the answer itself."""
 
-    kind: ClassVar[str] = "finished"
     status: str = ""
     answer: Any = None
 
@@ -150,13 +144,7 @@ Emit: TypeAlias = Callable[[Event], None]
 
 @dataclass(slots=True)
 class Numbering:
-    """Gives events their sequence number and time, then hands them on.
-
-    >>> seen = []
-    >>> Numbering(seen.append, lambda: 0.5)(LimitReached(what="rows"))
-    >>> seen[0].sequence, seen[0].at_s
-    (1, 0.5)
-    """
+    """Gives events their sequence number and time, then hands them on."""
 
     receive: Emit
     clock: Callable[[], float]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,20 +12,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from kgsparql.answering.ask_options import AskOptions, asked_with, ignore
+from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.answering.session_factory import SessionFactory, checked_question
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import InputError, StoreError
-from kgsparql.events import Event, Finished
-from kgsparql.exploration.lookups import GraphLookups, check_mentioned
+from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
+from kgsparql.events import Event, Finished, Numbering
+from kgsparql.evidence.notes import Notes
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.exploration.lookups import GraphLookups, check_mentioned, counts_nothing, entity_named
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import is_of_rdflib, prefixes_from_rdflib, store_from_rdflib
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.retrievers import load
 
@@ -36,10 +42,14 @@ if TYPE_CHECKING:
     from kgsparql.answering.recheck import Recheck
     from kgsparql.graphs.user_query import GraphQueries, QueryResult
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.linking.linker import Linker
     from kgsparql.models.embedding import Embedder
     from kgsparql.plans.algebra import Plan
     from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
+
+
+_POLL_S = 0.1
 
 
 class KnowledgeBase(GraphLookups):
@@ -53,8 +63,8 @@ class KnowledgeBase(GraphLookups):
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
-    :ivar opened_with: arguments of :func:`open` with which another process opens the same, its sources as a list;
-        ``None`` where there are none: for an object in memory, standard input, a snapshot.
+    :ivar opened_with: arguments of :func:`open` with which another process opens the same; ``None`` where that cannot
+        be: an object in memory, standard input, a snapshot.
     :raises SnapshotError: if the graph is not the one of the snapshot.
 
     >>> with open("fixtures/nobel.ttl", embedder="none") as knowledge:
@@ -82,7 +92,9 @@ class KnowledgeBase(GraphLookups):
         self.indexes = GraphIndexes(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
-        self._sessions = SessionFactory(graph, self.indexes, prefixes=self.prefixes, languages=languages)
+        self._preparing = threading.Lock()
+        self._ignored: dict[str, IgnoredPredicates] = {}
+        self._is_empty: bool | None = None
         if snapshot is not None:
             snapshot.about_graph(graph)
 
@@ -98,8 +110,7 @@ class KnowledgeBase(GraphLookups):
     def close(self) -> None:
         """Stop what runs, end the process of queries, close connections and files; what is asked later opens them.
 
-        A question that runs in another thread ends with a ``CancelledError``: its ``cancel`` is set. The triples of
-        files stay in memory.
+        A question that runs in another thread ends with a ``CancelledError``. The triples of files stay in memory.
         """
         for cancel in tuple(self._running):
             cancel.set()
@@ -209,12 +220,106 @@ class KnowledgeBase(GraphLookups):
         :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
         """
-        return self._sessions.create(question, asking, usage)
+        text = checked_question(question)
+        usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        asked = self.graph.refreshed()
+        graph = asked.within(usage)
+        try:
+            ignored, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
+            if graph is self.graph:
+                usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
+            given = tuple(
+                entity_named(e, graph, prefixes=self.prefixes, languages=self.languages) if isinstance(e, str) else e
+                for e in asking.entities
+            )
+            for term in given:
+                check_mentioned(graph, term)
+        except BudgetExceededError as error:
+            message = f"{error.message} before the question was asked, while its endpoints said what there is"
+            hint = f"{error.hint}; if the labels there were never read, kgsparql index does that once"
+            raise BudgetExceededError(message, hint=hint, **error.detail) from error
+        usage.is_prepared = True
+        emit = Numbering(asking.emit, lambda: usage.seconds)
+        metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
+        notes = Notes(metered)
+        notes.extend([*(Note("graph", line) for line in graph.notes), *missing])
+        session = Session(
+            question=text,
+            labels=TermLabels(metered, notes, self.languages),
+            linker=None if linker is None else linker.with_graph(metered.unfiltered()),
+            ranker=self.indexes.ranker,
+            model=asking.model,
+            allow_model_knowledge=asking.allow_model_knowledge,
+            complete=asking.complete,
+            oracle=asking.oracle,
+            given=given,
+            passages=self.indexes.passages,
+            direction=asking.direction,
+            seed=asking.seed,
+        )
+        if self.indexes.embedder is None:
+            session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
+        return session
+
+    def _prepared(
+        self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
+    ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
+        """Prepare what a question needs beside its own queries; it is read once where nothing failed.
+
+        :param graph: our own, or an endpoint within the question's time, which then ends this too.
+        """
+        while not self._preparing.acquire(timeout=_POLL_S):
+            if graph is not self.graph:
+                usage.check()
+            elif usage.cancel.is_set():
+                raise CancelledError("stopped")
+        try:
+            if graph.is_remote:
+                usage.check()  # a replay ends where the recording did, which asked for nothing more then
+            ignored = self._ignored_of(graph)
+            if self._is_empty_graph(graph):
+                message = f"{self.graph.name} holds no triples"
+                raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
+            if not with_labels:
+                return ignored, None, ()
+            linker = self.indexes.linker_for(graph, usage.cancel)
+            return ignored, linker, self.indexes.missing_notes
+        finally:
+            self._preparing.release()
 
     @property
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
-        return self._sessions.is_empty
+        return self._is_empty_graph(self.graph)
+
+    def _is_empty_graph(self, graph: KnowledgeGraph) -> bool:
+        if self._is_empty is not None:
+            return self._is_empty
+        is_empty = counts_nothing(graph.select(Query.load("any")), "count")
+        if not graph.errors:
+            self._is_empty = is_empty
+        return is_empty
+
+    def _ignored_of(self, graph: KnowledgeGraph) -> IgnoredPredicates:
+        """Return what the profiles of endpoints call noise, and the identifiers of a Wikibase.
+
+        A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
+        nobody described is asked as a file is: the same graph has the same answers wherever it is.
+        """
+        if len(graph.members) > 1:
+            if any(member.name not in self._ignored for member in graph.members):
+                graph.ask_each(self._ignored_of)
+            named = (term for member in graph.members for term in member.profile.noise)
+            own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
+            return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
+        if graph.name not in self._ignored:
+            noise = graph.profile.noise
+            if not graph.profile.may_be_searched_for_noise:
+                found = IgnoredPredicates(frozenset(noise))
+            else:
+                found = IgnoredPredicates.of(graph, noise) if noise else IgnoredPredicates.of_dump(graph)
+            self._ignored[graph.name] = found
+        return self._ignored[graph.name]
 
     def query(
         self,
@@ -226,8 +331,8 @@ class KnowledgeBase(GraphLookups):
     ) -> QueryResult:
         """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
 
-        It is checked, and run in a process that is killed at its deadline, or at the endpoint. The result can be
-        iterated, printed, and made a ``DataFrame`` or an rdflib graph; the one of an ASK is true or false.
+        It is checked, and run in a process that is killed at its deadline, or at the endpoint. A result can be read,
+        printed, and made a ``DataFrame`` or an rdflib graph; that of an ASK is true or false.
 
         :param max_rows: solutions or triples that are kept; ``result.cut`` says if there were more.
         :raises ForbiddenQueryError: for an update, or a query that asks another server.
@@ -235,13 +340,7 @@ class KnowledgeBase(GraphLookups):
         :raises QueryTimeoutError: at the deadline.
         :raises InputError: where the graph is several.
 
-        >>> knowledge = open("fixtures/nobel.ttl", embedder="none")
-        >>> result = knowledge.query("SELECT ?born { dbr:Marie_Curie dbo:birthDate ?born }")
-        >>> print(result)
-        ?born
-        ──────────────────────
-        "1867-11-07"^^xsd:date
-        >>> bool(knowledge.query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
+        >>> bool(open("fixtures/nobel.ttl", embedder="none").query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
         True
         """
         cancel = cancel or threading.Event()
@@ -279,10 +378,6 @@ class KnowledgeBase(GraphLookups):
         :param answer: an answer, the JSON object of one, or its text: TriG or JSON.
         :raises AnswerFileError: for what is not just one answer.
         :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
-
-        >>> knowledge = open("fixtures/nobel.ttl", embedder="none")
-        >>> knowledge.recheck(knowledge.ask("Where was Marie Curie born?")).stands
-        True
         """
         from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
@@ -299,11 +394,7 @@ class KnowledgeBase(GraphLookups):
     ) -> PlannedQuestion:
         """Return what a question names, the plans it may ask for, and what the likeliest comes to; ask no model.
 
-        :param entities: of the question, if they are known.
-        :param cancel: stops it when it is set.
-        :raises InputError: for an empty question.
-        :raises LimitError: for one of more than 4,000 characters.
-        :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
+        Parameters and errors are those of :meth:`ask`.
 
         >>> planned = open("fixtures/nobel.ttl", embedder="none").plan("How many Nobel laureates are there?")
         >>> planned.chosen.words, planned.computed.value.value
@@ -321,20 +412,17 @@ class KnowledgeBase(GraphLookups):
     def index_paths(self) -> int:
         """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.
 
-        They do so in endpoints, in several graphs as one, in small graphs, and where no adjacency can be kept (a note
-        says why).
+        They do so in endpoints, several graphs, small graphs, and where no adjacency can be kept (a note says why).
         """
         from kgsparql.graphs import OxigraphGraph
-
-        if not isinstance(self.graph, OxigraphGraph):
-            return 0
         from kgsparql.graphs.adjacency_building import build_adjacency
 
+        built = None
         try:
-            built = build_adjacency(self.graph, progress=self.indexes.progress)
+            if isinstance(self.graph, OxigraphGraph):
+                built = build_adjacency(self.graph, progress=self.indexes.progress)
         except StoreError as error:
             self._note(f"paths are still searched by queries: {error.message}")
-            return 0
         return 0 if built is None else built.edges
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
@@ -344,9 +432,8 @@ class KnowledgeBase(GraphLookups):
         :raises LimitError: for one of more than 4,000 characters.
         """
         if not any(char.isalnum() for char in text):
-            raise InputError(
-                "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
-            )
+            hint = "write a name, or a part of one: kgsparql find Curi"
+            raise InputError("there is nothing to search for", hint=hint)
         linker = self.indexes.linker.with_graph(self.graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
@@ -383,13 +470,8 @@ def open(
     :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
-    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``,
-        ``transport``.
+    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, …
     :raises GraphLoadError: for a file that is missing or is not RDF.
-
-    >>> knowledge = open("fixtures/nobel.ttl")
-    >>> knowledge.resolve("Marie Curie")
-    <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
     of_rdflib = [source for source in sources if is_of_rdflib(source)]
     given = [store_from_rdflib(source) if is_of_rdflib(source) else source for source in sources]
@@ -402,9 +484,6 @@ def open(
     )  # fmt: skip
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
     if is_named and snapshot is None and isinstance(embedder, str | None) and "transport" not in options:
-        named = [str(source) for source in given]
-        knowledge.opened_with = {
-            "sources": named, "languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes,
-            **options,
-        }  # fmt: skip
+        named = {"languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes, **options}
+        knowledge.opened_with = {"sources": [str(source) for source in given], **named}
     return knowledge

@@ -11,9 +11,7 @@ from urllib.parse import quote, quote_plus
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
-SHORTEST = 6
-"""The fewest characters of a secret: `none`, which is given to servers without keys, is not one."""
-
+SHORTEST = 6  # characters of a secret: `none`, which is given to servers without keys, is not one
 _LONGEST_WORD = 20
 _OPEN = {"default-graph-uri", "named-graph-uri", "query"}
 _HIDDEN = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
@@ -33,11 +31,7 @@ def redacted(text: str, *secrets: str | None) -> str:
 
 
 def without(text: str, *secrets: str | None) -> str:
-    """Return the text with ``***`` in place of these secrets; what is too short for a secret stays.
-
-    >>> without("none of Bearer sk-12345", "none", "sk-12345")
-    'none of Bearer ***'
-    """
+    """Return the text with ``***`` in place of these secrets; what is too short for a secret stays."""
     for secret in secrets:
         if secret and len(secret) >= SHORTEST:
             text = text.replace(secret, "***")
@@ -45,25 +39,12 @@ def without(text: str, *secrets: str | None) -> str:
 
 
 def secret_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the secrets in every encoding in which a server may repeat them, the longest first.
-
-    >>> secret_spellings(["pa/ss&1"])
-    ('pa%2Fss%261', 'pa/ss&amp;1', 'pa/ss%261', 'pa/ss&1')
-    """
+    """Return the secrets in every encoding in which a server may repeat them, the longest first."""
     found: set[str] = set()
     for secret in filter(None, secrets):
         in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
         found |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret), in_json}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
-
-
-def is_secret_name(name: str) -> bool:
-    """Tell whether the value of a URL parameter of this name is secret.
-
-    >>> is_secret_name("apikey"), is_secret_name("X-Amz-Signature"), is_secret_name("default-graph-uri")
-    (True, True, False)
-    """
-    return _NAME.fullmatch(name) is not None
 
 
 def is_secret_parameter(name: str, value: str) -> bool:
@@ -74,7 +55,7 @@ def is_secret_parameter(name: str, value: str) -> bool:
     >>> is_secret_parameter("repository", "wikidata"), is_secret_parameter("default-graph-uri", "urn:graph:1")
     (False, False)
     """
-    if is_secret_name(name):
+    if _NAME.fullmatch(name) is not None:
         return True
     is_plain = len(value) < SHORTEST or "://" in value or (is_word(value) and not value.isdecimal())
     return not is_plain and name.lower() not in _OPEN

@@ -6,7 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from kgsparql.errors import InputError, ResourceNotFoundError
+from kgsparql.errors import DataError, InputError
 
 
 def resource(folder: str, name: str) -> Traversable:
@@ -15,10 +15,7 @@ def resource(folder: str, name: str) -> Traversable:
     A checkout, known by its ``pyproject.toml``, comes first, so that an editable install reads the files being edited
     and not the copies made when it was installed.
 
-    :raises ResourceNotFoundError: if neither place has it.
-
-    >>> resource("queries", "labels.rq").is_file()
-    True
+    :raises DataError: if neither place has it.
     """
     checkout = Path(__file__).parents[1]
     roots: list[Traversable] = [checkout] if checkout.joinpath("pyproject.toml").is_file() else []
@@ -27,7 +24,7 @@ def resource(folder: str, name: str) -> Traversable:
         found = root.joinpath(folder).joinpath(name)
         if found.is_file():
             return found
-    raise ResourceNotFoundError(f"no {name} in {folder}/", hint="reinstall kgsparql: the package is incomplete")
+    raise DataError(f"no {name} in {folder}/", code="E_RESOURCE", hint="reinstall kgsparql: it is incomplete")
 
 
 def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:

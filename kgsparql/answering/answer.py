@@ -28,15 +28,11 @@ AnswerType = OneOf["entities", "number", "boolean", "date", "text", "table"]
 more literals of that kind, ``text`` also words that a model wrote; ``table``: rows that were computed."""
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS = """integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger
+    negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"""
 _BY_DATATYPE: dict[str, AnswerType] = {
     **dict.fromkeys(("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth"), "date"),
-    **dict.fromkeys(
-        (
-            "integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger "
-            "negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"
-        ).split(),
-        "number",
-    ),
+    **dict.fromkeys(_NUMBERS.split(), "number"),
     "boolean": "boolean",
 }
 
@@ -44,11 +40,8 @@ _BY_DATATYPE: dict[str, AnswerType] = {
 def type_of_terms(terms: Collection[Term]) -> AnswerType:
     """Tell the kind of some values: things where one of them is no literal, text where literals are of several kinds.
 
-    >>> from kgsparql.rdf.terms import IRI
-    >>> type_of_terms([Literal(3), Literal(2.5)]), type_of_terms([Literal("3")])
+    >>> type_of_terms([Literal(3), Literal(2.5)]), type_of_terms([Literal(3), Literal("three")])
     ('number', 'text')
-    >>> type_of_terms([IRI("http://e.org/a"), Literal(3)]), type_of_terms([Literal(3), Literal("three")])
-    ('entities', 'text')
     """
     literals = [term for term in terms if isinstance(term, Literal)]
     if len(literals) < len(terms):
@@ -85,15 +78,9 @@ def unit_of(found: Computed) -> str:
     return ""
 
 
-LISTED = 10
-"""Answers that are listed for a person."""
-
-MAX_CHOICES = 60
-"""Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
-
-COMPUTED_MARKER = "Q1"
-"""Of the item of evidence that is a value or table computed from facts."""
-
+LISTED = 10  # answers that are listed for a person
+MAX_CHOICES = 60  # candidates that a model is shown, and can choose by their number: those that the ranker likes best
+COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table computed from facts
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
@@ -162,26 +149,14 @@ class Draft:
 
 
 GapCode = OneOf[
-    "name",
-    "part_of_name",
-    "predicate",
-    "word",
-    "operation",
-    "ambiguous",
-    "kind",
-    "step",
-    "reading",
-    "value",
+    "name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading", "value",
     "language",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Words of a question that the answer does not account for.
-
-    :param text: the sentence for the reader.
-    """
+    """Words of a question that the answer does not account for, and a sentence for the reader."""
 
     code: GapCode
     words: str
@@ -203,7 +178,6 @@ class Retrieval:
     candidates: tuple[AnswerTerm, ...] = ()
     sufficient: bool | None = None
     draft: Draft | None = None
-    tree: DecisionTree = _NO_TREE
     notes: tuple[Note, ...] = ()
     computed: Computed | None = None
     gaps: tuple[Gap, ...] = ()
@@ -261,11 +235,9 @@ class Answer:
     @property
     def type(self) -> AnswerType | None:
         """What kind of value the answer is, or its best candidates are; ``None`` where nothing answers."""
-        rests_on = self.cited
+        rests_on, computed = self.cited, None
         if self.computed is not None and any(self.evidence[marker].kind == "computed" for marker in rests_on):
             computed = computed_type(self.computed)
-        else:
-            computed = None
         if computed is not None or self.best:
             return computed or type_of_terms([one.term for one in self.best])
         return "text" if self.status in {"answered", "partial"} and (rests_on or self.grounding == "model") else None
@@ -316,19 +288,13 @@ class Answer:
         return f"<Answer {self.status}: {named if self.is_ranked and named else str(self).partition(chr(10))[0]}>"
 
 
-_NAMED_ROWS = 10
-_DECIMAL_PLACES = 6
+_NAMED_ROWS, _DECIMAL_PLACES = 10, 6
 
 
 def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
     """List ranked candidates as lines under a heading that does not call them an answer; empty without any.
 
     :param more: a last line, for those that are not listed.
-
-    >>> from kgsparql.rdf.terms import Literal
-    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
-    Ranked candidates
-     1. 1965  [P1, N2]
     """
     lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
     return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
@@ -357,16 +323,7 @@ def rows_text(found: Computed, label: Label) -> str:
 
 
 def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:
-    """Write a term of a row for a person: counts in groups of three digits, since they are no years, fractions rounded.
-
-    >>> from types import SimpleNamespace
-    >>> from kgsparql.rdf.terms import IRI
-    >>> decimal = IRI("http://www.w3.org/2001/XMLSchema#decimal")
-    >>> texts = "1209", "91.5454545454545", "0.0000000001"
-    >>> found = SimpleNamespace(counts={0})
-    >>> [cell_text(Literal(text, datatype=decimal), 0, found, str) for text in texts]
-    ['1,209', '91.545455', '0.0000000001']
-    """
+    """Write a term of a row for a person: counts, no years, in groups of three digits, fractions rounded."""
     if term is None:
         return "–"
     if not isinstance(term, Literal):

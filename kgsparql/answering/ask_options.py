@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, LimitError, OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
@@ -21,13 +22,35 @@ if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
 
 
+_MAX_CHARACTERS = 4_000
+
+
+def checked_question(text: str) -> str:
+    """Return the question without control characters and surrounding space.
+
+    :raises InputError: if no letter or digit is left.
+    :raises LimitError: if it is longer than 4,000 characters.
+
+    >>> checked_question(" Who? ")
+    'Who?'
+    """
+    if len(text) > _MAX_CHARACTERS:
+        message = f"the question has {len(text):,} characters; at most {_MAX_CHARACTERS:,}"
+        raise LimitError(message, hint="ask a shorter question")
+    kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
+    question = " ".join("".join(kept).split())
+    if not any(c.isalnum() for c in question):
+        raise InputError("the question is empty", hint='write it in quotes: kgsparql ask "Who …?" -k data.ttl')
+    return question
+
+
 P = ParamSpec("P")
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")
 
 
 def ignore(_: object) -> None:
-    """Nobody listens."""
+    """Listen to nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +94,11 @@ class AskOptions:
         given = [self.entities] if isinstance(self.entities, str | IRI) else self.entities
         object.__setattr__(self, "entities", tuple(given))  # one name, or a list: as a person writes it
         if isinstance(self.model, str):
-            raise OptionError(
-                f"model={printable(self.model, 60)!r} is only its name", hint="open it: model=kgsparql.open_model(NAME)"
-            )
+            message = f"model={printable(self.model, 60)!r} is only its name"
+            raise OptionError(message, hint="open it: model=kgsparql.open_model(NAME)")
         if not isinstance(self.retriever, str | Retriever):
-            raise OptionError(
-                f"no method: {printable(str(self.retriever), 80)}", hint="its name, or one that is made: MindMap()"
-            )
+            message = f"no method: {printable(str(self.retriever), 80)}"
+            raise OptionError(message, hint="its name, or one that is made: MindMap()")
         if self.direction not in {"both", "forward", "inverse"}:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
 
@@ -86,19 +107,14 @@ class AskOptions:
         return replace(self, entities=tuple(entities))
 
     def described(self) -> dict[str, Any]:
-        """Describe what makes the same question another one, as a JSON object.
-
-        >>> AskOptions(seed=3).described()["seed"]
-        3
-        """
+        """Describe what makes the same question another one, as a JSON object."""
         method = self.retriever if isinstance(self.retriever, str) else self.retriever.name
         limits = {f.name: getattr(self.budget, f.name) for f in fields(self.budget) if f.name != "prices"}
         return {
             "method": method, "options": {name: str(value) for name, value in sorted(self.options.items())},
             "entities": [str(entity) for entity in self.entities], "model": self.model.name if self.model else "",
             "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
-            "qualifiers": self.qualifiers,
-            "direction": self.direction, "seed": self.seed, "budget": limits,
+            "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
         }  # fmt: skip
 
 
@@ -134,10 +150,8 @@ def asked_with(
 def check_option(name: str) -> None:
     """Refuse a keyword that is no option, and say which was meant."""
     known = [field.name for field in fields(AskOptions)]
-    if name in known:
-        return
-    if name in {field.name for field in fields(Budget)}:
-        raise OptionError(f"no option {name!r}; it is a limit", hint=f"budget=kgsparql.Budget({name}=…)")
-    meant = did_you_mean(name, known)
-    hint = f"there are: {', '.join(known)}; those of a method go into options={{…}}"
-    raise OptionError(f"no option {printable(name, 60)!r}{meant}", hint=hint)
+    if name not in known:
+        hint = (
+            f"there are: {', '.join(known)}; limits go into budget=kgsparql.Budget(…), options of a method into options"
+        )
+        raise OptionError(f"no option {printable(name, 60)!r}{did_you_mean(name, known)}", hint=hint)

@@ -91,6 +91,8 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
     :raises ModelError: if a model was asked and there is no reply, or none that can be used.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
+    if session.model is None:
+        return compose_from_templates(retrieval)
     messages = answer_messages(RULES, REPLY, retrieval, session)
     return draft_from_reply(Call("answer", messages, SCHEMA, _written_answer), retrieval, session)
 
@@ -216,7 +218,7 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
     answers = (*retrieval.candidates[:LISTED], *_rest_of_best_item(retrieval))
     cited = dict.fromkeys(marker for answer in answers[:LISTED] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True)
+    return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, is_ranked=True)
 
 
 def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:

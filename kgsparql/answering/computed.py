@@ -11,7 +11,6 @@ from kgsparql.answering.retrieval import without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.plans import algebra as a
@@ -84,7 +83,6 @@ def computed_retrieval(
         Evidence([item]),
         answers,
         draft=_computed_draft(found, reading, answers, labels.__getitem__),
-        tree=DecisionTree(),
         computed=found,
         gaps=gaps,
     )

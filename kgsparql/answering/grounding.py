@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
-from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import expected_kind
@@ -195,11 +194,6 @@ def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """Return a label for every term of the evidence."""
     terms = (term for triple in evidence.triples for term in triple)
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
-
-
-def retrieval_with_tree(evidence: Evidence, candidates: tuple[AnswerTerm, ...], session: Session) -> Retrieval:
-    """Return what a method found, with all the evidence as a tree."""
-    return Retrieval(evidence, candidates, tree=decision_tree(evidence, evidence_labels(evidence, session)))
 
 
 def _grounded_claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:

@@ -71,7 +71,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     computed = () if found.computed is None else found.computed.terms
     labels = {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
     cited = found.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-    tree = draft.tree or decision_tree(cited or found.evidence, labels)
+    drawn = found.evidence if draft.is_ranked or not len(cited) else cited
     made = Answer(
         question=session.question,
         status="partial" if session.graph.failures else outcome,
@@ -82,7 +82,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         linked=session.links,
         grounding=draft.grounding,
         inference=draft.inference,
-        tree=tree,
+        tree=draft.tree or decision_tree([item for item in drawn if item.kind != "passage"], labels),
         graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.used(found).name,
         model="" if session.model is None else session.model.name,

@@ -10,7 +10,6 @@ from kgsparql.answering.answer import AnswerTerm, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.term_labels import name_by_itself
 from kgsparql.evidence.verification import verify
@@ -79,4 +78,4 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
         return replace(retrieval, evidence=found.evidence)
     kept = (replace(a, markers=tuple(m for m in a.markers if m not in found.lost)) for a in retrieval.candidates)
     candidates = tuple(answer for answer in kept if answer.markers)
-    return replace(retrieval, evidence=found.evidence, candidates=candidates, draft=None, tree=DecisionTree())
+    return replace(retrieval, evidence=found.evidence, candidates=candidates, draft=None)

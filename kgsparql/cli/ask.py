@@ -123,7 +123,7 @@ class AnswerOptions:
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
         """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
-        from kgsparql.answering.session_factory import checked_question
+        from kgsparql.answering.ask_options import checked_question
 
         form = self.form or c.guessed_format(self.output)
         if self.interactive and (question == "-" or not sys.stdin.isatty()):

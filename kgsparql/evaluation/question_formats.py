@@ -18,7 +18,7 @@ from typing import Literal as OneOf
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, model_validator
 
-from kgsparql.answering.session_factory import checked_question
+from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.evidence.term_labels import name_by_itself

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, AnswerTerm, cell_text, rows_text
+from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, cell_text, rows_text
+from kgsparql.answering.answer_json import term_json
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import data_frame, python_value, value_text
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from kgsparql.plans.running import Computed
 
 
-WIDTH = 100
-"""Columns of a terminal that a text keeps to."""
+WIDTH = 100  # columns of a terminal that a text keeps to
 
 
 def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
@@ -32,12 +32,10 @@ def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
     return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
 
 
-def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Return the lines of a table, its columns two spaces apart, without spaces at the end.
+def _aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left.
 
-    :param left: columns that are aligned to the left; all others are aligned to the right.
-
-    >>> aligned([["name", "n"], ["a", "10"]], left={0})
+    >>> _aligned([["name", "n"], ["a", "10"]], left={0})
     ['  name   n', '  a     10']
     """
     from rich.cells import cell_len
@@ -54,12 +52,14 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
 COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
+_CELL_LENGTH = 4_000  # characters of the name of a thing for programs
+
 
 def as_lines(answer: Answer, form: str) -> str:
     """Write the answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
     if form == "plain":
         return "\n".join(plain_answers(answer))
-    return separated(table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
+    return separated(_table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
 
 
 def plain_answers(answer: Answer) -> list[str]:
@@ -70,14 +70,20 @@ def plain_answers(answer: Answer) -> list[str]:
     """
     if answer.gaps:
         return []
-    rows = table_rows(answer, has_iris=False)[1:]
-    return [" | ".join(row) for row in rows] or [printable(one.label, 4_000) for one in answer.best]
+    rows = _table_rows(answer, has_iris=False)[1:]
+    return [" | ".join(row) for row in rows] or [printable(one.label, _CELL_LENGTH) for one in answer.best]
 
 
 def answer_rows(answer: Answer) -> list[list[str]]:
     """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
-    best = set(answer.best)
-    rows = [_answer_row(answer.status, rank, one, is_best=one in best) for rank, one in enumerate(answer.answers, 1)]
+    best, rows = set(answer.best), []
+    for rank, one in enumerate(answer.answers, 1):
+        term = term_json(one.term, one.label)
+        rows.append([
+            answer.status, str(rank), "true" if one in best else "false", printable(one.label, _CELL_LENGTH),
+            term["type"], term["value"], term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}",
+            " ".join(one.markers),
+        ])  # fmt: skip
     return rows or [empty_row(answer.status)]
 
 
@@ -97,21 +103,10 @@ def separated(rows: Iterable[Sequence[str]], form: str) -> str:
     return "".join(lines)
 
 
-def _answer_row(status: str, rank: int, one: AnswerTerm, *, is_best: bool) -> list[str]:
-    from kgsparql.answering.answer_json import term_json
-
-    term = term_json(one.term, one.label)
-    return [
-        status, str(rank), "true" if is_best else "false", printable(one.label, 4_000), term["type"], term["value"],
-        term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}", " ".join(one.markers),
-    ]  # fmt: skip
+# -- Computed tables ----------------------------------------------------------------------------------------------
 
 
-_CELL_LENGTH = 4_000
-"""Characters of the name of a thing for programs."""
-
-
-def table_of(answer: Answer) -> Computed | None:
+def _table_of(answer: Answer) -> Computed | None:
     """Return the table that an answer rests on; ``None`` for another kind of answer."""
     found = answer.computed
     return found if found is not None and found.is_table and COMPUTED_MARKER in answer.cited else None
@@ -119,78 +114,79 @@ def table_of(answer: Answer) -> Computed | None:
 
 def table_line(answer: Answer) -> str:
     """Return the line of the answer's text that the table stands for: its first rows, one after the other."""
-    found = table_of(answer)
-    if found is None:
-        return ""
-    return f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
+    found = _table_of(answer)
+    return "" if found is None else f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
 
 
 def aligned_table(answer: Answer) -> list[str]:
     """Return the first rows of a computed table as aligned lines, with its marker; none for other answers."""
-    from kgsparql.rendering.rows import aligned
-
-    found = table_of(answer)
-    if found is None:
+    if (found := _table_of(answer)) is None:
         return []
-    numeric = {i for i in range(len(found.columns)) if all(_is_number(row[i]) for row in found.rows[:LISTED])}
-    lines = aligned(_first_rows(found, answer.labels), {*range(len(found.columns))} - numeric)
-    return [*lines, f"  {_more_rows_text(found)}[{COMPUTED_MARKER}]"]
+    rows, more = _first_rows(found, answer.labels)
+    words = {i for i in range(len(found.columns)) if not all(_is_number(row[i]) for row in found.rows[:LISTED])}
+    return [*_aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
     """Return the first rows of a computed table in Markdown; none for another kind of answer."""
-    found = table_of(answer)
-    if found is None:
+    if (found := _table_of(answer)) is None:
         return []
-    names, *rows = [[escaped(cell) for cell in row] for row in _first_rows(found, answer.labels)]
+    shown, more = _first_rows(found, answer.labels)
+    names, *rows = [[escaped(cell) for cell in row] for row in shown]
     lines = [f"| {' | '.join(row)} |" for row in [names, ["---"] * len(names), *rows]]
-    return [*lines, "", f"{_more_rows_text(found)}\\[{COMPUTED_MARKER}\\]"]
+    return [*lines, "", f"{more}\\[{COMPUTED_MARKER}\\]"]
 
 
-def _first_rows(found: Computed, labels: Mapping[Term, str]) -> list[list[str]]:
-    """Return the names of the columns, and the first rows, for a person."""
+def _first_rows(found: Computed, labels: Mapping[Term, str]) -> tuple[list[list[str]], str]:
+    """Return the names of the columns and the first rows, for a person; and how many are not among them."""
     rows = [
         [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
     ]
-    return [[*found.columns], *rows]
-
-
-def _more_rows_text(found: Computed) -> str:
-    """Say how many rows are not among the first."""
     left = len(found.rows) - LISTED
-    return f"+{left:,} more: -f csv  " if left > 0 else ""
+    return [[*found.columns], *rows], f"+{left:,} more: -f csv  " if left > 0 else ""
+
+
+def _is_number(term: Term | None) -> bool:
+    return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
 
 
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     """Return an item of evidence without the rows that are shown as a table."""
-    found = table_of(answer)
+    found = _table_of(answer)
     if found is None or item.marker != COMPUTED_MARKER:
         return item
     return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
 
 
-def table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
-    """Return a computed table with a line of column names, values as they are; none for another kind of answer.
+def _columns_of(found: Computed, *, has_iris: bool = True) -> list[tuple[str, list[Term | None], bool]]:
+    """Return each column's name and terms, and whether these are the IRIs of things: behind a column of their labels.
 
-    A cell without a value is empty.
-
-    :param has_iris: behind a column of things comes one with their IRIs.
+    A column of values has none.
     """
-    found = table_of(answer)
-    if found is None:
+    columns = []
+    for i, name in enumerate(found.columns):
+        terms = [row[i] for row in found.rows]
+        columns.append((name, terms, False))
+        if has_iris and not all(isinstance(term, Literal | None) for term in terms):
+            columns.append((f"{name}_iri", terms, True))
+    return columns
+
+
+def _table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
+    """Return a computed table with a line of column names, values as they are; none for another kind of answer."""
+    if (found := _table_of(answer)) is None:
         return []
-    places = range(len(found.columns)) if has_iris else ()
-    things = {i for i in places if any(not isinstance(row[i], Literal | None) for row in found.rows)}
-    names = [[name, f"{name}_iri"] if i in things else [name] for i, name in enumerate(found.columns)]
-    rows = [[_term_cells(term, answer.labels, has_iri=i in things) for i, term in enumerate(row)] for row in found.rows]
-    return [[cell for column in row for cell in column] for row in [names, *rows]]
 
+    def cell(term: Term | None, *, is_iri: bool) -> str:
+        if is_iri:
+            return "" if isinstance(term, Literal | None) else getattr(term, "value", str(term))
+        return "" if term is None else printable(answer.labels[term], _CELL_LENGTH)
 
-def _term_cells(term: Term | None, labels: Mapping[Term, str], *, has_iri: bool) -> list[str]:
-    """Return the cell of a term, and that of its IRI."""
-    name = "" if term is None else printable(labels[term], _CELL_LENGTH)
-    iri = "" if isinstance(term, Literal | None) else getattr(term, "value", str(term))
-    return [name, iri] if has_iri else [name]
+    columns = [
+        [name, *(cell(term, is_iri=is_iri) for term in terms)]
+        for name, terms, is_iri in _columns_of(found, has_iris=has_iris)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def cut_lines(answer: Answer) -> list[str]:
@@ -198,28 +194,20 @@ def cut_lines(answer: Answer) -> list[str]:
     return [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
 
 
-def _is_number(term: Term | None) -> bool:
-    return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
-
-
 def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
-    """Make a table of the answers, or of the triples of the evidence.
+    """Make a table of the answers, the best first, or of the triples of the evidence; of a computed table, that.
+
+    ``status`` is that of the whole answer, so that a doubt stays with what it is about; ``answer`` the IRI, or the
+    value of a literal as Python has it; ``label`` what a person calls it.
 
     :raises OptionError: if pandas is not installed, or for something else to show.
     """
     if of not in {"answers", "evidence"}:
         raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
-    return answers_frame(answer) if of == "answers" else answer.evidence.to_dataframe(answer.labels)
-
-
-def answers_frame(answer: Answer) -> pd.DataFrame:
-    """Make a line for each answer, the best first; a computed table with its own columns.
-
-    ``status`` is that of the whole answer, so that a doubt stays with what it is about; ``answer`` the IRI, or the
-    value of a literal as Python has it; ``label`` what a person calls it.
-    """
-    if (found := table_of(answer)) is not None:
-        return data_frame(_table_columns(found, answer))
+    if of == "evidence":
+        return answer.evidence.to_dataframe(answer.labels)
+    if (found := _table_of(answer)) is not None:
+        return data_frame(_frame_columns(found, answer.labels))
     best = frozenset(answer.best)
     return data_frame(
         {
@@ -234,14 +222,11 @@ def answers_frame(answer: Answer) -> pd.DataFrame:
     )
 
 
-def _table_columns(found: Computed, answer: Answer) -> dict[str, list[Any]]:
-    """Return the columns of a computed table; behind one of things comes one with their IRIs, as in CSV."""
+def _frame_columns(found: Computed, labels: Mapping[Term, str]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
-    for i, name in enumerate(found.columns):
-        terms = [row[i] for row in found.rows]
-        if all(isinstance(term, Literal | None) for term in terms):
+    for name, terms, is_iri in _columns_of(found):
+        if is_iri or all(isinstance(term, Literal | None) for term in terms):
             columns[name] = [python_value(term) for term in terms]
         else:
-            columns[name] = [None if term is None else answer.labels[term] for term in terms]
-            columns[f"{name}_iri"] = [python_value(term) for term in terms]
+            columns[name] = [None if term is None else labels[term] for term in terms]
     return columns

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
-from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -364,7 +363,7 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
     read_statements([chain.path for chain in whole], session.labels)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
-    return retrieval_with_tree(evidence, _chain_candidates(evidence, session), session)
+    return Retrieval(evidence, _chain_candidates(evidence, session))
 
 
 def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
@@ -439,4 +438,4 @@ def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], s
         answers_at_ends(evidence, session),
         key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),
     )
-    return retrieval_with_tree(evidence, tuple(answers), session)
+    return Retrieval(evidence, tuple(answers))

@@ -15,12 +15,10 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.composing import ANSWER, TEXTS, answer_messages, draft_from_reply
-from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
 from kgsparql.graphs.notes import Cut
@@ -169,12 +167,7 @@ class Entity(Retriever):
                 items += self._passages_about(similarity, about, groups, lines, session)
         evidence = Evidence(items)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        drawn = Evidence(item for item in evidence if item.kind != "passage")
-        return Retrieval(
-            evidence=evidence,
-            candidates=tuple(_answer_candidates(evidence, links, session)),
-            tree=decision_tree(drawn, evidence_labels(drawn, session)),
-        )
+        return Retrieval(evidence, tuple(_answer_candidates(evidence, links, session)))
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write the answer by one call, in the mode of the option."""

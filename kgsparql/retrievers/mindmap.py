@@ -16,7 +16,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.composing import ANSWER, answer_messages, draft_from_reply
-from kgsparql.answering.grounding import evidence_labels, retrieval_with_tree
+from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
@@ -157,7 +157,7 @@ class MindMap(Retriever):
                 found = _completed_items(found, session)
         evidence = Evidence(found)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return retrieval_with_tree(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)), session)
+        return Retrieval(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)))
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write an answer with its steps of inference, and the tree of the evidence that these use."""

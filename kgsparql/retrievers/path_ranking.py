@@ -19,7 +19,6 @@ from typing import Annotated, ClassVar
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, Chosen, choose_or_mend, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
-from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.path_scoring import Weights, score_paths
 from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
@@ -125,7 +124,7 @@ class PathRanking(Weights, Retriever):
             unlimited = replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best[:1], unlimited))
-        return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
+        return Retrieval(evidence, answers_at_ends(evidence, session))
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
         """List what the mentions may mean: each link, and the candidates that scored nearly as high.

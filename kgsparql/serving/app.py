@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kgsparql.answering.answer_json import answer_to_json, error_json, unanswered_json
-from kgsparql.answering.session_factory import checked_question
+from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
