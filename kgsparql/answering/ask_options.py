@@ -151,7 +151,6 @@ def check_option(name: str) -> None:
     """Refuse a keyword that is no option, and say which was meant."""
     known = [field.name for field in fields(AskOptions)]
     if name not in known:
-        hint = (
-            f"there are: {', '.join(known)}; limits go into budget=kgsparql.Budget(…), options of a method into options"
-        )
+        hint = "those of a method go into options={…}, limits into budget=kgsparql.Budget(…)"
+        hint = f"there are: {', '.join(known)}; {hint}"
         raise OptionError(f"no option {printable(name, 60)!r}{did_you_mean(name, known)}", hint=hint)

@@ -343,7 +343,7 @@ def test_a_wrong_option_is_an_error_that_names_the_right_one(nobel: kgsparql.Kno
     for options, message, hint in (
         ({"retreiver": "mindmap"}, "no option 'retreiver'; did you mean 'retriever'?", "there are: retriever, options"),
         ({"paths_kept": 3}, "no option 'paths_kept'", "those of a method go into options="),
-        ({"max_seconds": 3}, "no option 'max_seconds'; it is a limit", "budget=kgsparql.Budget(max_seconds=…)"),
+        ({"max_seconds": 3}, "no option 'max_seconds'", "limits into budget=kgsparql.Budget(…)"),
         ({"retriever": "mindmp"}, "no method 'mindmp'; did you mean 'mindmap'?", "there are: entity"),
         ({"retriever": "mindmap", "options": {"path_kept": 3}}, "did you mean 'paths_kept'?", "it has: "),
         ({"retriever": kgsparql.MindMap}, "no method: <class", "MindMap()"),

@@ -179,13 +179,6 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
     assert len(lines(made)) < 16
 
 
-def test_a_passage_is_among_the_few_pieces_that_are_shown_beside_the_best() -> None:
-    passage = EvidenceItem("passage", "Ann has said whom she knows.", (), FOUND)
-    made = ranked()
-    made = replace(made, evidence=Evidence([*made.evidence, passage]))
-    assert [line.split()[0] for line in section(made, "Also found")] == ["P2", "P3", "P4", "T1", "…"]
-
-
 def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> None:
     from_ann, from_ben = (
         replace(item(0), ways=(Path(start, (Hop(Triple(start, KNOWS, friend(0))),)),)) for start in (ANN, friend(9))
@@ -249,15 +242,6 @@ def test_a_wide_line_of_evidence_has_its_parts_below_each_other() -> None:
     below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
     assert below[:2] == ["P1  Friend 0 —knows→ Somebody", "| Friend 1 —knows→ Somebody"]
     assert len(below) == 5
-
-
-def test_a_bar_inside_a_label_does_not_part_a_line() -> None:
-    odd = "Friend | of | all"
-    wide = " | ".join([f"Ann —knows→ {odd}; {odd}s", *(f"Friend {i} —knows→ Somebody" for i in range(5))])
-    made = answer(evidence=Evidence([item(0, text=wide)]), labels={friend(0): odd, ANN: "Ann"})
-    shown = section(made, "Evidence")
-    assert shown[:2] == [f"P1  Ann —knows→ {odd}; {odd}s", "| Friend 0 —knows→ Somebody"]
-    assert len(shown) == 6
 
 
 def test_a_line_starts_again_at_the_first_term_that_differs() -> None:
