@@ -32,10 +32,10 @@ def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
     return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
 
 
-def _aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left.
 
-    >>> _aligned([["name", "n"], ["a", "10"]], left={0})
+    >>> aligned([["name", "n"], ["a", "10"]], left={0})
     ['  name   n', '  a     10']
     """
     from rich.cells import cell_len
@@ -124,7 +124,7 @@ def aligned_table(answer: Answer) -> list[str]:
         return []
     rows, more = _first_rows(found, answer.labels)
     words = {i for i in range(len(found.columns)) if not all(_is_number(row[i]) for row in found.rows[:LISTED])}
-    return [*_aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
+    return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
