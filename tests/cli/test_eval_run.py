@@ -134,7 +134,7 @@ def test_a_stopped_run_goes_on_and_comes_to_the_same(
     while process.poll() is None and (not answers.exists() or answers.read_bytes().count(b"\n") < 3):
         time.sleep(0.01)
     process.send_signal(how)
-    assert process.wait(20) == (130 if how == signal.SIGINT else -how)
+    assert process.wait(60) == (130 if how == signal.SIGINT else -how)
     there = len(Made.open(stopped).records("mindmap"))
     assert 3 <= there < 8
     assert run(*asked, stopped, "--resume").exit_code == 0
