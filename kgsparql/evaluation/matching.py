@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from kgsparql.rdf.terms import Literal, parse_term
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _FLOATS = frozenset({f"{_XSD}float", f"{_XSD}double"})
 
-_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:[eE](?P<power>[+-]?[0-9]{1,18}))?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _INTEGERS = (
@@ -38,12 +39,8 @@ _WRITTEN = {f"{_XSD}decimal": _DECIMAL, **{f"{_XSD}{kind}": _INTEGER for kind in
 _DATES = {f"{_XSD}date": "date ", f"{_XSD}dateTime": "dateTime ", f"{_XSD}dateTimeStamp": "dateTime "}
 _SPECIAL = {"NaN": "NaN", "INF": "INF", "+INF": "INF", "-INF": "-INF"}
 _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
-_ZONE = r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
-_DATE = re.compile(
-    r"(?P<year>-?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
-    r"(?P<time>T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]+))?)?" + _ZONE
-)
-_YEAR = re.compile(r"(?P<year>-?[0-9]{4,9})" + _ZONE)
+_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
+_YEAR = re.compile(r"-?[0-9]{4,9}")
 
 
 def name(text: str) -> str:
@@ -213,69 +210,41 @@ def _number_value(text: str) -> str | None:
     >>> _number_value("+1.50"), _number_value("0.0015e3"), _number_value("-0"), _number_value("1e"), _number_value(".")
     ('number 15e-1', 'number 15e-1', 'number 0', None, None)
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None or not (found["whole"] or found["part"]):
+    if not _NUMBER.fullmatch(text):
         return None
-    part = found["part"] or ""
-    digits = (found["whole"] + part).lstrip("0")
-    power = int(found["power"] or 0) - len(part)
-    short = digits.rstrip("0")
-    if not short:
-        return "number 0"
-    sign = "-" if found["sign"] == "-" else ""
-    return f"number {sign}{short}e{power + len(digits) - len(short)}"
+    sign, digits, power = Decimal(text).as_tuple()
+    written = "".join(map(str, digits)).lstrip("0")
+    short = written.rstrip("0")
+    return f"number {'-' * sign}{short}e{int(power) + len(written) - len(short)}" if short else "number 0"
 
 
 def _float_value(text: str) -> str | None:
     """Write a binary number as the shortest decimal that stands for it; one that is too large is infinite."""
     if text in _SPECIAL:
         return f"number {_SPECIAL[text]}"
-    if not _NUMBER.fullmatch(text) or _number_value(text) is None:
+    if not _NUMBER.fullmatch(text):
         return None
     value = repr(float(text))
-    return _number_value(value) or f"number {'-' if value.startswith('-') else ''}INF"
+    return _number_value(value) or f"number {value.upper()}"
 
 
 def _year_value(text: str) -> str | None:
-    found = _YEAR.fullmatch(text)
-    zone = None if found is None else _zone_minutes(found["zone"])
-    return None if found is None or zone is None else f"year {int(found['year'])}{zone and f' {zone}'}"
+    return f"year {int(text)}" if _YEAR.fullmatch(text) else None
 
 
 def _date_value(text: str) -> str | None:
-    """Write a date, or a date and time, in seconds; ``None`` for a day that is in no calendar.
+    """Write a date, or a date and time, as an instant; ``None`` for a day of no calendar, and one before our era.
 
-    Unlike in a ``datetime``, years may have nine digits, and be before our era: the calendar repeats every 400 years.
-
-    >>> _date_value("2000-01-01T00:00:00Z") == _date_value("1999-12-31T19:00:00.0-05:00")
-    True
-    >>> _date_value("2020-02-31"), _date_value("99999999-01-01") is None
-    (None, False)
+    >>> _date_value("2000-01-01T00:00:00Z") == _date_value("1999-12-31T19:00:00.0-05:00"), _date_value("2020-02-31")
+    (True, None)
     """
     found = _DATE.fullmatch(text)
     if found is None:
         return None
-    periods, year = divmod(int(found["year"]), 400)
+    day, time, zone = found.groups()
     try:
-        days = 146_097 * periods + date(2000 + year, int(found["month"]), int(found["day"])).toordinal()
-    except ValueError:
+        moment = datetime.fromisoformat(f"{day}{time or 'T00:00:00'}{zone or ''}")
+        moment = moment.astimezone(UTC) if zone else moment
+    except (ValueError, OverflowError):
         return None
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    fraction = (found["fraction"] or "").rstrip("0")
-    zone = _zone_minutes(found["zone"])
-    is_midnight = hour == 24 and not (minute or second or fraction)
-    if zone is None or not (hour < 24 or is_midnight) or minute > 59 or second > 59:
-        return None
-    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
-    kind = "dateTime" if found["time"] else "date"
-    return f"{kind} {seconds - 60 * int(zone or 0)}{fraction and f'.{fraction}'}{' UTC' if zone else ''}"
-
-
-def _zone_minutes(text: str | None) -> str | None:
-    """Return the minutes ahead of UTC as a text, empty for no time zone; ``None`` for more than 14 hours."""
-    if text is None:
-        return ""
-    if text == "Z":
-        return "0"
-    minutes = int(text[1:3]) * 60 + int(text[4:])
-    return None if minutes > 14 * 60 or text[4] > "5" else str(-minutes if text[0] == "-" else minutes)
+    return f"{'dateTime' if time else 'date'} {moment.isoformat()}"
