@@ -246,7 +246,7 @@ def _labels_of(graph: KnowledgeGraph, timeout_s: float) -> tuple[str, str]:
 
 
 def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
-    found = graph.select_within(query, timeout_s=timeout_s)
+    found = graph.select_within(query, timeout_s)
     return int(getattr(found[0]["count"], "value", 0)) if len(found) else 0
 
 

@@ -217,7 +217,7 @@ class _Counter:
     def _select(self, what: str, query: Query) -> Solutions:
         with self._missing(what):
             if self.graph.profile.is_public:
-                found = self.graph.select_within(query, timeout_s=_COUNT_S)
+                found = self.graph.select_within(query, _COUNT_S)
             else:
                 found = counted(self.graph, query)
             if found.complete:
@@ -270,7 +270,7 @@ def void_triples(
     found = [*_dataset_triples(dataset, facts)]
     if url:
         found += _triples_about(dataset, ("void:sparqlEndpoint", IRI(url)))
-        found += _service_triples(url, facts, has_union=bool(served_at) or endpoint["union_default_graph"] is True)
+        found += _service_triples(url, facts, has_union=bool(served_at) or endpoint["has_union"] is True)
     return found
 
 

@@ -62,7 +62,7 @@ class GraphLookups:
         query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
         hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
         try:
-            by_count = graph.select_within(query, timeout_s=_CLASSES_S)
+            by_count = graph.select_within(query, _CLASSES_S)
         except (QueryError, UnreachableError) as error:
             about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
             raise NotFoundError(about, hint="name it by its IRI") from error

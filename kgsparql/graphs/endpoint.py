@@ -45,6 +45,14 @@ NAMED_GRAPHS = {
 """Whether queries see named graphs, in words."""
 
 
+_TOLD = (
+    "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s", "query_seconds",
+    "burst_seconds", "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
+    "external_ids", "elsewhere",
+)  # fmt: skip
+"""The fields of a profile that ``info -f json`` tells."""
+
+
 @dataclass(slots=True)
 class _Shared:
     """What the views of an endpoint share: its senders, once one is needed, and what was found out once."""
@@ -58,20 +66,15 @@ class _Shared:
 class EndpointGraph(KnowledgeGraph):
     """A graph that is asked over HTTP; requests are built by SPARQLWrapper. Any number of threads may use it.
 
-    Queries should see the union of the default graph and the named graphs. Before the first query, the endpoint is
-    probed with at most two small ones: does it, or can it be asked to? If not, ``notes`` says what is not seen. An
-    endpoint without a profile is asked once for its service description, too.
-
-    Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, else ``ALL_PROXY``; ``NO_PROXY`` names hosts
-    that need none.
+    Before the first query, the endpoint is probed: what engine is it, and do queries see its named graphs, or can it
+    be asked for them? If not, ``notes`` says so. Proxies are those of the environment (``HTTPS_PROXY``, ``HTTP_PROXY``,
+    ``ALL_PROXY``, ``NO_PROXY``).
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
     :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``kgsparql.UNKNOWN`` it is
         asked without the limits that public services want; ``kgsparql.EndpointProfile`` makes one of your own.
-    :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
-        ends with the question's time, or after two minutes. ``None``: a little more than its profile says; 30 s if it
-        says nothing.
+    :param timeout_s: for one query, without waiting for a turn. ``None``: a little more than its profile says, or 30 s.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line for the user, each line once.
     :param response_cache: keeps results, where the profile says so.
@@ -174,7 +177,7 @@ class EndpointGraph(KnowledgeGraph):
 
     def _triple_count(self) -> str:
         try:
-            counted = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
+            counted = self.select_within(Query.load("info_triples"), _COUNT_S)
             count = counted[0].get("count") if counted.complete and len(counted) else None
             if isinstance(count, Literal):
                 return count.value
@@ -195,7 +198,7 @@ class EndpointGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._limits(self.timeout_s, None, None) as limits:
+        with self._limits() as limits:
             found = self._graphs_seen(limits).note
         return (found,) if found else ()
 
@@ -221,31 +224,20 @@ class EndpointGraph(KnowledgeGraph):
         :raises QueryError: if it is not a SELECT, or the endpoint cannot run it.
         :raises UnreachableError: for whatever else is wrong at the endpoint.
         """
-        return self.select_within(query)
+        return self.select_within(query, None)
+
+    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
+        """Select as :meth:`select`, over ``timeout_s`` from now, waiting for a turn included."""
+        if query.empty:
+            return Solutions()
+        with self._limits(None, timeout_s) as limits:
+            return solutions_of(query, *self._reply_to(query, "SELECT", limits))
 
     def ask(self, query: Query) -> bool:
         """Get the answer to an ASK, with the errors of :meth:`select`."""
-        return self.ask_within(query)
-
-    def select_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> Solutions:
-        """Select as :meth:`select`, over ``timeout_s`` from now, waiting for a turn included, or at ``cancel``.
-
-        :raises CancelledError: if ``cancel`` is set before the reply is there.
-        """
-        if query.empty:
-            return Solutions()
-        with self._limits(None, timeout_s, cancel) as limits:
-            return solutions_of(query, *self._reply_to(query, "SELECT", limits))
-
-    def ask_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> bool:
-        """Ask as :meth:`ask`, with the limits of :meth:`select_within`."""
         if query.empty:
             return False
-        with self._limits(None, timeout_s, cancel) as limits:
+        with self._limits() as limits:
             return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
@@ -306,7 +298,7 @@ class EndpointGraph(KnowledgeGraph):
 
     @contextmanager
     def _limits(
-        self, query_s: float | None, all_s: float | None, cancel: threading.Event | None
+        self, query_s: float | None = None, all_s: float | None = None, cancel: threading.Event | None = None
     ) -> Iterator[RequestLimits]:
         """Yield the limits of a request that begins now; those of the question apply, too, if this is a view for one.
 
@@ -381,15 +373,6 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         shows_named_graphs = not graph.notes
     except (UnreachableError, QueryError):
         shows_named_graphs = None
-    limits = (
-        "timeout_s",
-        "concurrency",
-        "pause_s",
-        "burst_seconds",
-        "errors_per_minute",
-        "max_solutions",
-        "chunk_size",
-    )
     return {
         "url": graph.url,
         "summary": summary(profile, graph.probe.found),
@@ -399,18 +382,10 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         "version": found.version or None,
         "server": found.server or None,
         "found": found.at or None,
-        "is_public": profile.is_public,
-        "needs_contact": profile.needs_contact,
-        "union_default_graph": profile.has_union,
         "shows_named_graphs": shows_named_graphs,
-        "text_search": profile.text_search,
-        "limits": {
-            **{name: getattr(profile, name) for name in limits},
-            "query_seconds_per_minute": profile.query_seconds,
+        **{
+            name: [getattr(one, "value", one) for one in value] if isinstance(value, tuple) else value
+            for name in _TOLD
+            for value in (getattr(profile, name),)
         },
-        "keep_s": profile.keep_s,
-        "label_predicates": [predicate.value for predicate in profile.label_predicates],
-        "noise": [predicate.value for predicate in profile.noise],
-        "external_ids": profile.external_ids,
-        "elsewhere": list(profile.elsewhere),
     }

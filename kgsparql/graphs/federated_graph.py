@@ -6,7 +6,6 @@ import copy
 import hashlib
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +15,6 @@ from typing import Self, TypeVar
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     GRAPH_FAILED,
-    CancelledError,
     EndpointTimeoutError,
     InputError,
     KgsparqlError,
@@ -169,20 +167,17 @@ class FederatedGraph(KnowledgeGraph):
 
     def select(self, query: Query) -> Solutions:
         """Return the solutions of all members and of joins across them; raise the first member's error if all fail."""
-        return self.select_within(query)
+        return self.select_within(query, None)
 
     def ask(self, query: Query) -> bool:
         """Tell whether it holds in any member."""
-        return self.ask_within(query)
+        return not query.empty and any(self.ask_each(lambda member: member.ask(query)).values())
 
-    def select_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> Solutions:
-        """Return the solutions as :meth:`select`, with limits for all that it takes together."""
+    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
+        """Return the solutions as :meth:`select`, with a limit for all that it takes together."""
         if query.empty:
             return Solutions()
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        select = partial(self._select_all, deadline=deadline, cancel=cancel)
+        select = partial(self._select_all, deadline=None if timeout_s is None else time.monotonic() + timeout_s)
         if self._only is not None:
             return select(query)
         arms = query.arms or (query,)
@@ -201,24 +196,14 @@ class FederatedGraph(KnowledgeGraph):
             parts += [without_classes(across, joins, select, self.chunk_size), *reasons]
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
-    def ask_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> bool:
-        """Return the answer as :meth:`ask`, with the limits of :meth:`select_within`."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-
-        def ask(member: KnowledgeGraph) -> bool:
-            return member.ask_within(query, timeout_s=_seconds_until(deadline), cancel=cancel)
-
-        return not query.empty and any(self.ask_each(ask, cancel, deadline).values())
-
-    def _select_all(self, query: Query, *, deadline: float | None, cancel: threading.Event | None) -> Solutions:
+    def _select_all(self, query: Query, *, deadline: float | None) -> Solutions:
         """Return the solutions of all members together, blank nodes with names that no other member has."""
 
         def select(member: KnowledgeGraph) -> Solutions:
-            return member.select_within(query, timeout_s=_seconds_until(deadline), cancel=cancel)
+            left_s = None if deadline is None else max(0.001, deadline - time.monotonic())
+            return member.select_within(query, left_s)
 
-        replies = self.ask_each(select, cancel, deadline)
+        replies = self.ask_each(select, deadline)
         parts = [_renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()]
         return parts[0] if self._only is not None else replace(merged(parts, query.counts), failed=self.failed)
 
@@ -234,29 +219,18 @@ class FederatedGraph(KnowledgeGraph):
                 return False
         return len(join.patterns) > 1
 
-    def ask_each(
-        self,
-        ask: Callable[[KnowledgeGraph], _T],
-        cancel: threading.Event | None = None,
-        deadline: float | None = None,
-    ) -> dict[int, _T]:
+    def ask_each(self, ask: Callable[[KnowledgeGraph], _T], deadline: float | None = None) -> dict[int, _T]:
         """Ask each member, remote ones side by side; return the replies by place, without the members that fail.
 
         :raises KgsparqlError: the error of the first member, if all fail.
         """
-
-        def raise_if_cancelled() -> float:
-            if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped")
-            return math.inf
-
         calls: dict[int, Callable[[], _T]] = {}
         for at, member in enumerate(self._members):
             if self._only in {None, at} and not _is_given_up(self._failed.get(at, ())):
                 calls[at] = partial(ask, member)
                 if member.is_remote:
                     thread = ThreadedCall(calls[at], name="kgsparql member")
-                    calls[at] = partial(thread.result, raise_if_cancelled)
+                    calls[at] = partial(thread.result, lambda: math.inf)
         replies: dict[int, _T] = {}
         for at in sorted(calls, key=lambda at: self._members[at].is_remote):  # local ones while the others run
             try:
@@ -289,10 +263,6 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
         named[name] = copy.copy(member) if number > 1 else member
         named[name].name = name
     return tuple(named.values())
-
-
-def _seconds_until(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.001, deadline - time.monotonic())
 
 
 def _renamed_solutions(found: Solutions, at: int, name: str) -> Solutions:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self, TypeAlias, TypeVar, overload
+from typing import Any, Self, TypeAlias, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
@@ -43,11 +42,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Solutions(Sequence[Solution]):
+class Solutions:
     """The solutions of a SELECT.
 
-    :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
-        and still reply 200.
+    :param cut: why there are more than these, in a clause; asking for less may bring them.
     :param invalid: how many solutions are missing because a term in them is invalid.
     :param unasked: how many are missing because the query cannot have them.
     :param failed: the members of a federation that did not reply.
@@ -93,11 +91,7 @@ class Solutions(Sequence[Solution]):
         dropped = [f"{number:,} solution{'s' * (number > 1)} {why} left out" for number, why in broken if number]
         return ", and ".join(filter(None, (self.cut, *dropped)))
 
-    @overload
-    def __getitem__(self, index: int) -> Solution: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Solution]: ...
-    def __getitem__(self, index: int | slice) -> Solution | Sequence[Solution]:
+    def __getitem__(self, index: int) -> Solution:
         return self.solutions[index]
 
     def __len__(self) -> int:
@@ -109,12 +103,7 @@ class Solutions(Sequence[Solution]):
 
 @dataclass(slots=True)
 class Halving:
-    """Tells when to stop asking an endpoint that cuts results for ever smaller parts.
-
-    >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
-    >>> [halving.should_give_up(cut) for _ in range(5)], halving.should_give_up(Solutions())
-    ([False, False, False, False, True], False)
-    """
+    """Tells when to stop asking an endpoint that cuts results for ever smaller parts."""
 
     cut: int = 0
 
@@ -146,7 +135,6 @@ class KnowledgeGraph(ABC):
     def select(self, query: Query) -> Solutions:
         """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term.
 
-        :raises QuerySyntaxError: if the text is not SPARQL.
         :raises QueryError: if it is not a SELECT, or the engine fails.
         """
 
@@ -154,35 +142,14 @@ class KnowledgeGraph(ABC):
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""
 
-    def select_within(
-        self,
-        query: Query,
-        *,
-        timeout_s: float | None = None,  # noqa: ARG002 - a graph in this process cannot be interrupted
-        cancel: threading.Event | None = None,  # noqa: ARG002
-    ) -> Solutions:
-        """Return the solutions; where the graph can be interrupted, end after ``timeout_s`` or at ``cancel``.
-
-        :raises EndpointTimeoutError: if it took longer.
-        :raises CancelledError: if ``cancel`` was set.
-        """
+    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:  # noqa: ARG002
+        """Return the solutions; where the graph can be interrupted, an EndpointTimeoutError if that takes longer."""
         return self.select(query)
-
-    def ask_within(
-        self,
-        query: Query,
-        *,
-        timeout_s: float | None = None,  # noqa: ARG002
-        cancel: threading.Event | None = None,  # noqa: ARG002
-    ) -> bool:
-        """Return the answer as :meth:`ask`, with the limits of :meth:`select_within`."""
-        return self.ask(query)
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
         """Return the same graph for one question: its queries end with the question's time, or when it is stopped.
 
-        :param in_grace: queries for what an answer must show: when the question's time is over, they may still take
-            :attr:`Usage.grace_s`.
+        :param in_grace: when the question's time is over, they may still take :attr:`Usage.grace_s`.
         :param most_s: seconds for each query.
         """
         return self
@@ -203,10 +170,7 @@ class KnowledgeGraph(ABC):
         return Source(self.name, named_graph)
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:  # noqa: ARG002
-        """Return where a triple is found: empty if it is not there, ``None`` if that cannot be asked.
-
-        It can where blank nodes keep their names between queries, as in an embedded store.
-        """
+        """Return where a triple is found: empty if it is not there, ``None`` if that cannot be asked."""
         return None
 
     def will_ask_again(self, solutions: Solutions) -> None:  # noqa: B027 - most graphs keep no notes
@@ -257,15 +221,12 @@ class KnowledgeGraph(ABC):
 
     @property
     def chunk_size(self) -> int:
-        """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
+        """How many terms one ``VALUES`` block may hold."""
         return 1000
 
     @property
     def may_repeat_triples(self) -> bool:
-        """Whether one triple may be in more than one graph, so that counts must be of distinct triples.
-
-        True where nobody knows: to count distinct ones is never wrong, and takes twice as long.
-        """
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples."""
         return True
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -24,8 +23,7 @@ _T = TypeVar("_T")
 class MeteredGraph(KnowledgeGraph):
     """A graph with every query counted, checked against the budget, and emitted.
 
-    :param limited: ``False`` for what an answer must show whatever the budget says: labels and verification. These
-        queries are counted, and stop when the question is stopped.
+    :param limited: ``False`` for what an answer must show whatever the budget says: labels and verification.
     :param most_s: seconds for each query, where the graph can be interrupted.
     :param ignored: predicates whose solutions are left out.
     :param cut_short: why results were incomplete, for each that was; shared with :meth:`unlimited`.
@@ -72,10 +70,7 @@ class MeteredGraph(KnowledgeGraph):
         views = self.graph.views_of_members
         return (self,) if len(views) == 1 else tuple(replace(self, graph=view) for view in views)
 
-    @property
-    def views_of_members(self) -> tuple[MeteredGraph, ...]:
-        """Its members, which already have the names of the whole."""
-        return self.members
+    views_of_members = members
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
         """Return what ``ask`` returns for each member, with its queries counted here."""
@@ -97,23 +92,17 @@ class MeteredGraph(KnowledgeGraph):
         :raises BudgetExceededError: if the query, or what it returns, is over the budget.
         :raises CancelledError: if the question was stopped.
         """
-        return self._select_metered(query, self._in_time.select)
+        return self.select_within(query, None)
+
+    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
+        """Return the solutions as :meth:`select`, with a limit of their own."""
+        if query.empty:
+            return Solutions()
+        return self.ignored.without(self._count_query(query, lambda: self._in_time.select_within(query, timeout_s)))
 
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""
-        return self._ask_metered(query, self._in_time.ask)
-
-    def select_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> Solutions:
-        """Return the solutions as :meth:`select`, with a limit of their own."""
-        return self._select_metered(query, partial(self._in_time.select_within, timeout_s=timeout_s, cancel=cancel))
-
-    def ask_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> bool:
-        """Return the answer as :meth:`ask`, with a limit of its own."""
-        return self._ask_metered(query, partial(self._in_time.ask_within, timeout_s=timeout_s, cancel=cancel))
+        return bool(self._count_query(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return the adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
@@ -129,12 +118,6 @@ class MeteredGraph(KnowledgeGraph):
     def _count_search(self, search: PathsSearched) -> None:
         self.emit(replace(search, graph=self.name))
         self.usage.after_query(search.paths, in_grace=not self.limited)
-
-    def _select_metered(self, query: Query, run: Callable[[Query], Solutions]) -> Solutions:
-        return Solutions() if query.empty else self.ignored.without(self._count_query(query, lambda: run(query)))
-
-    def _ask_metered(self, query: Query, run: Callable[[Query], bool]) -> bool:
-        return bool(self._count_query(query, lambda: Solutions(solutions=({},) if run(query) else ())))
 
     def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         self.usage.before_query(in_grace=not self.limited)
@@ -156,8 +139,7 @@ class MeteredGraph(KnowledgeGraph):
         return solutions
 
 
-# What is not counted is answered by the graph itself, here for all members at once: one that was forgotten would answer
-# as the default does, as for a graph of which nothing is known.
+# What is not counted is answered by the graph itself.
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
     "is_embedded", "is_one_local_graph", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",

@@ -81,10 +81,7 @@ class OxigraphGraph(KnowledgeGraph):
 
     @cached_property
     def naming(self) -> Naming:
-        """The label predicates; the links to predicates that are labelled on another node, where there are any.
-
-        Among all that leads to a class of a million things, to look for such links takes a second.
-        """
+        """The label predicates; the links to predicates that are labelled on another node, where there are any."""
         return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
 
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
@@ -101,18 +98,14 @@ class OxigraphGraph(KnowledgeGraph):
 
         Remembered of the last terms, since nearly every neighbourhood has the same few predicates, mostly without.
         """
-        found = self._named.get(term)
-        if found is None:
-            quads = enumerate(self.quads(term))
-            found = any(
+        if not self.is_as_loaded or len(self._named) == _REMEMBERED:
+            self._named.clear()
+        if term not in self._named:
+            self._named[term] = any(
                 (may_be_name(quad.predicate) and isinstance(quad.object, Literal)) or i == _LOOKED_AT
-                for i, quad in quads
+                for i, quad in enumerate(self.quads(term))
             )
-            if self.is_as_loaded:
-                if len(self._named) == _REMEMBERED:
-                    self._named.clear()
-                self._named[term] = found
-        return found
+        return self._named[term]
 
     def _is_used(self, predicate: IRI) -> bool:
         return next(self.quads(None, predicate), None) is not None
@@ -131,13 +124,12 @@ class OxigraphGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of every answer: a line for each file with skipped statements."""
-        notes = []
-        for source in self.stored:
-            if source.skipped:
-                bad = "1 bad statement was" if source.skipped == 1 else f"{source.skipped:,} bad statements were"
-                where = "standard input" if source.source == "-" else source.source
-                notes.append(f"{bad} skipped in {where}; the first: {source.first_skipped}")
-        return tuple(notes)
+        return tuple(
+            f"{source.skipped:,} bad {'statement was' if source.skipped == 1 else 'statements were'} skipped in "
+            f"{'standard input' if source.source == '-' else source.source}; the first: {source.first_skipped}"
+            for source in self.stored
+            if source.skipped
+        )
 
     @cached_property
     def may_repeat_triples(self) -> bool:

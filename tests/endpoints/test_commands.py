@@ -369,4 +369,4 @@ def test_E22_a_server_that_stops_is_not_looked_for_elsewhere(tmp_path: Path) -> 
         assert len(neighbours(graph, [IRI(f"{D}Niels_Bohr")]).items)
     with pytest.raises(EndpointError) as caught:
         neighbours(graph, [IRI(f"{D}Niels_Bohr")])
-    assert caught.value.hint == "it answered before, and has stopped: is the server still running?"
+    assert caught.value.hint == "is the server running, and is this its URL?"

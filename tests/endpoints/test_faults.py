@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from kgsparql.budget import Usage
 from kgsparql.errors import (
     CancelledError,
     EndpointAuthenticationError,
@@ -131,7 +132,7 @@ def test_E02_no_answer_to_the_first_look_either_and_a_question_that_is_stopped_e
         timer = threading.Timer(0.2, cancel.set)
         timer.start()
         with taking(less_than=10), pytest.raises(CancelledError):
-            EndpointGraph(server.url, profile=EndpointProfile(has_union=True)).select_within(ALL, cancel=cancel)
+            EndpointGraph(server.url, profile=EndpointProfile(has_union=True)).within(Usage(cancel=cancel)).select(ALL)
         timer.join()
 
 
@@ -290,7 +291,7 @@ def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: p
     monkeypatch.setattr(SparqlRequest, "raise_if_over", look)
     stop = threading.Event()
     graph, began = asked(answering(listed(20_000, lambda i: f"http://e.org/{i}"))), time.monotonic()
-    graph.select_within(ALL, timeout_s=50.0, cancel=stop)
+    graph.within(Usage(cancel=stop)).select_within(ALL, 50.0)
     assert seen
     assert all(began < sent.deadline <= time.monotonic() + 50.0 and sent.cancel is stop for sent in seen)
 

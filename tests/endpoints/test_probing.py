@@ -193,7 +193,7 @@ def test_a_stop_is_heard_while_it_is_looked_for() -> None:
     with FaultServer(results(), describe=faults.hang) as server:
         threading.Timer(0.3, cancel.set).start()
         with taking(less_than=10), pytest.raises(CancelledError):
-            EndpointGraph(server.url).select_within(ALL, cancel=cancel)
+            EndpointGraph(server.url).within(Usage(cancel=cancel)).select(ALL)
     assert server.requests == []
 
 
@@ -271,8 +271,8 @@ def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     told = json.loads(run("info", "-k", people_url, "-f", "json").stdout)
     assert told["missing"] == {}
     assert (told["endpoint"]["url"], told["endpoint"]["engine"]) == (people_url, "Oxigraph")
-    assert told["endpoint"]["limits"]["chunk_size"] == 200
-    assert (told["endpoint"]["union_default_graph"], told["endpoint"]["shows_named_graphs"]) == (None, True)
+    assert told["endpoint"]["chunk_size"] == 200
+    assert (told["endpoint"]["has_union"], told["endpoint"]["shows_named_graphs"]) == (None, True)
     assert "endpoint" not in json.loads(run("info", "-k", PEOPLE, "-f", "json").stdout)
 
 

@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 import kgsparql
+from kgsparql.budget import Usage
 from kgsparql.errors import (
     AuthenticationError,
     CancelledError,
@@ -233,7 +234,7 @@ def test_a_question_that_ends_while_it_waits_leaves_at_once(nobel_url: str) -> N
         timer.start()
         began = time.monotonic()
         with pytest.raises(KgsparqlError):
-            graph.select_within(SMALL, cancel=cancel)
+            graph.within(Usage(cancel=cancel)).select(SMALL)
         assert time.monotonic() - began < 10
         timer.join()
         with pytest.raises((RateLimitError, EndpointTimeoutError)):
@@ -250,7 +251,7 @@ def test_a_query_that_nobody_waits_for_any_more_still_runs_there(nobel_url: str,
         timer = threading.Timer(0.3, cancel.set)
         timer.start()
         with pytest.raises((EndpointTimeoutError, CancelledError)):
-            graph.select_within(SMALL, **{"timeout": {"timeout_s": 0.3}, "stop": {"cancel": cancel}}[ends])
+            graph.within(Usage(cancel=cancel)).select_within(SMALL, 0.3 if ends == "timeout" else None)
         timer.join()
         with ThreadPoolExecutor(3) as pool:
             assert list(pool.map(lambda _: len(graph.select(SMALL)), range(6))) == [3] * 6

@@ -182,7 +182,7 @@ def test_a_question_does_not_wait_longer_than_its_time_for_another_that_looks_ro
 
         def look() -> None:
             try:
-                graph.select_within(ALL, cancel=stop)
+                graph.within(Usage(cancel=stop)).select(ALL)
             except KgsparqlError as error:
                 ends.append(type(error))
 

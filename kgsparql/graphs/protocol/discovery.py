@@ -68,7 +68,7 @@ class GraphView:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
-    lasts_s: float = math.inf
+    is_final: bool = True
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class Probe:
                     self._read_description(send, limits)
                 if (view := self._known_view()) is None:
                     view = self._view = self._probed_view(send, limits)
-                    self._view_until = time.monotonic() + view.lasts_s
+                    self._view_until = time.monotonic() + (math.inf if view.is_final else _AGAIN_S)
                 break
             finally:
                 self._lock.release()
@@ -194,11 +194,8 @@ class Probe:
             is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)
             if is_hurried or not is_about_the_query(error):
                 raise
-            # An endpoint that cannot run our query never will; one that took too long is spared for a while; one that
-            # failed quickly may just have been restarted, and is asked again at once.
-            lasts_s = math.inf if isinstance(error, QueryError) else 0.0
-            lasts_s = _AGAIN_S if isinstance(error, EndpointTimeoutError) else lasts_s
-            return GraphView({}, f"{self.name}: it cannot be told whether queries see its named graphs", lasts_s)
+            unknown = f"{self.name}: it cannot be told whether queries see its named graphs"
+            return GraphView({}, unknown, is_final=isinstance(error, QueryError))
         # Where the sample is full, another graph might come first next time: none is named.
         such = f", such as {graphs[0]}" if len(sample) < SAMPLE else ""
         return GraphView({}, f"{self.name}: queries do not see its named graphs{such}")
@@ -228,7 +225,7 @@ def _file_of(address: Address) -> Path:
 
 
 def _result_of(reply: HttpReply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
-    headers = {name.lower(): value for name, value in reply.headers.items()}
+    headers = reply.headers
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     description = reply.body.decode("utf-8", "replace") if reply.status == 200 and kind in _RDF else ""
     engine = known.engine(address.url, headers, description)

@@ -15,7 +15,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
-from weakref import WeakValueDictionary
 
 from kgsparql.errors import (
     CancelledError,
@@ -287,23 +286,17 @@ class RateLimiter:
         )
 
 
-_limiters: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
-_limiters_of_public_servers: dict[str, RateLimiter] = {}
+_limiters: dict[str, RateLimiter] = {}
 _limiters_lock = threading.Lock()
 
 
-def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> RateLimiter:
+def rate_limiter_of(server: str, *, share: bool = False) -> RateLimiter:
     """Return the limiter of a server, the same for all its endpoints and all graphs of this process.
 
-    :param keep: even when no graph uses it any more: a public endpoint counts clients, not the graphs they open.
     :param share: with other processes, by files in the cache directory.
     """
     with _limiters_lock:
-        limiter = _limiters.get(server)
-        if limiter is None:
-            limiter = _limiters[server] = RateLimiter(seed=server)
+        limiter = _limiters.setdefault(server, RateLimiter(seed=server))
         if share and limiter.shared is None:
             limiter.shared = SharedRateState(server)
-        if keep:
-            _limiters_of_public_servers[server] = limiter
         return limiter

@@ -7,7 +7,8 @@ import re
 import time
 from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,42 +80,36 @@ class CachedSender:
     sender: Sender
     response_cache: ResponseCache
     note: Callable[[str], None] | None = None
-    _is_open: bool = field(default=False, init=False)
+    _is_pruned: bool = field(default=False, init=False)
     _is_broken: bool = field(default=False, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
-        exchange, keep_s = _exchange_key(request), keep_s_of(request)
-        kept = self._cached_reply(exchange, keep_s) if keep_s else None
-        if kept is not None:
-            return reply_of(kept)
+        exchange, cache = _exchange_key(request), self.response_cache
+        keep_s = 0.0 if any(request.secrets) else min(request.profile.keep_s, MOST_S)
+        if keep_s and not self._is_broken:
+            with self._broken_at_an_error():
+                if not self._is_pruned:
+                    self._is_pruned = True
+                    cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
+                kept = None if cache.mode == "write" else cache.lookup(QUERY, exchange, at_most_s=keep_s)
+                if kept is not None:
+                    return reply_of(kept)
         reply = self.sender.send(request)
         may_keep = keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES
         if may_keep and request.form in {"SELECT", "ASK"} and _is_complete(reply, request):
-            try:
-                self.response_cache.put(QUERY, exchange, _entry_of(reply))
-            except StoreError as error:
-                self._do_without(error)
+            with self._broken_at_an_error():
+                cache.put(QUERY, exchange, _entry_of(reply))
         return reply
 
-    def _cached_reply(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
-        if self._is_broken:
-            return None
+    @contextmanager
+    def _broken_at_an_error(self) -> Iterator[None]:
         try:
-            if not self._is_open:
-                self._is_open = True
-                self.response_cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-            if self.response_cache.mode == "write":
-                return None
-            return self.response_cache.lookup(QUERY, exchange, at_most_s=min(keep_s, MOST_S))
+            yield
         except StoreError as error:
-            self._do_without(error)
-            return None
-
-    def _do_without(self, error: StoreError) -> None:
-        self._is_broken = True
-        if self.note is not None:
-            self.note(f"results are not kept: {error.message} ({error.hint})")
+            self._is_broken = True
+            if self.note is not None:
+                self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
 def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
@@ -131,11 +126,6 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
     return True
 
 
-def keep_s_of(request: SparqlRequest) -> float:
-    """Return for how many seconds a result of this request may be used again; 0 for never."""
-    return request.profile.keep_s if not any(request.secrets) else 0.0
-
-
 def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
     """Return the key of a request: what two requests must share to be the same; not who asks, but its number."""
     given = dict(sorted(request.parameters.items()))
@@ -144,8 +134,7 @@ def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
 
 
 def _entry_of(reply: HttpReply) -> dict[str, Any]:
-    headers = {name.lower(): value for name, value in reply.headers.items()}
-    kept_headers = {name: v for name, v in sorted(headers.items()) if _HEADERS.fullmatch(name)}
+    kept_headers = {name: value for name, value in sorted(reply.headers.items()) if _HEADERS.fullmatch(name)}
     try:
         body = {"body": reply.body.decode("utf-8")}
     except UnicodeDecodeError:
@@ -168,7 +157,7 @@ def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
     """
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
     secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
-    headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
+    headers = {name: without(value, *secrets) for name, value in reply.headers.items()}
     met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
     if (met or _CREDENTIALS.search(body)) and _is_complete(reply, request) is None:
         body = _CREDENTIALS.sub(rb"\1 ***", body)

@@ -132,10 +132,9 @@ def why_cut(
     :param number: of solutions or triples, those that could not be read included. Of triples Virtuoso gives one more
         than of solutions, and does not say how many at most.
     """
-    said = {name.lower(): value for name, value in reply.headers.items() if name.lower().startswith("x-sql-")}
-    if said:
-        words = printable(excerpt((said.get("x-sql-message") or said.get("x-sql-state", "")).encode(), request), 80)
-        return f"the endpoint stopped early ({words})" if words else "the endpoint stopped early"
+    said = reply.headers.get("x-sql-message", reply.headers.get("x-sql-state"))
+    if said is not None:
+        return f"the endpoint stopped early ({printable(excerpt(said.encode(), request), 80)})"
     if reply.status != 200:
         return f"the endpoint sent a part of the result ({reply.status})"
     profile, limit = request.profile, _LIMIT.search(request.text)

@@ -59,8 +59,6 @@ class RateLimitedSender:
     sender: Sender
     note: Callable[[str], None] | None = None
     limiter: RateLimiter | None = None
-    _limiter: RateLimiter | None = field(default=None, init=False)
-    _has_answered: bool = field(default=False, init=False)
     _is_trouble_noted: bool = field(default=False, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
@@ -97,13 +95,8 @@ class RateLimitedSender:
                 raise _given_up_error(outcome, request, pause_s, tries)
 
     def _limiter_for(self, request: SparqlRequest) -> RateLimiter:
-        if self.limiter is not None:
-            return self.limiter
-        is_public = request.profile.is_public
-        if self._limiter is None or is_public:
-            is_shared = is_public and not is_loopback(host_of(request.url))
-            self._limiter = rate_limiter_of(server_of(request.url), keep=is_public, share=is_shared)
-        return self._limiter
+        is_shared = request.profile.is_public and not is_loopback(host_of(request.url))
+        return self.limiter or rate_limiter_of(server_of(request.url), share=is_shared)
 
     def _outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
@@ -111,12 +104,9 @@ class RateLimitedSender:
         try:
             reply = self.sender.send(request)
         except UnreachableError as error:
-            if self._has_answered and error.detail.get("connected") is False:
-                error.hint = "it answered before, and has stopped: is the server still running?"
             if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
                 limiter.failed(error.message, request.profile)
             return error
-        self._has_answered = True
         failure = of_status(reply, request)
         is_about_the_query = isinstance(failure, QueryError)
         if failure is None or (is_about_the_query and not request.profile.is_public):
