@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.entity_linking import alternatives, mend_links
 from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
@@ -21,6 +22,8 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import nested_text, path_text
 from kgsparql.exploration import PredicateCount, neighbours, predicates
+from kgsparql.graphs.notes import Cut
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf.paths import Path, PropertyPath, Step
@@ -35,6 +38,8 @@ SAMPLE = 20
 
 _WORDED, _WORDED_FOR_A_MODEL = 20, 50
 """Paths whose wordings are compared with the question: the likeliest without them. An embedding takes 6 ms each."""
+
+_MAX_COMPARED_BY_MEANING = 500  # texts that are compared with the question by meaning; of more, those that share words
 
 _EXAMPLES_OF_STEP = 2  # terms that a step leads to which a model reads
 
@@ -243,3 +248,60 @@ def path_item(
     named, beside = statement_labels([path], session.labels, labels)
     cited = (CitedTriple(hop.triple, hop.direction) for hop in path.hops)
     return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path, score=score)
+
+
+def second_choices(
+    choose_of: Callable[[Sequence[LinkedEntity]], Sequence[tuple[Term, Choice]]],
+    session: Session,
+    *,
+    is_more: bool,
+    at_most: int | None = None,
+) -> list[Choice]:
+    """Ask a model that chose nothing for the next predicates, or, if there are none, those of what else names may mean.
+
+    :param choose_of: chooses among the predicates of these entities, or of those that were not read yet without any;
+        each choice with the entity that its walk starts from.
+    """
+    others = () if is_more else alternatives(session)[:at_most]
+    chosen = choose_of(others)
+    starts = {start for start, _ in chosen}
+    mend_links(session, [other for other in others if other.term in starts])
+    if not chosen:
+        session.notes.append("no predicate that the model read leads to an answer", code="nothing_chosen")
+    return [choice for _, choice in chosen]
+
+
+def places_by_likeness(question: str, groups: Sequence[Sequence[str]], session: Session) -> list[list[int]]:
+    """Order the places of the texts of each group by how much they are like the question; ties in the order given.
+
+    Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
+    """
+    sizes = [len(own) for own in groups]
+    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _shares_compared(sizes)
+    if sum(rooms) < sum(sizes):
+        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
+    kept = [
+        list(range(len(own))) if len(own) <= room else _places_by_score(BM25Ranker().rank(question, own))[:room]
+        for own, room in zip(groups, rooms, strict=True)
+    ]
+    alike = iter(session.ranker.rank(question, [own[j] for own, some in zip(groups, kept, strict=True) for j in some]))
+    scores = [np.array([next(alike) for _ in places]) for places in kept]
+    return [[places[j] for j in _places_by_score(own)] for places, own in zip(kept, scores, strict=True)]
+
+
+def _shares_compared(sizes: Sequence[int]) -> list[int]:
+    """Share out what is compared by meaning: all of a group, or an equal number of each of the largest groups.
+
+    >>> _shares_compared([30, 400]), _shares_compared([400, 30, 900])
+    ([30, 400], [235, 30, 235])
+    """
+    rooms = [0] * len(sizes)
+    left = _MAX_COMPARED_BY_MEANING
+    for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
+        rooms[i] = min(size, max(1, left // (len(sizes) - place)))
+        left -= rooms[i]
+    return rooms
+
+
+def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
+    return [int(i) for i in np.argsort(-scores, kind="stable")]

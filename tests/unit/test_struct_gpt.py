@@ -11,10 +11,9 @@ import pytest
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
-from kgsparql.errors import IriError, ModelError, OptionError
+from kgsparql.errors import ModelError
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
-from kgsparql.retrievers import load
 from kgsparql.retrievers.struct_gpt import StructGPT
 from tests import scripted
 from tests.model_server import NullContent, Reply, Status, Text
@@ -165,14 +164,6 @@ def test_the_instances_of_a_class_are_a_step_away() -> None:
     assert {(str(c.triple.object), c.direction) for c in types} == {(f"<{EX}City>", "inverse")}
     forward = ask(turtle, "Which city is there?", topics=(), direction="forward")
     assert forward.answer.status == "not_in_graph"
-
-
-def test_classes_of_mediators_are_iris() -> None:
-    made = load("struct_gpt", {"mediator_classes": f"{EX}Statement, <{EX}Event>"})
-    assert made.mediator_classes == (f"{EX}Statement", f"<{EX}Event>")
-    with pytest.raises(OptionError, match="mediator_classes") as caught:
-        StructGPT(mediator_classes=("Statement",))
-    assert isinstance(caught.value.__cause__, IriError)
 
 
 # -- Known mistakes ----------------------------------------------------------------------------------------------------
@@ -348,22 +339,16 @@ def test_mediators_match_all_conditions_else_any() -> None:
 
 
 def test_statement_nodes_are_looked_behind_and_not_gone_on_from() -> None:
-    """By their want of a label, or by their class."""
     turtle = """:ann rdfs:label "Ann" ; :position :Q1-5A3F , :Q1-77B0 . :position rdfs:label "position" .
     :Q1-5A3F a :Statement ; :value :chair ; :start "2001" . :Q1-77B0 a :Statement ; :value :clerk ; :start "1999" .
     :chair rdfs:label "chairperson" . :clerk rdfs:label "clerk" . :value rdfs:label "value" .
     :start rdfs:label "start" ."""
-    names = ' :Q1-5A3F rdfs:label "a statement" . :Q1-77B0 rdfs:label "another" .'
     script = by_call(predicates=choosing("position"), constraints=Text("No"), facts=enough_with("chairperson"))
-    for data, name, options in (
-        (turtle, "", {}),
-        (turtle + names, "a statement ", {"mediator_classes": f"{EX}Statement"}),
-    ):
-        asked = ask(data, "Which position had Ann?", script, options=options)
-        assert f"—position→ {name}[—start→ 2001; —value→ chairperson]" in marked(asked.bodies[-1])["P1"]
-        assert asked.labels == ["chairperson"]
-        cited = asked.answer.evidence[asked.answer.answers[0].markers[0]]
-        assert any(str(c.triple.predicate) == f"<{EX}position>" for c in cited.triples), "closed back to the topic"
+    asked = ask(turtle, "Which position had Ann?", script)
+    assert "—position→ [—start→ 2001; —value→ chairperson]" in marked(asked.bodies[-1])["P1"]
+    assert asked.labels == ["chairperson"]
+    cited = asked.answer.evidence[asked.answer.answers[0].markers[0]]
+    assert any(str(c.triple.predicate) == f"<{EX}position>" for c in cited.triples), "closed back to the topic"
 
 
 def test_the_query_of_what_is_behind_mediators_finds_the_answers() -> None:
