@@ -266,11 +266,6 @@ class Session:
         """Return the same question, with the graph asked however little of the budget is left."""
         return replace(self, labels=self.labels.unlimited())
 
-    def branch(self, emit: Emit) -> Session:
-        """Return the same question for a step beside others, with events, notes and fallbacks of its own."""
-        graph = replace(self.graph, emit=emit)
-        return replace(self, labels=replace(self.labels, graph=graph, notes=self.notes.branch(graph)))
-
     def within_budget(self) -> AbstractContextManager[None]:
         """Run a step that may end early: if the budget is spent, or an endpoint gone, what was found stands."""
         return self.notes.within_budget()

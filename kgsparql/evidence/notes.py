@@ -140,14 +140,3 @@ class Notes:
             if not in_grace:
                 raise
             self.end(error) if isinstance(error, BudgetExceededError) else self.lose(error)
-
-    def branch(self, graph: MeteredGraph) -> Notes:
-        """Make a collector for a step beside others; :meth:`merge` takes back what it has collected."""
-        return Notes(graph, self.labels, partial=self.partial, lost=self.lost, _cuts=self._cuts)
-
-    def merge(self, branch: Notes) -> None:
-        """Add what a branch has collected."""
-        self._notes += branch._notes
-        self.fallbacks += branch.fallbacks
-        self.partial = self.partial or branch.partial
-        self.lost = self.lost or branch.lost

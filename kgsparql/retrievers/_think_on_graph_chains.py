@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retrieval import answers_at_ends
@@ -21,18 +18,17 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.graphs.notes import Cut
-from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
-from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     SAMPLE,
     candidates_by_start,
     example_ends,
     linked_classes,
     path_item,
+    places_by_likeness,
     predicate_counts,
     terms_of,
 )
@@ -40,14 +36,13 @@ from kgsparql.retrievers._walking import (
 MAX_STAND_INS = 150
 """Siblings of the chains in a beam whose predicates are offered, too."""
 
-MAX_COMPARED_BY_MEANING = 500
-"""Names of neighbours at one depth that are compared with the question by meaning; of more, those that share words
-with it."""
+NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by one predicate
 
 _WALKED_AGAIN_PENALTY = 0.3
 """Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
 PathQuestion 18 % of the paths of three hops lead through their start again."""
 
+_SKIPPED = UNWALKED | PICTURES_AND_PAGES
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
 Thinning: TypeAlias = OneOf["embedding", "random", "none"]
@@ -99,9 +94,7 @@ class ChosenOffer:
         return [path for path in self.siblings if path not in listed]
 
 
-def offers(
-    beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
-) -> list[Offer]:
+def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[Term, Step]]) -> list[Offer]:
     """Find what may continue the chains of a beam: one query for all, one more if the walk begins at a class.
 
     A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
@@ -111,7 +104,7 @@ def offers(
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
     begins = all(not chain.path.hops for chain in beam)
     counts: dict[Term, list[tuple[Step, int, bool]]] = {}
-    for own in predicate_counts(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
+    for own in predicate_counts(ends, session, skip=_SKIPPED, classes=linked_classes(session) if begins else ()):
         counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
     offered: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()
@@ -168,7 +161,7 @@ def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], ses
 
 
 def expanded_offers(
-    chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session, *, limit: int
+    chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
 ) -> list[ChosenOffer]:
     """Find the paths to the neighbours of each offer; offers that lead to nothing are left out.
 
@@ -180,7 +173,9 @@ def expanded_offers(
         if isinstance(end, IRI) and (end, step) not in groups:
             steps.setdefault(end, []).append(step)
     if steps:
-        found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=limit)
+        found = neighbours(
+            session.graph, steps, direction=session.direction, steps=steps, limit=NEIGHBOURS_PER_PREDICATE
+        )
         session.note_cuts(found.cuts)
         groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
@@ -220,52 +215,10 @@ def thinned_offers(
         return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
     long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
     thinned = list(chosen)
-    for i, places in zip(long, _places_by_likeness([chosen[i].siblings for i in long], labels, session), strict=True):
+    texts = [[printable(labels[path.end], 300) for path in chosen[i].siblings] for i in long]
+    for i, places in zip(long, places_by_likeness(session.question, texts, session), strict=True):
         thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
     return thinned
-
-
-def _places_by_likeness(
-    siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session
-) -> list[list[int]]:
-    """Order the places of each group of paths by how much their ends are like the question.
-
-    Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
-    """
-    texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
-    sizes = [len(own) for own in texts]
-    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _shares_compared(sizes)
-    if sum(rooms) < sum(sizes):
-        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
-    kept = [
-        list(range(len(own))) if len(own) <= room else _places_by_score(BM25Ranker().rank(session.question, own))[:room]
-        for own, room in zip(texts, rooms, strict=True)
-    ]
-    flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
-    alike = iter(session.ranker.rank(session.question, flat))
-    ordered = []
-    for places in kept:
-        scores = np.array([next(alike) for _ in places])
-        ordered.append([places[j] for j in _places_by_score(scores)])
-    return ordered
-
-
-def _shares_compared(sizes: Sequence[int]) -> list[int]:
-    """Share out what is compared by meaning: all of a group, or an equal number of each of the largest groups.
-
-    >>> _shares_compared([30, 400]), _shares_compared([400, 30, 900])
-    ([30, 400], [235, 30, 235])
-    """
-    rooms = [0] * len(sizes)
-    left = MAX_COMPARED_BY_MEANING
-    for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
-        rooms[i] = min(size, max(1, left // (len(sizes) - place)))
-        left -= rooms[i]
-    return rooms
-
-
-def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
-    return [int(i) for i in np.argsort(-scores, kind="stable")]
 
 
 def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:

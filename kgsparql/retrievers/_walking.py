@@ -1,12 +1,11 @@
-"""What the methods share: predicates and lines around entities, opaque terms, steps in parallel, the last draft."""
+"""What the methods share: predicates around entities, their scores, examples of them, opaque terms, the last draft."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from kgsparql.answering.entity_linking import alternatives, mend_links
 from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.events import Event
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import nested_text, path_text
@@ -186,59 +184,6 @@ def note_order(
     )
     session.notes.append(note, code="order_unknown")
     return True
-
-
-def run_in_parallel(session: Session, steps: Sequence[Callable[[Session], T]]) -> list[T]:
-    """Run all steps at once, each on a branch of the session; the results are in their order.
-
-    Their events, notes and fallbacks come in the order of the steps, whichever ends first, so that the same replies
-    give the same bytes. Where the budget may end in one of them, they run one after the other: who gets the last call
-    must not be a matter of luck.
-
-    :raises BaseException: what the first step that failed raised, once all have ended.
-    """
-    if len(steps) < 2 or session.oracle is not None or _is_scarce(session, len(steps)):
-        return [step(session) for step in steps]
-    heard: list[list[Event]] = [[] for _ in steps]
-    branches = [session.branch(events.append) for events in heard]
-    results: list[T | BaseException | None] = [None] * len(steps)
-
-    def run(i: int) -> None:
-        try:
-            results[i] = steps[i](branches[i])
-        except BaseException as error:  # noqa: BLE001 - raised again below, in the caller's thread
-            results[i] = error
-
-    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(steps))]
-    for thread in threads:
-        thread.start()
-    try:
-        for thread in threads:
-            thread.join()
-    except KeyboardInterrupt:
-        session.usage.cancel.set()
-        raise
-    for branch, events in zip(branches, heard, strict=True):
-        session.notes.merge(branch.notes)
-        session.rounds = max(session.rounds, branch.rounds)
-        session.kept_a_call = session.kept_a_call or branch.kept_a_call
-        for event in events:
-            session.emit(event)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return cast("list[T]", results)
-
-
-def _is_scarce(session: Session, calls: int) -> bool:
-    """Tell whether a limit of the budget could end one of so many model calls, but not another.
-
-    A call whose reply is empty is made twice.
-    """
-    budget = session.usage.budget
-    if budget.max_tokens is not None or budget.max_cost is not None:
-        return True
-    return budget.max_calls is not None and session.usage.model_calls + 2 * calls > budget.max_calls
 
 
 def path_item(
