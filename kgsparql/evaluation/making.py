@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.errors import InputError
-from kgsparql.evaluation.runs.directory import check_room, replace_text, store_errors
+from kgsparql.evaluation.runs.directory import check_room, store_errors
 from kgsparql.made_questions.making import MadeQuestion, MadeQuestions
 from kgsparql.rdf.terms import IRI
+from kgsparql.storage.files import replace_text
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase

@@ -28,7 +28,7 @@ from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.files import is_as_written, put_in_place, with_digest
+from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 1
 
@@ -59,17 +59,12 @@ class Run:
         if not file.is_file():
             raise InputError(f"{path}: no run is here", hint="make one: kgsparql eval DATASET -o RUN")
         try:
-            config = json.loads(file.read_text(encoding="utf-8"))
-            version = config["format"]
-            if version == FORMAT and not is_as_written(config):
-                raise ValueError("damaged, or changed by hand")  # noqa: TRY301 - as of one that is no JSON
-            config.pop("sha256", None)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return cls(path, read_sealed_json(file, format=FORMAT))
+        except StoreError:
+            raise
+        except (OSError, ValueError) as error:
             hint = "run it again into another directory"
             raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=hint) from error
-        if version != FORMAT:
-            raise DataError(f"{file}: a run of another version of kgsparql ({version})", hint="run it again")
-        return cls(path, config)
 
     @property
     def dataset(self) -> str:
@@ -147,8 +142,7 @@ class RunDirectory:
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``run.json``, in one step."""
         with store_errors(self.path):
-            text = json.dumps(with_digest({"format": FORMAT, **config}), ensure_ascii=False, indent=1)
-            replace_text(self.path / "run.json", text + "\n")
+            replace_text(self.path / "run.json", sealed_json({"format": FORMAT, **config}))
 
     def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
         """Write the record of a question, and before it the steps, so that every answer has its steps."""
@@ -172,8 +166,8 @@ def is_free(path: Path) -> bool:
     """Tell whether a run may begin in a directory: it holds nothing, or what a run left that was killed as it began."""
     if not path.exists():
         return True
-    begun = {"questions.jsonl", "questions.jsonl.partial", "run.json.partial", "answers", "events"}
-    return path.is_dir() and {entry.name for entry in path.iterdir()} <= begun and not any(path.glob("*/*"))
+    begun = ("questions.jsonl", "run.json.partial", "answers", "events")
+    return path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir()) and not any(path.glob("*/*"))
 
 
 def check_room(directory: Path) -> None:
@@ -218,13 +212,6 @@ def append_line(file: Path, line: str) -> None:
         except OSError:
             os.truncate(file, size)
             raise
-
-
-def replace_text(file: Path, text: str) -> None:
-    """Write a file in one step, so that it is never half written."""
-    partial = file.with_name(f"{file.name}.partial")
-    partial.write_bytes(text.encode("utf-8", "replace"))
-    put_in_place(partial, file)
 
 
 def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
