@@ -18,15 +18,10 @@ from kgsparql.rdf.terms import Term, normalised, printable
 if TYPE_CHECKING:
     from kgsparql.models.replies import WrittenAnswer
 
-_MAX_FACT_CHARACTERS = 2_000  # characters of an item of evidence that a model is shown
-_MAX_FACTS_CHARACTERS = 30_000  # characters of all items together
-_MAX_CHOICE_CHARACTERS = 250  # characters of the name of a candidate
-_MAX_CHOICE_MARKERS = 12  # markers that are listed after it
-
+_MAX_FACT_CHARACTERS, _MAX_FACTS_CHARACTERS = 2_000, 30_000  # of an item that a model is shown, and of all together
+_MAX_CHOICE_CHARACTERS, _MAX_CHOICE_MARKERS = 250, 12  # of a candidate
 _ECHO_SPACES = 3  # an answer with so many spaces that stands in the prompt, word for word, was copied from there
-
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
-
 _AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
 NOT_ANSWERED = "The facts that were found do not answer the question."
@@ -34,19 +29,16 @@ UNGROUNDED = "The model's reply rests on none of the facts; these were found:"
 NO_EVIDENCE = "what the model answered rests on no evidence of the graph, so it is not shown"
 OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
 
-_REFUSAL_START = re.compile(
+_REFUSAL_START = re.compile(  # how a reply begins that declines to answer
     r"(?:(?:I['’]?m|I am|we['’]?re|we are)\s+(?:(?:very|so|really|truly)\s+)?(?:sorry|afraid|unable|not able)\b"
     r"|(?:very\s+|so\s+)?sorry\b|(?:my|our) apologies\b|I apologi[sz]e\b|as an? (?:ai|artificial|large language)\b"
     r"|(?:unfortunately,?\s+)?I\s+(?:cannot|can\s?not|can['’]?t|won['’]t|will not|must decline|decline)\b"
     r"|(?:es )?tut mir leid\b|(?:lo siento|désolée?|je suis désolée?)\b|抱歉|对不起|很抱歉|我无法|我不能)",
     re.IGNORECASE,
 )
-"""How a reply begins that declines to answer."""
-
-_UNKNOWN = frozenset(
+_UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
     {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
 )
-"""What a model says that does not know, as :func:`normalised` has it."""
 
 RULES = """\
 You answer a question from facts of a graph. What stands between <facts> and </facts>, and between <candidates> and
@@ -144,12 +136,7 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
 
 
 def closed_book(session: Session) -> Draft | None:
-    """Ask what the model knows without the graph, labelled as such.
-
-    ``None`` if that is not wanted, there is no model, or it knows nothing.
-
-    :raises ModelError: as :func:`compose`.
-    """
+    """Ask what the model knows without the graph, if that is wanted, labelled as such; ``None`` if it knows nothing."""
     if not session.allow_model_knowledge:
         return None
     messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.question, 4000)}")
@@ -172,10 +159,8 @@ def answer_messages(
     """
     facts = list(_fact_lines(retrieval, texts))
     if len(facts) < len(retrieval.evidence):
-        session.notes.append(
-            f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence",
-            code="prompt_cut",
-        )
+        cut = f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
+        session.notes.append(cut, code="prompt_cut")
     listed = [f"{n}. {_choice_text(choice)}" for n, choice in enumerate(answer_choices(retrieval, session), 1)]
     candidates = fenced("candidates", listed, limit=2 * _MAX_CHOICE_CHARACTERS)
     shown = f"{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n\n{candidates}"
@@ -198,11 +183,6 @@ def _fact_lines(retrieval: Retrieval, texts: Mapping[str, str]) -> Iterator[str]
 
 
 def _choice_text(choice: AnswerChoice) -> str:
-    """Write a choice and its markers; of a long one, the beginning of its name and of its markers.
-
-    >>> _choice_text(AnswerChoice("x" * 500, (), ("P1", "N2")))[-12:]
-    'xx… [P1, N2]'
-    """
     more = ", …" if len(choice.markers) > _MAX_CHOICE_MARKERS else ""
     return f"{printable(choice.name, _MAX_CHOICE_CHARACTERS)} [{', '.join(choice.markers[:_MAX_CHOICE_MARKERS])}{more}]"
 
@@ -233,8 +213,7 @@ def _ranked_text(retrieval: Retrieval) -> str:
 
 
 def _written_answer(text: str) -> WrittenAnswer:
-    """Read what a model wrote; where none is asked, nothing that reads replies is imported."""
-    from kgsparql.models.replies import written_answer
+    from kgsparql.models.replies import written_answer  # where no model is asked, nothing that reads replies is needed
 
     return written_answer(text)
 
@@ -258,14 +237,7 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
 
 
 def _is_refusal(reply: WrittenAnswer) -> bool:
-    """Tell whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
-
-    >>> from kgsparql.models.replies import WrittenAnswer
-    >>> _is_refusal(WrittenAnswer("I'm sorry, but I can't help with that."))
-    True
-    >>> _is_refusal(WrittenAnswer("Sorry, that was Bob [P1]."))
-    False
-    """
+    """Tell whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing."""
     chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
     if chosen or reply.sufficient is False or _BRACKETS.search(reply.answer):
         return False

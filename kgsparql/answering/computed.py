@@ -15,7 +15,6 @@ from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.item_sets import both
 from kgsparql.plans.measure_words import Label
 from kgsparql.plans.readings import Reading
@@ -23,12 +22,10 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
 
-_MAX_CITED = 100
-"""Facts that an item cites, at most; of more, a sample."""
-_CITED_SAMPLE = 20
+_MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -40,7 +37,6 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
 
 
 def _shown_facts(found: Computed) -> tuple[Triple, ...]:
-    """Choose the facts that are cited; of many a sample, first those that name an item of the answer."""
     if len(found.facts) <= _MAX_CITED:
         return found.facts
     items = frozenset(found.items)
@@ -76,7 +72,7 @@ def computed_retrieval(
     session.note_cuts(item.cuts)
     answers = tuple(
         AnswerTerm(term, labels[term], score, (COMPUTED_MARKER,))
-        for term in (found.items or _first_values(found))
+        for term in (found.items or dict.fromkeys(row[0] for row in found.rows))
         if term is not None
     )
     return Retrieval(
@@ -89,24 +85,13 @@ def computed_retrieval(
 
 
 def reading_in_words(plan: a.Plan, label: Label) -> str:
-    """Say which reading of the question a plan is: what was done, and to what.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> reading_in_words(a.Count(a.Instances(IRI("http://e.org/City"))), lambda term: "city")
-    'counted: cities'
-    """
+    """Say which reading of the question a plan is: what was done, and to what."""
     done = next((word for forms, word in _READINGS if isinstance(plan, forms)), "found")
     said = in_words(plan, label).removeprefix("the number of " if isinstance(plan, a.Count) else "")
     return f"{done}: {printable(said, 600)}"
 
 
-def _first_values(found: Computed) -> Sequence[Term | None]:
-    """List the values of a plan that has no items: one number, one yes or no, or the first column of a table."""
-    return tuple(dict.fromkeys(row[0] for row in found.rows))
-
-
 def _value_text(found: Computed, label: Label) -> str:
-    """Write what a plan came to on one line."""
     if found.has_failed:
         return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
@@ -116,7 +101,6 @@ def _value_text(found: Computed, label: Label) -> str:
 
 
 def _basis_text(found: Computed, shown: int) -> str:
-    """Say what a value rests on, and whether it was computed again."""
     if not found.facts:
         return ""
     of = "" if shown == len(found.facts) else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
@@ -139,13 +123,10 @@ def _computed_draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ..
     return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
 
 
-_MAX_SETS = 20
-"""Sets that are looked at: what the path leads to, and what that leads to."""
+_MAX_SETS = 20  # sets that are looked at: what the path leads to, and what that leads to
 _MAX_PLANS = 4
-_SURE_SCORE = 0.99
-"""A plan that fits the question less well, such as one with a measure that nobody named, is not its answer."""
-_SAID_BY_PLANS = frozenset({"operation", "word"})
-"""What a path may leave out of a question that a plan over its ends can account for."""
+_SURE_SCORE = 0.99  # a plan that fits less well, such as one with a measure that nobody named, is not the answer
+_SAID_BY_PLANS = frozenset({"operation", "word"})  # what a path may leave out that a plan over its ends accounts for
 
 
 def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
@@ -178,7 +159,11 @@ def _path_computation(found: Retrieval, session: Session, missing: tuple[Gap, ..
     left = {word for gap in missing for word in gap.words.split()}
     said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
     reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
-    plans = [own for own in asked.ranked_plans(_MAX_PLANS, found=reading) if own.plan != items and _says_all(own)]
+    plans = [
+        own for own in asked.ranked_plans(_MAX_PLANS, found=reading)
+        if own.plan != items and own.score >= _SURE_SCORE
+        and not (own.left or own.silent or own.is_of_another_class)
+    ]  # fmt: skip
     is_far = len(best.paths[0].property_path.steps) > 1
     if not plans or (is_far and isinstance(plans[0].plan, a.Exists)):  # of a detour, there is nearly always something
         return None
@@ -188,10 +173,6 @@ def _path_computation(found: Retrieval, session: Session, missing: tuple[Gap, ..
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
     return computed_retrieval(computed, session, score=plans[0].score)
-
-
-def _says_all(ranked: RankedPlan) -> bool:
-    return not (ranked.left or ranked.silent or ranked.is_of_another_class) and ranked.score >= _SURE_SCORE
 
 
 def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:

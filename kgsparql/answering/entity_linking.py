@@ -19,12 +19,8 @@ from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
-MAX_NAMESAKES_SHOWN = 3
-"""Of the things that are called the same as what is linked, those that are named."""
-
-_OPTIONAL_SHARE = 0.25
-"""Of the time of a question, for each query to find equivalents: most questions are answered without any."""
-
+MAX_NAMESAKES_SHOWN = 3  # of the things that are called the same as what is linked, those that are named
+_OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equivalents: most need none
 _LOOKING_TEXT = "looking for what graphs say is the same:"
 
 
@@ -114,7 +110,6 @@ class EntityLinking:
 
 
 def _not_found_text(looked_for: Sequence[str], linker: Linker, question: str) -> str:
-    """Say what was looked for where nothing was linked, and what the graph has that is nearest."""
     near = linker.suggest(question)
     nearest = near or linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
     names = "; ".join(printable(entity.label, 60) for entity in nearest)
@@ -143,11 +138,9 @@ def _namesakes_text(link: LinkedEntity) -> str:
     at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
     named = ", or ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
     more = " …" if len(others) > MAX_NAMESAKES_SHOWN or at_least else ""
-    taken = f"{link.term}{f' ({link.description})' if link.description else ''}"
-    return (
-        f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}: {taken} is linked; "
-        f"to take another, add {named}{more}"
-    )
+    taken = f"{link.term}{f' ({link.description})' if link.description else ''} is linked"
+    called = f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}"
+    return f"{called}: {taken}; to take another, add {named}{more}"
 
 
 def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
@@ -158,11 +151,8 @@ def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
 
 
 _NOTHING_LINKED = "no name in the question was found in the graph"
-_MAX_MEANINGS = 4  # of what else a name may mean, those that are shown
-_MAX_MEANINGS_OF_ALL = 10  # of all names together
-
-_LIKE_ENOUGH = 0.5
-"""The score of what is found under a name that a model gave, at least."""
+_MAX_MEANINGS, _MAX_MEANINGS_OF_ALL = 4, 10  # of what else a name may mean, those that are shown; of all together
+_LIKE_ENOUGH = 0.5  # the score of what is found under a name that a model gave, at least
 
 
 def find_links(session: Session) -> bool:

@@ -24,32 +24,18 @@ if TYPE_CHECKING:
     from kgsparql.models.replies import WrittenAnswer, WrittenStep
 
 
-_NUMBERED_TERMS = (
-    120  # terms of the evidence that get a number; candidates that it does not show are added up to MAX_CHOICES
-)
+_NUMBERED_TERMS = 120  # terms of the evidence that get a number; unseen candidates are added up to MAX_CHOICES
 _KIND_SAMPLE = 200  # terms from which the kind of a group is taken, those whose classes are known
 _KIND_FITS = 0.5  # how well, in [0, 1], the kind of a group fits what is asked for, to come first
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChoice:
-    """One thing that may be the answer, or several together.
-
-    :param markers: the items of evidence that it is in.
-    """
+    """One thing that may be the answer, or several together, and the markers of the evidence that it is in."""
 
     name: str
     terms: tuple[Term, ...]
     markers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _GroupPlace:
-    """Terms that stand at the same place of an item."""
-
-    name: str
-    terms: tuple[Term, ...]
-    marker: str
 
 
 def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]:
@@ -64,8 +50,8 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
     groups: dict[frozenset[Term], AnswerChoice] = {}
     for place in sorted(places, key=lambda place: place not in asked):
         if len(place.terms) > 1:
-            choice = AnswerChoice(f"all {len(place.terms):,} {place.name}", place.terms, (place.marker,))
-            groups.setdefault(frozenset(place.terms), choice)
+            named = replace(place, name=f"all {len(place.terms):,} {place.name}")
+            groups.setdefault(frozenset(place.terms), named)
     singles = [AnswerChoice(a.shown, (a.term,), a.markers) for a in _single_answers(retrieval, session)]
     return [*groups.values(), *sorted(singles, key=lambda choice: choice.terms[0] not in wanted)]
 
@@ -78,21 +64,20 @@ def answers_of(choices: Sequence[AnswerChoice], retrieval: Retrieval, session: S
     return tuple(found.values())
 
 
-def _group_places(evidence: Evidence) -> Iterator[_GroupPlace]:
+def _group_places(evidence: Evidence) -> Iterator[AnswerChoice]:
+    """Yield the terms that stand at the same place of an item."""
     for item in evidence:
-        yield _GroupPlace(f"at the end of {item.marker}", item.ends, item.marker)
+        yield AnswerChoice(f"at the end of {item.marker}", item.ends, (item.marker,))
         for step, terms in enumerate(item.between, 1):
             where = "in the middle" if len(item.between) == 1 else f"after step {step}"
-            yield _GroupPlace(f"{where} of {item.marker}", terms, item.marker)
+            yield AnswerChoice(f"{where} of {item.marker}", terms, (item.marker,))
 
 
-def _places_of_asked_kind(places: Sequence[_GroupPlace], session: Session) -> list[_GroupPlace]:
+def _places_of_asked_kind(places: Sequence[AnswerChoice], session: Session) -> list[AnswerChoice]:
     """Return the places whose terms are, for the most part, of the kind that the question asks for."""
-    expected = expected_kind(session.question)
-    kinds = session.labels.majority_types(
-        [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places], in_grace=True, ask=False
-    )
-    fits = session.fit(expected, [kind[0] if kind else "" for kind in kinds])
+    samples = [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places]
+    kinds = session.labels.majority_types(samples, in_grace=True, ask=False)
+    fits = session.fit(expected_kind(session.question), [kind[0] if kind else "" for kind in kinds])
     best = max(fits, default=0.0)
     return [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
 
@@ -120,16 +105,14 @@ def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
     return [*shown[:_NUMBERED_TERMS], *unseen, *asked_about]
 
 
-_LONGEST_ANSWER = 4_000
-_LONGEST_CLAIM = 1_000
-_LONGEST_LIST = 2_000  # characters of an answer that may be a list of names
+_LONGEST_ANSWER, _LONGEST_CLAIM, _LONGEST_LIST = 4_000, 1_000, 2_000  # characters
 _MAX_REMOVED_NAMES = 5  # removed things that are named
 _MAX_NAMES = 60  # names that stand for an answer in words
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
-_JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
+_JOINING = "and|und|et|y|e|en"
 
 
 def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
@@ -149,7 +132,10 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
-    claims = [_grounded_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
+    claims = [
+        Claim(text.text, tuple(dict.fromkeys(m for m in (*claim.markers, *text.known) if m in known)))
+        for text, claim in zip(said, written.claims, strict=True)
+    ]
     steps = [_inference_step(s, evidence, labels) for s in written.steps]
     inference = tuple(step for step in steps if step is not None)
     carrying = {
@@ -178,26 +164,16 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     if text and (text is not answer.text or not answer.known):
         text = f"{text} [{', '.join(ordered)}]"
     _note_mismatches(answers, ordered if answer.known else known, text, session)
-    _note_corrections(written.steps, steps, labels, session)
     kept = [c for c in claims if c.markers and c.text] or [Claim(_step_text(s, labels), (s.marker,)) for s in inference]
-    kept += _claims_of_items(evidence, ordered, kept)
+    claimed = {marker for claim in kept for marker in claim.markers}
+    kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
-
-
-def _claims_of_items(evidence: Evidence, markers: Iterable[str], claims: Sequence[Claim]) -> list[Claim]:
-    """Make claims of the texts of the items with these markers that no claim cites, as claims."""
-    cited = {marker for claim in claims for marker in claim.markers}
-    return [Claim(evidence[marker].text, (marker,)) for marker in markers if marker not in cited]
 
 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """Return a label for every term of the evidence."""
     terms = (term for triple in evidence.triples for term in triple)
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
-
-
-def _grounded_claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:
-    return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
 
 
 def _made_up_names(
@@ -274,46 +250,24 @@ def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[Ans
     named: dict[str, list[AnswerTerm]] = {}
     for candidate in candidates:
         named.setdefault(normalised(candidate.label), []).append(candidate)
-    longest = max((len(name.split()) for name in named), default=0)
-    words = normalised(text).split() if len(text) <= _LONGEST_LIST else []
-    found: dict[AnswerTerm, None] = {}
-    at = 0
-    while at < len(words):
-        ends = range(min(len(words), at + longest), at, -1)  # the longest first: `New York` is not `York`
-        end = next((end for end in ends if len(named.get(" ".join(words[at:end]), ())) == 1), at)
-        if end > at:
-            found[named[" ".join(words[at:end])][0]] = None
-        elif not found or words[at] not in _JOINING:
-            return ()
-        at = max(end, at + 1)
-    return tuple(found)
+    known = {name: own[0] for name, own in named.items() if name and len(own) == 1}
+    if not known or len(text) > _LONGEST_LIST:
+        return ()
+    # The longest first: `New York` is not `York`.
+    one = f"(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True)))})(?!\\S)"
+    if not re.fullmatch(f"{one}(?: (?:(?:{_JOINING}) )?{one})*", normalised(text)):
+        return ()
+    return tuple(dict.fromkeys(known[name] for name in re.findall(f"(?<!\\S){one}", normalised(text))))
 
 
 def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
     aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
     if aside:
-        session.notes.append(
-            f"the evidence that was cited does not mention {'; '.join(aside[:5])}", code="uncited_answer"
-        )
+        text_of = f"the evidence that was cited does not mention {'; '.join(aside[:5])}"
+        session.notes.append(text_of, code="uncited_answer")
     asked, used = _script_name(session.question), _script_name(text)
     if asked and used and asked != used:
         session.notes.append(f"the answer is in another script than the question ({used.lower()})", code="other_script")
-
-
-def _note_corrections(
-    steps: Iterable[WrittenStep], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
-) -> None:
-    """Note steps whose terms are joined by another predicate, or the other way round, than the model said."""
-    for step, shown in zip(steps, found, strict=True):
-        if shown is None:
-            continue
-        triple = shown.cited.triple
-        said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
-        if said != [normalised(labels[term]) for term in triple]:
-            meant = printable(_step_text(shown, labels), 160)
-            session.notes.append(
-                f"corrected: the {_step_name(step)} of the model is {meant} in the graph", code="corrected"
-            )
 
 
 def plain_lines(text: str, limit: int) -> str:

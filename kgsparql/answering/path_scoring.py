@@ -22,19 +22,14 @@ from kgsparql.linking.roles import asked_way, owned_chain, phrase_around
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Term
 
-_SAME_WORDS = 0.9
-"""How alike texts are of which all words have the same roots, as `director` and `directed by`, at least."""
-
+_SAME_WORDS = 0.9  # how alike texts are at least of which all words have the same roots: `director`, `directed by`
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
-
 _OTHER_WAY = 1.0  # taken off for each of the first two steps that goes along its predicate the other way than is asked
 _TOO_SHORT = 0.3  # taken off for each step that a chain of possessions asks for beyond those of the path
-
 _DATE = "date year"  # the kind of literals that are dates
 _ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects which asks when
 _NO_DATE = 1.0  # taken off a path to something else than dates, where when is asked of what has dates of its own
 _OTHERS_DATE = 0.15  # taken off a path to dates for each hop after the first, there
-
 _WORDINGS = (nested_text, arrow_text, reversed_text)
 
 Weight: TypeAlias = Annotated[float, Within(0, 10)]
@@ -74,8 +69,6 @@ class Weights:
 
 
 UNWORDED = Weights(nested=0.0, arrow=0.0, reversed=0.0)
-"""Without the wordings of whole paths."""
-
 
 KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
 """A property path and what the terms along it are: one kind more than there are steps, the start's first."""

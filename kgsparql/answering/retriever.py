@@ -31,11 +31,7 @@ class Within:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Write the end of a message about a name that there is not; empty where none is like it.
-
-    >>> did_you_mean("retreiver", ["retriever", "direction"]), did_you_mean("x", ["retriever"])
-    ("; did you mean 'retriever'?", '')
-    """
+    """Write the end of a message about a name that there is not; empty where none is like it."""
     import difflib  # only mistakes need it
 
     near = difflib.get_close_matches(name, list(known), n=1)
@@ -116,8 +112,7 @@ class Retriever(ABC):
 
 
 AUTO = "auto"
-_MOST_LEFT = 0.34
-"""Share of the words of a question that a plan may leave out and still be shown, as no sure answer."""
+_MOST_LEFT = 0.34  # share of the words of a question that a plan may leave out and still be shown, as no sure answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +135,7 @@ class Routed(Retriever):
         return Cost(calls=7, rounds=7, queries=1000)
 
     def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
-        """As the method for everything else has them found."""
+        """Find names as the method for everything else does."""
         return self.walking.find_mentions(session)
 
     def retrieve(self, session: Session) -> Retrieval:
@@ -165,7 +160,8 @@ class Routed(Retriever):
             session.notes.drop(MISSING_NAME, values)
             return computed
         walked = self.walking.retrieve(session)
-        if not is_asked or not computed.candidates or _share_left(computed, session) > _MOST_LEFT:
+        left = sum(len(gap.words.split()) for gap in computed.gaps) / max(1, len(session.question.split()))
+        if not is_asked or not computed.candidates or left > _MOST_LEFT:
             return walked
         return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
 
@@ -184,9 +180,3 @@ def _is_value(name: str, computed: Computed) -> bool:
 
     texts = [normalised(term.value) for term in terms_in(computed.plan) if isinstance(term, Literal)]
     return bool(computed.items) and any(f" {normalised(name)} " in f" {text} " for text in texts)
-
-
-def _share_left(computed: Retrieval, session: Session) -> float:
-    """How much of the question a plan leaves out."""
-    left = sum(len(gap.words.split()) for gap in computed.gaps)
-    return left / max(1, len(session.question.split()))

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
-
-_REPEATS_KIND = 0.45
-"""How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
-
-
+_REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
 _KIND_OF = re.compile(r"\b((?:kind|type|sort)s? of) (\w+)", re.IGNORECASE)
 
 
@@ -200,8 +196,6 @@ class Oracle:
 
 T = TypeVar("T")
 
-_CALL_KEPT = "the last model call of the budget is kept for the answer"
-
 
 @dataclass(slots=True, kw_only=True)
 class Session:
@@ -332,7 +326,7 @@ class Session:
         if self.model is None or left is None or left > 1:
             return True
         self.kept_a_call = True
-        self.fall_back(purpose, _CALL_KEPT)
+        self.fall_back(purpose, "the last model call of the budget is kept for the answer")
         return False
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, ItemKind
-from kgsparql.linking.documents import Excerpt, TextMention
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 
@@ -29,10 +28,7 @@ _PREFIXES = {
     "kgs": "https://w3id.org/kgsparql#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-_TEXT_PREFIXES = {
-    "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
-    "itsrdf": "http://www.w3.org/2005/11/its/rdf#",
-}
+_TEXT_PREFIXES = {"nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"}
 _iri = PrefixMap({**_PREFIXES, **_TEXT_PREFIXES}).expand
 
 _ITEM_CLASSES: Mapping[ItemKind, str] = {
@@ -42,8 +38,7 @@ _ITEM_CLASSES: Mapping[ItemKind, str] = {
     "computed": "EvidenceComputation",
 }
 
-_CANDIDATES = 1_000
-"""Candidates with rank and evidence; ``schema:about`` names all."""
+_CANDIDATES = 1_000  # with rank and evidence; ``schema:about`` names all
 
 
 def answer_to_trig(answer: Answer, *, at: str = "") -> str:
@@ -78,6 +73,10 @@ def _about(node: IRI, *said: tuple[str, Term | str]) -> Iterator[Quad]:
         yield Quad(node, _iri(name), Literal(value) if isinstance(value, str) else value, DefaultGraph())
 
 
+def _number(score: float) -> Literal:
+    return Literal(str(round(score, 4)), datatype=_iri("xsd:double"))
+
+
 def _quads(answer: Answer, at: str) -> Iterator[Quad]:
     found_by = [item.query.text or item.sourced_text for item in answer.evidence]
     text = "\n".join([answer.question, answer.retriever, answer.model, answer.text, *found_by])
@@ -94,12 +93,7 @@ def _quads(answer: Answer, at: str) -> Iterator[Quad]:
         yield from _item_quads(node, item)
         if item.kind == "computed" and answer.computed is not None:
             nodes = (node, given) if item.marker in cited else (node,)
-            if answer.computed.is_cut:
-                yield from _about(node, ("kgs:cut", "items"))
-            yield from _value_quads(nodes, answer.computed)
-            yield from _about(node, *_rows_of_several(answer.computed))
-            for of in nodes if answer.unit else ():
-                yield from _about(of, ("schema:unitText", answer.unit))
+            yield from _computed_quads(nodes, answer.computed, answer.unit)
     for part in ("evidence", "retrieved"):  # each graph in one piece
         graph = IRI(f"{run}#{part}")
         items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]
@@ -159,7 +153,7 @@ def _candidate_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
         place = Literal(str(rank), datatype=_iri("xsd:integer"))
         yield from _about(given, ("kgs:candidate", node))
         yield from _about(node, ("rdf:type", _iri("kgs:Candidate")), ("schema:position", place))
-        yield from _about(node, ("schema:name", found.label), ("kgs:score", _score(found.score)))
+        yield from _about(node, ("schema:name", found.label), ("kgs:score", _number(found.score)))
         if not isinstance(found.term, BlankNode):
             yield from _about(node, ("rdf:value", found.term))
         for marker in found.markers:
@@ -179,17 +173,13 @@ def _note_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
         yield from _about(node, ("kgs:words", gap.words))
 
 
-def _score(score: float) -> Literal:
-    return Literal(str(round(score, 4)), datatype=_iri("xsd:double"))
-
-
 def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
     kind = _ITEM_CLASSES[item.kind]
     executable = ("rdf:type", _iri("sh:SPARQLSelectExecutable"))
     yield from _about(node, ("rdf:type", _iri(f"kgs:{kind}")))
     if item.query.text:
         yield from _about(node, executable)
-    yield from _about(node, ("kgs:marker", item.marker), ("schema:text", item.text), ("kgs:score", _score(item.score)))
+    yield from _about(node, ("kgs:marker", item.marker), ("schema:text", item.text), ("kgs:score", _number(item.score)))
     if item.named_ends is not None:
         yield from _about(node, ("kgs:ends", Literal(item.named_ends)))
     yield from _about(node, *(("kgs:cut", str(cut)) for cut in item.cuts))
@@ -201,18 +191,22 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
         yield from _about(part, executable, ("schema:name", own.source), ("sh:select", own.query.shown))
 
 
-def _value_quads(nodes: Iterable[IRI], found: Computed) -> Iterator[Quad]:
-    """Yield what a plan came to: a number, a yes or no, or each item of a set; a blank node has no name to say."""
+def _computed_quads(nodes: Sequence[IRI], found: Computed, unit: str) -> Iterator[Quad]:
+    """Yield what a plan came to: a number, a yes or no, or each item of a set; and rows, as lines of SPARQL's TSV.
+
+    A blank node has no name to say.
+
+    :param nodes: the item, and what else has its value.
+    """
     values = found.items if found.value is None else (found.value,)
     for node in nodes:
         yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))
-
-
-def _rows_of_several(found: Computed) -> Iterator[tuple[str, Term | str]]:
-    """Yield each row of several terms, like a line of SPARQL's TSV; those with a blank node are left out."""
+        yield from _about(node, *([("schema:unitText", unit)] if unit else []))
+    yield from _about(nodes[0], *([("kgs:cut", "items")] if found.is_cut else []))
     for row in found.rows:
         if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row):
-            yield "kgs:row", "\t".join("" if term is None else str(term) for term in row)
+            line = "\t".join("" if term is None else str(term) for term in row)
+            yield from _about(nodes[0], ("kgs:row", line))
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:
@@ -230,30 +224,10 @@ def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:
             if excerpt.page is not None:
                 yield from _about(context, ("schema:pagination", str(excerpt.page)))
         passage = IRI(f"{run}#{item.marker}")
-        yield from _string_quads(passage, contexts[known], item.text, excerpt, "String")
-        yield from _about(passage, ("schema:isPartOf", contexts[known]))
-        yield from _mention_quads(passage, contexts[known], item.text, excerpt)
-
-
-def _mention_quads(passage: IRI, context: IRI, text: str, excerpt: Excerpt) -> Iterator[Quad]:
-    spans: dict[tuple[int, int], IRI] = {}
-    for mention in excerpt.mentions:
-        yield from _about(passage, ("schema:mentions", mention.term))
-        span = (mention.start, mention.end)
-        if span not in spans:
-            spans[span] = phrase = IRI(f"{passage.value}_{mention.start}_{mention.end}")
-            mentioned = text[mention.start - excerpt.start : mention.end - excerpt.start]
-            yield from _string_quads(phrase, context, mentioned, mention, "Phrase")
-        yield from _about(spans[span], ("itsrdf:taIdentRef", mention.term))
-
-
-def _string_quads(node: IRI, context: IRI, text: str, place: Excerpt | TextMention, kind: str) -> Iterator[Quad]:
-    start, end = (Literal(str(at), datatype=_iri("xsd:nonNegativeInteger")) for at in (place.start, place.end))
-    yield from _about(
-        node,
-        ("rdf:type", _iri(f"nif:{kind}")),
-        ("nif:referenceContext", context),
-        ("nif:beginIndex", start),
-        ("nif:endIndex", end),
-        ("nif:anchorOf", text),
-    )
+        start, end = (Literal(str(at), datatype=_iri("xsd:nonNegativeInteger")) for at in (excerpt.start, excerpt.end))
+        yield from _about(
+            passage, ("rdf:type", _iri("nif:String")), ("nif:referenceContext", contexts[known]),
+            ("nif:beginIndex", start), ("nif:endIndex", end), ("nif:anchorOf", item.text),
+            ("schema:isPartOf", contexts[known]),
+        )  # fmt: skip
+        yield from _about(passage, *(("schema:mentions", mention.term) for mention in excerpt.mentions))

@@ -226,17 +226,6 @@ def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms(
     assert draft.removed == (found is None)
 
 
-def test_a_step_that_is_not_as_the_graph_has_it_is_told(make: MakeSession) -> None:
-    session = make()
-    steps = [step("P1", "Ann", "invented", "Lab"), step("P1", "Bob", "works at", "Lab")]
-    reply = json.dumps({"answer": "So [P1].", "inference": steps})
-    draft = grounded_draft(written_answer(reply), RETRIEVAL, session)
-    assert len(draft.inference) == 2
-    assert session.notes.texts == [
-        "corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"
-    ]
-
-
 def test_what_was_removed_is_named(make: MakeSession) -> None:
     claims = [{"text": "It was Mars.", "evidence": []}]
     made = {"answer": "Bob [P1, P77].", "entities": [1, 99], "claims": claims}
