@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import TOOLS, Tool, Toolbox, document_of, error_text, evidence_for, not_installed, to_json
+from kgsparql.serving.tools import TOOLS, Tool, Toolbox, document_of, error_text, evidence_for, not_installed
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -95,7 +95,7 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
 
 def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     try:
-        result = to_json(toolbox.call(name, arguments))
+        result = toolbox.call_tool(name, arguments)
     except KgsparqlError as error:
         raise ToolException(error_text(error)) from error
     return json.dumps(result, ensure_ascii=False), result

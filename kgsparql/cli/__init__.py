@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_group
 
-from kgsparql.cli._settings import PlainCommand, TypedGroup
+from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.errors import KgsparqlError
 
 __all__ = ["app"]
@@ -27,7 +27,7 @@ _FUNCTIONS = {
 """The commands in their order, each with its module and what in it is its function, or its group."""
 
 
-class _Commands(TypedGroup):
+class _Commands(PlainGroup):
     """The commands, each imported when it is called, or listed: the options of all take 40 ms to read."""
 
     def list_commands(self, _: Any) -> list[str]:
@@ -89,16 +89,14 @@ def _main(
         bool, typer.Option("--version", help="Show the version.", callback=_say_version, is_eager=True)
     ] = False,
 ) -> None:
-    from kgsparql.cli._common import say, with_errors_as_lines
+    from kgsparql.cli._common import say
     from kgsparql.cli._settings import load_settings
     from kgsparql.resources import cache_directory
     from kgsparql.storage.files import leftovers, sweep
 
-    def load() -> None:
-        if ctx.invoked_subcommand != "cache":  # which shows what is there
-            sweep(set(leftovers(cache_directory())))
-        for note in load_settings().notes:
-            say(note)
-
-    if ctx.invoked_subcommand != "config":  # which shows where a file is that cannot be read
-        with_errors_as_lines(load)()
+    if ctx.invoked_subcommand == "config":  # which shows where a file is that cannot be read
+        return
+    if ctx.invoked_subcommand != "cache":  # which shows what is there
+        sweep(set(leftovers(cache_directory())))
+    for note in load_settings().notes:
+        say(note)

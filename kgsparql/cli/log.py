@@ -6,14 +6,13 @@ import json
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import LogOption
-from kgsparql.cli._settings import PlainCommand, make_plain
+from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -23,24 +22,12 @@ if TYPE_CHECKING:
 NumberArgument = Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")]
 
 _RATING_MARKS = {None: " ", True: "+", False: "-"}
-_EXPORT_FORMATS = ("jsonl", "eval")
 
 
-class _ListByDefault(TyperGroup):
-    """A group in which ``log`` is ``log list``, and an option before a command's name is that command's."""
+class _ListByDefault(PlainGroup):
+    """A group in which ``log`` is ``log list``."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command first: ``log --log FILE show 3`` is ``log show 3 --log FILE``."""
-        if args[:1] not in (["-h"], ["--help"]):
-            named = next((at for at, word in enumerate(args) if self._is_command(args, at)), None)
-            name = "list" if named is None else args[named]
-            args = [name, *(word for at, word in enumerate(args) if at != named)]
-        make_plain(self.get_params(ctx))
-        return super().parse_args(ctx, args)
-
-    def _is_command(self, args: list[str], at: int) -> bool:
-        """Tell whether a word is a command's name; the first may be, or the one after ``--log FILE``."""
-        return args[at] in self.commands and (at == 0 or (at == 2 and args[0] == "--log"))
+    default = "list"
 
 
 log = typer.Typer(
@@ -175,7 +162,7 @@ def export(
     A right answer is one that was given with rate --right, else the answer that was rated --up. Of a question that was
     rated several times, the newest counts.
     """
-    form = c.chosen_format(form, None, _EXPORT_FORMATS)
+    form = c.chosen_format(form, None, ("jsonl", "eval"))
     with _opened_log(log) as opened:
         found = opened.entries(rated=form == "eval")
     if form == "jsonl":

@@ -23,45 +23,42 @@ if TYPE_CHECKING:
 _MIN_SHARE_OF_BEST = 1 / 4
 """A label without any of the words is shown only from this share of the best score on."""
 
-_INFO_FORMATS = ("text", "json", "void")
-
-InfoFormatOption = Annotated[
-    str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, json, or void (Turtle).")
-]
 LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
+class LookupOptions:
     """How a result is shown."""
 
+    limit: LimitOption = 10
     form: c.TextOrJsonOption = None
     output: c.OutputOption = None
     lang: c.LangOption = "en"
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the result is written as JSON."""
+        return c.chosen_format(self.form, self.output) == "json"
 
 
 @c.command
 def find(
     graph: GraphOptions,
-    snapshots: SnapshotOptions,
     text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
-    limit: LimitOption = 10,
+    how: LookupOptions,
+    snapshots: SnapshotOptions,
     embedder: c.EmbedderOption = "auto",
-    *,
-    to: OutputOptions,
 ) -> None:
     """Search the labels: one line per entity, the best first."""
-    form = c.chosen_format(to.form, to.output)
-    languages = c.languages(to.lang)
+    is_json, languages = how.is_json, c.languages(how.lang)
     with (
         snapshots.opened(graph.say, "find", text=text, kg=graph.sources, embedder=embedder) as snapshot,
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
     ):
-        found = knowledge.find(text, limit=limit)
+        found = knowledge.find(text, limit=how.limit)
     if not found and knowledge.is_empty:
-        raise NotFoundError(
-            f"{knowledge.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
-        )
+        message = f"{knowledge.graph.name} holds no triples"
+        raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     wanted = set(words(normalised(text)))
@@ -69,38 +66,34 @@ def find(
     found = [entity for entity in found if has_word[entity.term] or entity.score >= _MIN_SHARE_OF_BEST * found[0].score]
     if not any(has_word.values()):
         graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
-    if form == "json":
+    if is_json:
         rows = [
             {"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found
         ]
-        c.write_json(rows, to.output)
+        c.write_json(rows, how.output)
         return
     lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
-    c.write("\n".join(lines), to.output)
+    c.write("\n".join(lines), how.output)
 
 
 @c.command
 def show(
     graph: GraphOptions,
-    snapshots: SnapshotOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
-    limit: LimitOption = 10,
+    how: LookupOptions,
+    snapshots: SnapshotOptions,
     direction: c.DirectionOption = "both",
-    *,
-    to: OutputOptions,
 ) -> None:
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
-    form = c.chosen_format(to.form, to.output)
-    way = c.checked_direction(direction)
-    languages = c.languages(to.lang)
+    is_json, languages, way = how.is_json, c.languages(how.lang), c.checked_direction(direction)
     with (
         snapshots.opened(graph.say, "show", entity=entity, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
     ):
         term = knowledge.resolve(entity)
-        found = knowledge.show(term, direction=way, limit=limit)
+        found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
-    if form == "json":
+    if is_json:
         groups = [
             {
                 "predicate": str(group.step.predicate), "predicate_label": labels[group.step.predicate],
@@ -110,7 +103,7 @@ def show(
             for group in found.items
         ]  # fmt: skip
         data = {"term": str(term), "label": labels[term], "groups": groups, "cuts": [str(cut) for cut in found.cuts]}
-        c.write_json(data, to.output)
+        c.write_json(data, how.output)
         return
     lines = [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
@@ -120,29 +113,25 @@ def show(
         ends = "; ".join(_end_text(knowledge, t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         lines.append(f"  {arrow} {ends}{more}")
-    c.write("\n".join(lines), to.output)
+    c.write("\n".join(lines), how.output)
     _say_cuts(found.cuts, graph)
 
 
 @c.command
 def paths(
     graph: GraphOptions,
-    snapshots: SnapshotOptions,
     start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],
     end: Annotated[str, typer.Argument(help="The same.")],
-    limit: LimitOption = 10,
+    how: LookupOptions,
+    snapshots: SnapshotOptions,
     max_hops: Annotated[int, typer.Option("--max-hops", min=0, max=10, help="The longest path.")] = 5,
     direction: c.DirectionOption = "both",
-    *,
-    to: OutputOptions,
 ) -> None:
     """Show the shortest paths between two entities."""
     from kgsparql.evidence.verbalising import path_text
     from kgsparql.exploration.lookups import check_mentioned
 
-    form = c.chosen_format(to.form, to.output)
-    way = c.checked_direction(direction)
-    languages = c.languages(to.lang)
+    is_json, languages, way = how.is_json, c.languages(how.lang), c.checked_direction(direction)
     with (
         snapshots.opened(graph.say, "paths", start=start, end=end, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
@@ -154,13 +143,13 @@ def paths(
                 check_mentioned(knowledge.graph, term)
             other_way = "" if way == "both" else ", or try --direction both"
             raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
-        shown = found.items[:limit]
+        shown = found.items[: how.limit]
         labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
-    if form == "json":
-        c.write_json([_path_json(path, labels) for path in shown], to.output)
+    if is_json:
+        c.write_json([_path_json(path, labels) for path in shown], how.output)
         return
-    c.write("\n".join(path_text(path, labels) for path in shown), to.output)
-    if len(found.items) > limit:
+    c.write("\n".join(path_text(path, labels) for path in shown), how.output)
+    if len(found.items) > how.limit:
         graph.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)")
     _say_cuts(found.cuts, graph)
 
@@ -169,7 +158,9 @@ def paths(
 def info(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
-    form: InfoFormatOption = None,
+    form: Annotated[
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, json, or void (Turtle).")
+    ] = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
 ) -> None:
@@ -183,7 +174,8 @@ def info(
     from kgsparql.exploration.counting import turtle, void_triples
     from kgsparql.made_questions.examples import example_questions
 
-    form = c.chosen_format(form or ("void" if output and output.suffix == ".ttl" else None), output, _INFO_FORMATS)
+    form = form or ("void" if output and output.suffix == ".ttl" else None)
+    form = c.chosen_format(form, output, ("text", "json", "void"))
     graphs, described = [], []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
@@ -195,11 +187,10 @@ def info(
                     graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
     if form == "void":
         c.write(turtle(described), output)
-        return
-    if form == "json":
+    elif form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
-        return
-    c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
+    else:
+        c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
 
 
 def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:
@@ -222,20 +213,14 @@ def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
 
 
 def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:
-    return {
-        "start": str(path.start),
-        "start_label": labels[path.start],
-        "hops": [
-            {
-                "predicate": str(hop.triple.predicate),
-                "predicate_label": labels[hop.triple.predicate],
-                "direction": hop.direction,
-                "end": str(hop.end),
-                "end_label": labels[hop.end],
-            }
-            for hop in path.hops
-        ],
-    }
+    hops = [
+        {
+            "predicate": str(hop.triple.predicate), "predicate_label": labels[hop.triple.predicate],
+            "direction": hop.direction, "end": str(hop.end), "end_label": labels[hop.end],
+        }
+        for hop in path.hops
+    ]  # fmt: skip
+    return {"start": str(path.start), "start_label": labels[path.start], "hops": hops}
 
 
 def _info_lines(facts: dict[str, Any]) -> list[str]:
@@ -246,8 +231,7 @@ def _info_lines(facts: dict[str, Any]) -> list[str]:
         graph = f" in <{source['graph']}>" if source["graph"] else ""
         lines.append(f"  source     {printable(source['source'], 400)} ({source['triples']:,} triples{skipped}){graph}")
     lines += [f"  graph      {iri}" for iri in facts["named_graphs"]]
-    for kind in ("classes", "predicates"):
-        name = {"classes": "class", "predicates": "predicate"}[kind]
+    for kind, name in (("classes", "class"), ("predicates", "predicate")):
         lines += [f"  {name:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
     lines.append(f"  labels     {facts['label_index']}")
     lines += [f"  cut        {cut}" for cut in facts["cuts"]]

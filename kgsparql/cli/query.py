@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -15,26 +14,24 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, SnapshotOptions
-from kgsparql.errors import BudgetExceededError, InputError, NotFoundError, OptionError
+from kgsparql.errors import BudgetExceededError, InputError, NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import PrefixMap, Term, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kgsparql.cli._common import Progress
     from kgsparql.graphs import EndpointGraph, OxigraphGraph
     from kgsparql.graphs.snapshots import Snapshot
-    from kgsparql.graphs.user_query import CheckedQuery, QueryResult
+    from kgsparql.graphs.user_query import QueryResult
     from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions:
-    """How a query is run, and how its result is written."""
-
+@c.command
+def query(
+    graph: GraphOptions,
+    text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
+    snapshots: SnapshotOptions,
     form: Annotated[
         str | None,
         typer.Option(
@@ -43,38 +40,20 @@ class QueryOptions:
             metavar="FORMAT",
             help="table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE.",
         ),
-    ] = None
-    output: c.OutputOption = None
+    ] = None,
+    output: c.OutputOption = None,
     timeout: Annotated[
         float, typer.Option("--max-seconds", "--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
-    ] = 30.0
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0
-
-    def chosen_format(self, query: CheckedQuery) -> str:
-        """Return the format that is named, else that of the output file's suffix, else the one for people."""
-        from kgsparql.graphs.user_query import FORMATS
-
-        formats = FORMATS[query.form]
-        chosen = self.form or c.guessed_format(self.output) or formats[0]
-        if chosen not in formats:
-            raise OptionError(f"no {printable(chosen, 40)} for {query.form}", hint=f"one of: {', '.join(formats)}")
-        return chosen
-
-
-@c.command
-def query(
-    graph: GraphOptions,
-    snapshots: SnapshotOptions,
-    text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
-    how: QueryOptions,
+    ] = 30.0,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000,
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
     from kgsparql.graphs import names_endpoint, prefixes_in
-    from kgsparql.graphs.user_query import check, serialise
+    from kgsparql.graphs.user_query import FORMATS, check, serialise
 
     named = graph.sources
     text = _query_text(text, named)
@@ -83,23 +62,23 @@ def query(
         snapshots.opened(graph.say, "query", sparql=text, kg=named) as snapshot,
     ):
         remote = _opened_endpoint(graph, snapshot) if names_endpoint(named) else None
-        piped = None if remote is not None else _piped_graph(graph, snapshot, shown)
+        piped = _piped_graph(graph, snapshot, shown) if remote is None else None
         if piped is not None:
             declared = piped.prefixes
         else:  # read without loading the files: only the worker loads them
             declared = prefixes_in(named, format=graph.input_format, base=graph.base, encoding=graph.encoding)
         prefixes = PrefixMap.default().merged({**declared, **graph.prefixes})
         checked = check(text, prefixes=prefixes)
-        form = how.chosen_format(checked)
+        form = c.chosen_format(form, output, FORMATS[checked.form])
         with _query_runner(graph, remote, piped, shown) as run:
-            if how.verbose:
-                c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
-            result = run(checked, timeout_s=how.timeout, max_rows=how.max_rows)
-    if how.verbose:
+            if verbose:
+                c.say(f"· running\n{c.indented(checked.text)}")
+            result = run(checked, timeout_s=timeout, max_rows=max_rows)
+    if verbose:
         what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
         c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s")
     data = serialise(result, form, prefixes=prefixes)
-    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", how.output)
+    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if snapshots.record is not None and remote is None:
         graph.say(f"nothing was asked of an endpoint: {snapshots.record} keeps only which graph it was")
     if result.cut is not None:
@@ -113,19 +92,18 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
     from kgsparql.graphs.files import standard_input
 
     if len(groups_of(sources)) > 1:
-        raise InputError(
-            "a query of your own runs on one graph", hint="name it alone with -k; ask, show and paths take several"
-        )
+        hint = "name it alone with -k; ask, show and paths take several"
+        raise InputError("a query of your own runs on one graph", hint=hint)
     if text == "-" and "-" in sources:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     is_named = text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text
-    if text == "-" or is_named:
-        try:
-            return (option_file(text) if is_named else standard_input().read()).decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
-    return text
+    if text != "-" and not is_named:
+        return text
+    try:
+        return (option_file(text) if is_named else standard_input().read()).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
 
 
 def _opened_endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
@@ -138,7 +116,7 @@ def _opened_endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> Endpoint
     return opened
 
 
-def _piped_graph(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress) -> OxigraphGraph | None:
+def _piped_graph(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progress) -> OxigraphGraph | None:
     """Return the graph from stdin, which is read here because the worker cannot; ``None`` for another graph.
 
     A snapshot keeps the hash of a local graph, so with one any local graph is opened here.
@@ -157,7 +135,7 @@ def _piped_graph(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress
 
 @contextmanager
 def _query_runner(
-    graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: Progress
+    graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: c.Progress
 ) -> Iterator[Callable[..., QueryResult]]:
     """Make a function that runs a query: on the endpoint, or in a worker process that has loaded the graph."""
     from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
@@ -174,7 +152,6 @@ def _query_runner(
 # -- Query plans --------------------------------------------------------------------------------------------------
 
 _MAX_PLANS = 5
-"""Plans of a question that are shown."""
 _EXIT_NOTHING_CHOSEN = 3
 """Exit status where no plan answers a question without a doubt, as of ``ask``."""
 
@@ -201,17 +178,23 @@ def plan(
     if question is not None and question.endswith(".json") and " " not in question:
         raise InputError(f"{printable(question, 80)}: no question", hint=f"--plan {shlex.quote(question)} runs a file")
     form = c.chosen_format(form, output)
-    languages = c.languages(lang)
+    is_sure = True
     if file is not None:
-        _run_file(file, graph, languages, form=form, output=output, verbose=bool(verbose))
-    elif not _plan_question(question or "", graph, languages, form=form, output=output, verbose=bool(verbose)):
+        made, lines = _run_file(file, graph, c.languages(lang), verbose=bool(verbose))
+    else:
+        made, lines, is_sure = _plan_question(question or "", graph, c.languages(lang), form, verbose=bool(verbose))
+    if form == "json":
+        c.write_json(made, output)
+    else:
+        c.write("\n".join(lines), output)
+    if not is_sure:
         raise typer.Exit(_EXIT_NOTHING_CHOSEN)
 
 
 def _run_file(
-    file: Path, graph: GraphOptions, languages: tuple[str, ...], *, form: str, output: Path | None, verbose: bool
-) -> None:
-    """Compute the plan in a file."""
+    file: Path, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Compute the plan in a file; return the outcome as JSON, and as lines."""
     from kgsparql.plans.reading import read_plan_file
     from kgsparql.plans.type_check import terms_in
     from kgsparql.plans.wording import in_words
@@ -222,58 +205,57 @@ def _run_file(
         found = knowledge.run(asked)
         labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *terms_in(asked)])
     words = in_words(asked, lambda term: labels[term])
-    if form == "json":
-        c.write_json({**written_plan(asked), **_computed_json(found, words, labels)}, output)
-        return
     shown = ["", found.query.shown] if verbose else []
-    c.write("\n".join([*_computed_lines(found, words, labels), *shown]), output)
+    lines = [*_computed_lines(found, words, labels), *shown]
+    return {**written_plan(asked), **_computed_json(found, words, labels)}, lines
+
+
+def _json_in(file: Path) -> Any:
+    try:
+        return json.loads(option_file(file))
+    except OSError as error:
+        hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
+        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
 
 
 def _plan_question(
-    question: str, graph: GraphOptions, languages: tuple[str, ...], *, form: str, output: Path | None, verbose: bool
-) -> bool:
-    """Show the plans of a question, and compute the likeliest; return whether that is its answer without a doubt."""
+    question: str, graph: GraphOptions, languages: tuple[str, ...], form: str, *, verbose: bool
+) -> tuple[dict[str, Any], list[str], bool]:
+    """Make the plans of a question, and compute the likeliest: as JSON, as lines, and whether that is a sure answer."""
     from kgsparql.plans.writing import written_plan
 
     with graph.opened(languages=languages) as knowledge:
         planned = knowledge.plan(question)
-    chosen, found = planned.chosen, planned.computed
-    is_sure = found is not None and not (planned.doubts or found.left_out or found.is_confirmed is False)
-    if form == "json":
-        run = {} if chosen is None or found is None else _computed_json(found, chosen.words, planned.labels)
-        own = {} if chosen is None else written_plan(chosen.plan)
-        c.write_json({**_question_json(planned), **own, **run}, output)
-        return is_sure
-    if not (planned.named or planned.candidates):
+    if form == "text" and not (planned.named or planned.candidates):
         message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
         raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
-    lines = [*_named_lines(planned), "", *_candidate_lines(planned)]
-    if chosen is not None and found is not None:
-        lines += [
-            "",
-            *_computed_lines(found, chosen.words, planned.labels),
-            *(f"no sure answer: {own}" for own in planned.doubts),
-        ]
-        lines += ["", found.query.shown] if verbose else []
-    c.write("\n".join([*lines, *planned.notes]), output)
-    return is_sure
+    chosen, found, labels = planned.chosen, planned.computed, planned.labels
+    made, lines = _question_json(planned), _question_lines(planned)
+    if chosen is not None:
+        made |= written_plan(chosen.plan)
+    if chosen is None or found is None:
+        return made, [*lines, *planned.notes], False
+    made |= _computed_json(found, chosen.words, labels)
+    lines += ["", *_computed_lines(found, chosen.words, labels), *(f"no sure answer: {own}" for own in planned.doubts)]
+    lines += ["", found.query.shown] if verbose else []
+    is_sure = not (planned.doubts or found.left_out or found.is_confirmed is False)
+    return made, [*lines, *planned.notes], is_sure
 
 
-def _named_lines(planned: PlannedQuestion) -> list[str]:
-    return [
+def _question_lines(planned: PlannedQuestion) -> list[str]:
+    named = [
         f"{one.kind:8}{printable(one.words, 60) or '–'} → {printable(one.label, 80)} {one.term}"
         for one in planned.named
     ]
-
-
-def _candidate_lines(planned: PlannedQuestion) -> list[str]:
-    lines = []
-    for one in planned.candidates[:_MAX_PLANS]:
+    candidates = []
+    for one in planned.candidates:
         left = f"; leaves out {', '.join(one.left_out)}" if one.left_out else ""
-        lines.append(f"{'*' if one is planned.chosen else ' '} {one.score:.2f}  {printable(one.words, 300)}{left}")
-    more = len(planned.candidates) - _MAX_PLANS
-    lines += [f"  +{more} more: -f json"] if more > 0 else []
-    return lines or ["no plan: the question asks for nothing that is computed, or not about what it names"]
+        mark = "*" if one is planned.chosen else " "
+        candidates.append(f"{mark} {one.score:.2f}  {printable(one.words, 300)}{left}")
+    none = ["no plan: the question asks for nothing that is computed, or not about what it names"]
+    return [*named, "", *(c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none)]
 
 
 def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
@@ -294,22 +276,9 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
     }
 
 
-def _json_in(file: Path) -> Any:
-    try:
-        data = option_file(file)
-    except OSError as error:
-        hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
-        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
-
-
 def _computed_lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]:
     from kgsparql.plans.wording import none_in_words
 
-    empty = "" if found.empty_part is None else none_in_words(found.empty_part, labels.__getitem__)
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
     rows = () if found.has_failed else found.rows
     lines += [" | ".join("–" if term is None else printable(labels[term], 200) for term in row) for row in rows]
@@ -318,33 +287,26 @@ def _computed_lines(found: Computed, words: str, labels: Mapping[Term, str]) -> 
     elif not found.rows:
         lines.append("nothing")
     lines += ["", f"computed: {printable(words, 600)}"]
-    if empty:
-        lines.append(f"in this graph {printable(empty, 300)}")
+    if found.empty_part is not None:
+        lines.append(f"in this graph {printable(none_in_words(found.empty_part, labels.__getitem__), 300)}")
     lines += [own.in_words(labels.__getitem__) for own in found.left_out]
     if found.is_cut:
         lines.append(f"only the first {len(found.rows):,} are shown")
-    return [*lines, _confirmation_text(found)]
-
-
-def _confirmation_text(found: Computed) -> str:
     facts = counted(len(found.facts), "fact")
     if found.is_confirmed is None:
         why = "there is an absence among its reasons" if found.all_facts else "there are more"
-        return f"rests on {facts}; not computed again from these: {why}"
-    return f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}"
+        return [*lines, f"rests on {facts}; not computed again from these: {why}"]
+    return [*lines, f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}"]
 
 
 def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
     from kgsparql.answering.answer_json import term_json
     from kgsparql.plans.wording import in_words
 
-    def shown(term: Term | None) -> Any:
-        return None if term is None else term_json(term, labels[term])
-
     return {
         "words": words,
         "columns": list(found.columns),
-        "rows": [[shown(term) for term in row] for row in found.rows],
+        "rows": [[None if term is None else term_json(term, labels[term]) for term in row] for row in found.rows],
         "is_cut": found.is_cut,
         "empty_part": "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__),
         "query": found.query.shown,

@@ -57,7 +57,7 @@ def tools(
     if openai:
         c.write_json(openai_tools(), output)
         return
-    c.write("\n".join(f"{tool.name:<7}{tool.title}" for tool in TOOLS), output)
+    c.write("\n".join(f"{tool.name:<7}{tool.parameters.title}" for tool in TOOLS), output)
 
 
 @c.command
@@ -72,31 +72,25 @@ def retrievers(
     debug: c.DebugOption = False,
 ) -> None:
     """List the methods with what each spends at most on a question, or one of them with its options."""
-    form = c.chosen_format(form, output, _FORMATS)
-    found = _method_descriptions(name)
-    if form == "json":
-        values = [asdict(one) for one in found]
-        c.write_json(values if name is None else values[0], output)
-    elif name is None:
-        c.write(methods_table(found) if form == "md" else "\n".join(_methods_lines(found)), output)
-    else:
-        c.write("\n".join(_method_table(found[0]) if form == "md" else _method_lines(found[0])), output)
-
-
-def _method_descriptions(name: str | None) -> list[MethodDescription]:
-    """Describe all methods or one; a method of another package that cannot be used is only reported."""
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
 
-    if name is not None:
-        return [description_of(find(name))]
+    form = c.chosen_format(form, output, _FORMATS)
     found = []
-    for one in names():
+    for one in names() if name is None else [name]:
         try:
             found.append(description_of(find(one)))
-        except OptionError as error:
+        except OptionError as error:  # a method of another package that cannot be used is only reported
+            if name is not None:
+                raise
             c.show_error(error)
-    return found
+    if form == "json":
+        values = [asdict(one) for one in found]
+        c.write_json(values if name is None else values[0], output)
+    elif form == "md":
+        c.write("\n".join(_methods_table(found)), output)
+    else:
+        c.write("\n".join(_methods_lines(found) if name is None else _method_lines(found[0])), output)
 
 
 def _methods_lines(found: list[MethodDescription]) -> Iterator[str]:
@@ -116,35 +110,19 @@ def _method_lines(one: MethodDescription) -> Iterator[str]:
     yield "\nOptions (-O NAME=VALUE)"
     width = max((len(option.name) for option in one.options), default=0)
     for option in one.options:
-        default = option.default or "nothing"
-        yield f"  {option.name:<{width}}  {printable(option.about)} ({option.type}; default {default})"
+        about = f"{printable(option.about)} ({option.type}; default {option.default or 'nothing'})"
+        yield f"  {option.name:<{width}}  {about}"
 
 
-def methods_table(found: list[MethodDescription]) -> str:
+def _methods_table(found: list[MethodDescription]) -> Iterator[str]:
     """Write the methods as a Markdown table."""
-    rows = [
-        f"| `{one.name}` | {_table_cell(one.summary)} | {' | '.join(map(_bound_text, one.cost.values()))} "
-        f"| {_table_cell(one.source)} |"
-        for one in found
-    ]
-    return "\n".join(["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|", *rows])
-
-
-def _method_table(one: MethodDescription) -> Iterator[str]:
-    yield f"## {one.name}\n\n{_table_cell(one.about)} Source: {_table_cell(one.source)}\n\n| at most | |\n|---|---|"
-    for what, bound in one.cost.items():
-        yield f"| {_COST[what]} | {_bound_text(bound)} |"
-    yield "\n| option | type | default | |\n|---|---|---|---|"
-    for option in one.options:
-        default = f"`{option.default}`" if option.default else "nothing"
-        yield f"| `{option.name}` | {_table_cell(option.type)} | {default} | {_table_cell(option.about)} |"
+    yield "| method | evidence | calls | rounds | queries | source |\n|---|---|---|---|---|---|"
+    for one in found:
+        summary, source = (printable(text, 500).replace("|", "\\|") for text in (one.summary, one.source))
+        yield f"| `{one.name}` | {summary} | {' | '.join(map(_bound_text, one.cost.values()))} | {source} |"
 
 
 def _bound_text(bound: CostBound) -> str:
     """Write a bound with the default options, and what it assumes of the question."""
     given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
     return f"{bound.value:,}" + (f" ({given})" if given else "")
-
-
-def _table_cell(text: str) -> str:
-    return printable(text, 500).replace("|", "\\|")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,20 +20,20 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._options import (
     HOW_TO_ADD,
     GraphOptions,
+    HostOption,
     LimitOptions,
     LogOption,
     MethodOption,
     ModelOptions,
     options_of,
 )
+from kgsparql.cli._settings import settings
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from starlette.routing import Route
     from starlette.types import ASGIApp
 
-    from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -42,24 +42,39 @@ _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeOptions:
-    """Where the page listens, and what it offers."""
+class ServedMethodOptions:
+    """How questions are answered that a page or a client asks."""
 
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help=f"Another address than this machine's own; needs {TOKEN_VARIABLE}, or makes a token.",
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 8080
     retriever: Annotated[
         str, typer.Option("-r", "--retriever", metavar="NAME", help="The method, unless the page says otherwise.")
     ] = "auto"
     option: MethodOption = None
     embedder: c.EmbedderOption = "auto"
     lang: c.LangOption = "en"
+
+    @contextmanager
+    def opened(
+        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, has_graph: bool = True
+    ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:
+        """Open what is asked, and say how it is asked."""
+        from kgsparql.answering.ask_options import AskOptions
+        from kgsparql.retrievers import load
+
+        options, languages = options_of(self.option), c.languages(self.lang)
+        load(self.retriever, options)  # a wrong name or option is said before a graph is loaded
+        used = model.opened()
+        asking = AskOptions(retriever=self.retriever, options=options, budget=limits.budget(), model=used)
+        opened = graph.opened(languages=languages, embedder=self.embedder, fresh=model.fresh)
+        with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
+            yield knowledge, asking
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """Where the page listens, and what it offers."""
+
+    host: HostOption = "127.0.0.1"
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 8080
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=64, help="Questions that are answered at the same time.")
     ] = 4
@@ -84,7 +99,9 @@ class ServeOptions:
 
 
 @c.command
-def serve(graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, how: ServeOptions) -> None:
+def serve(
+    graph: GraphOptions, how: ServeOptions, method: ServedMethodOptions, model: ModelOptions, limits: LimitOptions
+) -> None:
     """Open a page that answers questions in the browser, and ties each sentence to its triples.
 
     Without a graph it shows only runs that were kept. Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
@@ -95,53 +112,52 @@ def serve(graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, how
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
     guard: dict[str, Any] = {"host": how.host, "token": token, "origins": origins_of(how.cors, token=token)}
-    if how.sparql_only:
-        _serve_sparql(graph, how, guard)
-        return
-    from kgsparql.resources import cache_directory
-    from kgsparql.serving.app import ServedPage, make_app
-    from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
+    from kgsparql.serving.guards import Guard
+    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app, sparql_routes
 
-    has_graph = bool(graph.kg or os.environ.get("KGSPARQL_KG"))
+    limits_of_queries = ServedLimits(timeout_s=how.timeout, max_rows=how.max_rows)
     with ExitStack() as stack:
+        if how.sparql_only:
+            knowledge = stack.enter_context(graph.opened(embedder="none"))
+            queries = stack.enter_context(BoundedQueries(knowledge, limits=limits_of_queries))
+            listening = stack.enter_context(listening_at(how.host, how.port))
+            port = listening.getsockname()[1]
+            c.write(address_of(how.host, port) + "/sparql", None)
+            c.say(f"clients send the header Authorization: Bearer {shown_token(token)}" if token else "")
+            serve_app(Guard(sparql_only_app(queries), port=port, **guard), listening)
+            return
+        from kgsparql.resources import cache_directory
+        from kgsparql.serving.app import ServedPage, make_app
+        from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
+
         run_log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
-        knowledge, asking = stack.enter_context(
-            _opened_with(graph, model, limits, how.retriever, how.option, how.embedder, how.lang, has_graph=has_graph)
-        )
+        has_graph = bool(settings().named_sources(graph.kg))
+        served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
         listening = stack.enter_context(listening_at(how.host, how.port))
+        is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
+        queries_of = BoundedQueries(served, limits=limits_of_queries) if served is not None and is_one else None
         page = ServedPage(
-            knowledge=knowledge, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), renderers=_file_renderers(),
-            log=run_log, port=listening.getsockname()[1], workers=how.workers,
-            routes=_sparql_routes(knowledge, how, stack), **guard,
+            knowledge=served, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), log=run_log,
+            port=listening.getsockname()[1], workers=how.workers,
+            routes=sparql_routes(stack.enter_context(queries_of)) if queries_of is not None else (), **guard,
         )  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
-        graph.say("" if knowledge else "no graph: only kept runs are shown; name one with -k data.ttl")
-        address = address_of(page.host, page.port)
-        c.write(address + (f"/?token={shown_token(token)}" if token else "/"), None)
+        graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
+        c.write(address_of(page.host, page.port) + (f"/?token={shown_token(token)}" if token else "/"), None)
         serve_app(make_app(page), listening)
 
 
 @c.command
 def mcp(
     graph: GraphOptions,
+    method: ServedMethodOptions,
     model: ModelOptions,
     limits: LimitOptions,
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdin and stdout.")] = False,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help=f"With --http: another address than this machine's own; needs {TOKEN_VARIABLE}, or makes a token.",
-        ),
-    ] = "127.0.0.1",
+    host: HostOption = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="With --http: 0 takes one that is free.")
     ] = 8000,
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method of ask.")] = "auto",
-    option: MethodOption = None,
-    embedder: c.EmbedderOption = "auto",
-    lang: c.LangOption = "en",
 ) -> None:
     """Serve a graph to a chat client or an agent, as tools over the Model Context Protocol.
 
@@ -157,7 +173,7 @@ def mcp(
     token = token_for(host) if http else ""
     with ExitStack() as stack:
         listening = stack.enter_context(listening_at(host, port)) if http else None
-        knowledge, asking = stack.enter_context(_opened_with(graph, model, limits, retriever, option, embedder, lang))
+        knowledge, asking = stack.enter_context(method.opened(graph, model, limits))
         assert knowledge is not None  # noqa: S101 - a graph is named
         if listening is None:
             serve_stdio(Toolbox(knowledge, asking))
@@ -168,53 +184,6 @@ def mcp(
         serve_app(http_app(Toolbox(knowledge, asking), host=host, port=bound, token=token), listening)
 
 
-@contextmanager
-def _opened_with(
-    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, retriever: str, option: list[str] | None,
-    embedder: str, lang: str, *, has_graph: bool = True,
-) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
-    """Open what is asked, and say how it is asked."""
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.retrievers import load
-
-    options, languages = options_of(option), c.languages(lang)
-    load(retriever, options)  # a wrong name or option is said before a graph is loaded
-    opened_model = model.opened()
-    asking = AskOptions(retriever=retriever, options=options, budget=limits.budget(), model=opened_model)
-    opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh) if has_graph else nullcontext()
-    with opened_model or nullcontext(), opened as knowledge:
-        yield knowledge, asking
-
-
-def _serve_sparql(graph: GraphOptions, how: ServeOptions, guard: Mapping[str, Any]) -> None:
-    """Serve the SPARQL endpoint alone, until Ctrl-C."""
-    from starlette.middleware import Middleware
-
-    from kgsparql.serving.guards import Guard
-    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app
-
-    with (
-        graph.opened(embedder="none") as knowledge,
-        BoundedQueries(knowledge, limits=ServedLimits(timeout_s=how.timeout, max_rows=how.max_rows)) as queries,
-        listening_at(how.host, how.port) as listening,
-    ):
-        bound = listening.getsockname()[1]
-        c.write(address_of(how.host, bound) + "/sparql", None)
-        if guard["token"]:
-            c.say(f"clients send the header Authorization: Bearer {shown_token(guard['token'])}")
-        serve_app(sparql_only_app(queries, middleware=[Middleware(Guard, port=bound, **guard)]), listening)
-
-
-def _sparql_routes(knowledge: KnowledgeBase | None, how: ServeOptions, stack: ExitStack) -> tuple[Route, ...]:
-    """Make the endpoint beside the page; none over several graphs, since a query of a client's own runs on one."""
-    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_routes
-
-    if knowledge is None or len(knowledge.graph.members) > 1:
-        return ()
-    limits = ServedLimits(timeout_s=how.timeout, max_rows=how.max_rows)
-    return tuple(sparql_routes(stack.enter_context(BoundedQueries(knowledge, limits=limits))))
-
-
 def _check_installed(*packages: str, extra: str) -> None:
     for package in packages:
         try:
@@ -222,12 +191,6 @@ def _check_installed(*packages: str, extra: str) -> None:
         except ImportError as error:
             hint = f"pip install 'kgsparql[{extra}]'"
             raise OptionError(f"the package {error.name} is not installed", hint=hint) from error
-
-
-def _file_renderers() -> Mapping[str, Callable[[Answer], str]]:
-    from kgsparql.rendering import render
-
-    return {form: partial(render, form=form) for form in ("md", "trig", "svg")}
 
 
 # -- Who may ask, and where ---------------------------------------------------------------------------------------
@@ -295,8 +258,6 @@ def address_of(host: str, port: int) -> str:
 
 def serve_app(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    import logging
-
     import uvicorn
 
     from kgsparql.serving.guards import PunctualConnection

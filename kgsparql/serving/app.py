@@ -6,14 +6,15 @@ import asyncio
 import json
 import time
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from jinja2 import Environment, FileSystemLoader
+from pydantic import AfterValidator, Field
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,12 +26,15 @@ from starlette.staticfiles import StaticFiles
 
 from kgsparql.answering.answer_json import answer_to_json, error_json, unanswered_json
 from kgsparql.answering.ask_options import checked_question
+from kgsparql.answering.kept_answers import kept_answer
+from kgsparql.answering.recheck import recheck
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import Guard
-from kgsparql.serving.page_facts import Reproduction, WiderDrawing, graph_facts, node_neighbours
+from kgsparql.serving.page_facts import Sent, WiderDrawing, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
 
 if TYPE_CHECKING:
@@ -43,18 +47,66 @@ STATIC = Path(__file__).parent / "static"
 _POLL_S = 0.03
 """How often a stream looks for further steps."""
 _SWEEP_S = 1.0
-_MAX_ENTITIES = 20
-_MAX_ANSWERS = 100
-_MAX_CHARACTERS = 2_000
-"""Of an entity that is named, and of an answer that is said to be right."""
-_SETTINGS: Mapping[str, type] = {"entities": list, "method": str, "use_model": bool}
-_CORRECTS: Mapping[str, type] = {"run": str, "link": int, "candidate": int}
-
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
     "svg": "image/svg+xml",
 }  # fmt: skip
+
+
+# -- What a page sends --------------------------------------------------------------------------------------------
+
+
+class _Correction(Sent):
+    """Which meaning of a name is meant, by the run that it is of and the numbers of the link and the candidate."""
+
+    run: str
+    link: int
+    candidate: int
+
+
+class _Asked(Sent):
+    """A question, and what is set beside it."""
+
+    question: str
+    entities: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=20)] | None = None
+    method: str | None = None
+    use_model: bool | None = None
+    corrects: _Correction | None = None
+
+
+def _without_controls(text: str) -> str:
+    if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs"} for character in text):
+        raise ValueError("no text, or one with control characters")
+    return text
+
+
+class _Rating(Sent):
+    """What a person says of an answer: whether it is right, what is, or both."""
+
+    is_right: bool | None = None
+    right_answers: (
+        Annotated[
+            list[Annotated[str, Field(max_length=2_000), AfterValidator(_without_controls)]], Field(max_length=100)
+        ]
+        | None
+    ) = None
+
+
+async def _sent_json(request: Request) -> Any:
+    """Read the JSON that was sent.
+
+    :raises InputError: for anything else. Of another content type it could be a form of another site.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise InputError("this is not application/json", hint="send JSON, with that content type")
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise InputError("this is no JSON", hint='send an object, such as {"question": "…"}') from error
+
+
+# -- The application ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +116,6 @@ class ServedPage:
     :param knowledge: what is asked; ``None`` where only kept runs are shown.
     :param asking: how questions are asked, unless the page says otherwise.
     :param kept: where finished runs are kept.
-    :param renderers: makes an answer a file, by the suffix of that.
     :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
     :param host: the address that is bound, with its ``port``; ``token`` and ``origins`` as of :class:`Guard`.
     :param routes: of the SPARQL endpoint beside the page, if there is one.
@@ -73,13 +124,12 @@ class ServedPage:
     knowledge: KnowledgeBase | None
     asking: AskOptions
     kept: KeptRuns
-    renderers: Mapping[str, Callable[[Answer], str]] = field(default_factory=dict)
     log: RunLog | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     token: str = ""
     origins: frozenset[str] = frozenset()
-    routes: tuple[BaseRoute, ...] = ()
+    routes: Sequence[BaseRoute] = ()
     workers: int = 4
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
@@ -94,7 +144,7 @@ class ServedPage:
             "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
             "events": list(run.events),
             "left_out": run.left_out,
-            "files": {suffix: made for suffix, render in self.renderers.items() if (made := render(answer))},
+            "files": {suffix: made for suffix in ("md", "trig", "svg") if (made := render(answer, suffix))},
             **(self.log.add(answered, run=run.id) if self.log else {}),
         }
         try:
@@ -178,9 +228,11 @@ class _Handlers:
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
-        question, settings, corrects = read_question(await read_json(request))
+        sent = _Asked.read(await _sent_json(request))
+        question, settings = checked_question(sent.question), sent.model_dump(exclude_none=True)
+        del settings["question"]
         meanings = None
-        if corrects is not None:
+        if corrects := settings.pop("corrects", None):
             meanings = corrected(await self._run_json(corrects["run"]), corrects)
             settings["entities"] = [link["term"]["value"] for link in meanings]
         asking = await run_in_threadpool(self._asking_with, settings)
@@ -197,8 +249,10 @@ class _Handlers:
         log = self.page.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        rating, found = read_rating(await read_json(request)), await self._run_json(request.path_params["name"])
-        await run_in_threadpool(partial(log.rate, found, **rating))
+        sent, found = _Rating.read(await _sent_json(request)), await self._run_json(request.path_params["name"])
+        if sent.is_right is None and sent.right_answers is None:
+            raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
+        await run_in_threadpool(partial(log.rate, found, is_right=sent.is_right, right_answers=sent.right_answers))
         return JSONResponse(await run_in_threadpool(log.rating, found))
 
     async def stop(self, request: Request) -> Response:
@@ -213,15 +267,12 @@ class _Handlers:
         run = self.runs.get(request.path_params["name"])
         if run is None:
             await self._run_json(request.path_params["name"])  # an error, unless it is kept
-            return EventSourceResponse(_only_over("finished"))
+            return EventSourceResponse(iter([{"event": "over", "data": '{"state": "finished"}'}]))
         last = request.headers.get("last-event-id", "")
         return EventSourceResponse(self._steps(run, int(last) if last.isdecimal() else 0), ping=15)
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""
-        from kgsparql.answering.kept_answers import kept_answer
-        from kgsparql.answering.recheck import recheck
-
         graph, found = self._knowledge.graph, await self._run_json(request.path_params["name"])
         if "answer" not in found:
             raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
@@ -235,8 +286,8 @@ class _Handlers:
         if page.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
         served_at = f"{request.base_url}sparql" if page.routes else None
-        here = Reproduction(knowledge=page.knowledge, served_at=served_at, needs_token=bool(page.token))
-        ways = here.ways(found["answer"], request.path_params["marker"])
+        marker, needs_token = request.path_params["marker"], bool(page.token)
+        ways = query_ways(page.knowledge, found["answer"], marker, served_at=served_at, needs_token=needs_token)
         return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
 
     async def neighbours(self, request: Request) -> Response:
@@ -247,7 +298,7 @@ class _Handlers:
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._run_json(request.path_params["name"]), WiderDrawing.read(await read_json(request))
+        found, wider = await self._run_json(request.path_params["name"]), WiderDrawing.read(await _sent_json(request))
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:
@@ -286,10 +337,7 @@ class _Handlers:
             run.seen_at = time.monotonic()
 
     async def _run_json(self, name: str) -> dict[str, Any]:
-        """Return the JSON of a run that is in memory or kept.
-
-        :raises NotFoundError: if it is neither.
-        """
+        """Return the JSON of a run that is in memory or kept."""
         run = self.runs.get(name)
         if run is not None:
             run.seen_at = time.monotonic()
@@ -299,12 +347,8 @@ class _Handlers:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
-    def _asking_with(self, settings: Mapping[str, Any]) -> AskOptions:
-        """Return how a question is asked: as usual, but for what was set.
-
-        :raises OptionError: for a method that does not exist.
-        :raises NotFoundError: for an entity that the graph does not mention.
-        """
+    def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
+        """Return how a question is asked: as usual, but for what was set."""
         knowledge, asking, method = self._knowledge, self.page.asking, settings.get("method")
         if method is not None:
             if method not in names():
@@ -330,74 +374,6 @@ class _Handlers:
         return self.page.knowledge
 
 
-async def _only_over(state: str) -> AsyncIterator[dict[str, str]]:
-    yield {"event": "over", "data": json.dumps({"state": state})}
-
-
 async def _error_response(_: Request, error: KgsparqlError) -> Response:
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
     return JSONResponse({"error": error_json(error)}, status_code=status)
-
-
-# -- Reading what anybody may have sent ---------------------------------------------------------------------------
-
-
-async def read_json(request: Request) -> Any:
-    """Read the JSON that was sent.
-
-    :raises InputError: for anything else. Of another content type it could be a form of another site.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InputError("this is not application/json", hint="send JSON, with that content type")
-    try:
-        return json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise InputError("this is no JSON", hint='send an object, such as {"question": "…"}') from error
-
-
-def read_question(given: Any) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
-    """Read a question, what was set beside it, and which run it corrects, by the numbers of a link and a candidate.
-
-    :raises InputError: for anything that is not such an object.
-    :raises LimitError: for a question of more than 4,000 characters.
-    """
-    if not isinstance(given, dict) or not isinstance(given.get("question"), str):
-        raise InputError("there is no question", hint='send {"question": "…"}')
-    corrects = given.pop("corrects", None)
-    if corrects is not None and (
-        not isinstance(corrects, dict) or {name: type(value) for name, value in corrects.items()} != _CORRECTS
-    ):
-        raise InputError("this corrects nothing", hint="name run, link and candidate")
-    settings = {name: value for name, value in given.items() if name != "question" and value is not None}
-    for name, value in settings.items():
-        if name not in _SETTINGS or not isinstance(value, _SETTINGS[name]):
-            raise InputError(f"{printable(name, 40)} cannot be set so", hint=f"there are: {', '.join(_SETTINGS)}")
-    entities = settings.get("entities", [])
-    is_right = all(isinstance(one, str) and len(one) <= _MAX_CHARACTERS for one in entities)
-    if len(entities) > _MAX_ENTITIES or not is_right:
-        raise InputError("these are no entities", hint=f"at most {_MAX_ENTITIES} IRIs")
-    return checked_question(given["question"]), settings, corrects
-
-
-def read_rating(given: Any) -> dict[str, Any]:
-    """Read what a person says of an answer: ``is_right``, ``right_answers``, or both; what was not said is ``None``.
-
-    :raises InputError: for anything else, and for text that is empty, long or holds control characters.
-    """
-    is_right, answers = (given.get("is_right"), given.get("right_answers")) if isinstance(given, dict) else (None, None)
-    if is_right is answers is None or not (is_right is None or isinstance(is_right, bool)):
-        hint = 'send {"is_right": false, "right_answers": ["…"]}'
-        raise InputError("nothing was said of the answer", hint=hint)
-    if answers is not None and not (
-        isinstance(answers, list) and len(answers) <= _MAX_ANSWERS and all(map(_is_answer, answers))
-    ):
-        limits = f"at most {_MAX_ANSWERS}, each of 1 to {_MAX_CHARACTERS:,} characters, without control characters"
-        raise InputError("these are no right answers", hint=limits)
-    return {"is_right": is_right, "right_answers": answers}
-
-
-def _is_answer(text: object) -> bool:
-    if not isinstance(text, str) or not text.strip() or len(text) > _MAX_CHARACTERS:
-        return False
-    return not any(unicodedata.category(character) in {"Cc", "Cs"} for character in text)

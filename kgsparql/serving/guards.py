@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import hmac
-import json
 from asyncio import TimerHandle, Transport
-from collections.abc import Collection, Mapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Collection
 from typing import TYPE_CHECKING, cast
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 import h11
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 262_144
-
 SPARQL_PATH = "/sparql"
 MOST_QUERY_BYTES = 4_000_000
 """Of a body for :data:`SPARQL_PATH`: a query has at most a million characters."""
-
-COOKIE = "kgsparql_token"
-
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
 REQUEST_S = 20.0
 """How long a client may take to send a request, head and body."""
 UNREAD_S = 60.0
 """How long a client may read nothing of what is to be sent to it."""
 
+_COOKIE = "kgsparql_token"
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {
     "content-security-policy": (
         "default-src 'self'; img-src 'self' data:; object-src 'none'; "
@@ -48,7 +45,6 @@ _CROSS_ORIGIN = {
     "access-control-expose-headers": "x-sparql-maxrows, x-kgsparql-cut, retry-after",
     "access-control-allow-private-network": "true",
     "access-control-max-age": "600",
-    "vary": "origin",
 }
 """What a page of another site that may ask is told; never that a cookie may come with it."""
 
@@ -59,8 +55,7 @@ class Guard:
     A name server that turns another name into our address (DNS rebinding) is refused by ``Host``; a page of another
     site by ``Origin``. Whoever comes with ``?token=`` gets it as a cookie.
 
-    :param host: the address that is bound.
-    :param port: its port.
+    :param host: the address that is bound, with its ``port``.
     :param token: needed for every request but ``/healthz``; none for the own machine alone.
     :param origins: other sites whose pages may ask the SPARQL endpoint, and nothing else; ``*`` is any.
     """
@@ -68,101 +63,92 @@ class Guard:
     def __init__(
         self, app: ASGIApp, *, host: str, port: int, token: str = "", origins: Collection[str] = frozenset()
     ) -> None:
-        self._app = app
-        self._token = token
-        self._origins = frozenset(origins)
-        bracketed = f"[{host}]" if ":" in host else host
+        self._app, self._token, self._origins = app, token, frozenset(origins)
+        names = {*_LOOPBACK, f"[{host}]".lower() if ":" in host else host.lower()}
         is_any = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
-        names = (*_LOOPBACK, bracketed.lower())
-        with_port = [f"{name}:{port}" for name in names]
-        self._hosts = None if is_any else {*with_port, *(names if port in {80, 443} else ())}
+        with_port = {f"{name}:{port}" for name in names} | (names if port in {80, 443} else set())
+        self._hosts = None if is_any else with_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or hand it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        cross = self._cross_origin_headers(scope["path"], headers)
-        send = _with_headers(send, {**_HEADERS, **cross})
-        refusal = self._refusal_of(scope, headers, is_other_site=bool(cross))
-        if refusal is not None:
-            await _send_error(send, *refusal)
-            return
-        if cross and scope["method"] == "OPTIONS":  # a browser asks whether it may ask; it sends no token with that
-            await send({"type": "http.response.start", "status": 204, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if self._token and given:
-            await _send_cookie(send, scope["path"], self._token)
-            return
-        if scope["path"] == SPARQL_PATH:  # which bounds what it reads itself
-            await self._app(scope, receive, send)
-            return
-        body = await _whole_body(receive)
-        if body is not None and len(body) <= MOST_BODY_BYTES:
-            await self._app(
-                scope, _receive_after({"type": "http.request", "body": body, "more_body": False}, receive), send
-            )
-        elif body is not None:
-            await _send_error(send, *_too_large_error(MOST_BODY_BYTES))
+        request, is_sparql = Request(scope, receive), scope["path"] == SPARQL_PATH
+        origin, may_any = request.headers.get("origin"), "*" in self._origins
+        is_other_site = is_sparql and origin is not None and (may_any or origin in self._origins)
+        cross = {**_CROSS_ORIGIN, "access-control-allow-origin": "*" if may_any else origin or ""}
 
-    def _cross_origin_headers(self, path: str, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return what lets a page of another site read the reply; empty where it may not."""
-        origin = headers.get("origin")
-        if origin is None or path != SPARQL_PATH or not self._origins & {"*", origin}:
-            return {}
-        return {**_CROSS_ORIGIN, "access-control-allow-origin": "*" if "*" in self._origins else origin}
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**_HEADERS, **(cross if is_other_site else {})}.items():
+                    headers.setdefault(name, value)
+                if is_other_site:
+                    headers.add_vary_header("origin")
+            await send(message)
 
-    def _refusal_of(self, scope: Scope, headers: dict[str, str], *, is_other_site: bool) -> tuple[int, str, str] | None:
-        host = headers.get("host", "").lower()
+        reply = self._refusal_of(request, is_other_site=is_other_site)
+        if reply is None and is_other_site and request.method == "OPTIONS":
+            reply = Response(status_code=204)  # a browser asks whether it may ask; it sends no token with that
+        if reply is None and self._token and request.query_params.get("token"):
+            location = quote("/" + scope["path"].lstrip("/\\"))  # never another host, and free of the token
+            reply = RedirectResponse(location, 303)
+            reply.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+        if reply is None and not is_sparql:  # which bounds what it reads itself
+            try:
+                body = await _bounded_body(request)
+            except ClientDisconnect:
+                return
+            if body is None:
+                reply = _too_large(MOST_BODY_BYTES)
+            else:
+                receive = _receive_after({"type": "http.request", "body": body, "more_body": False}, receive)
+        await (reply or self._app)(scope, receive, send_with_headers)
+
+    def _refusal_of(self, request: Request, *, is_other_site: bool) -> Response | None:
+        headers, path = request.headers, request.scope["path"]
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
-            return 421, "this is not a server for that name", "open the address that kgsparql serve printed"
-        origin = headers.get("origin")
-        changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
-        if not is_other_site and origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
-            return 403, "a page of another site may not ask here", "open the page of this server"
-        is_ours = is_other_site or headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
-        if not is_ours and (changes or scope["path"] == SPARQL_PATH):  # an image's address may be a query
-            return 403, "a page of another site may not ask here", "open the page of this server"
+            return _refusal(421, "this is not a server for that name", "open the address that kgsparql serve printed")
+        is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
+        is_sent_by_ours = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+        # An image's address may be a query; a link to the page is followed.
+        is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and path != SPARQL_PATH
+        if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
+            return _refusal(403, "a page of another site may not ask here", "open the page of this server")
         length = headers.get("content-length", "0")
-        most = MOST_QUERY_BYTES if scope["path"] == SPARQL_PATH else MOST_BODY_BYTES
+        most = MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:
-            return _too_large_error(most)
-        is_open = scope["path"] == "/healthz" or (is_other_site and scope["method"] == "OPTIONS")
-        if self._token and not is_open and not self._has_token(scope, headers):
-            return 401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
+            return _too_large(most)
+        is_open = path == "/healthz" or (is_other_site and request.method == "OPTIONS")
+        if self._token and not is_open and not self._has_token(request):
+            return _refusal(401, "a token is needed", "open the address with ?token=… that kgsparql serve printed")
         return None
 
-    def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
-        given = [*parse_qs(scope["query_string"].decode("latin-1")).get("token", [])]
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            given.append(bearer.strip())
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        if cookie is not None:
-            given.append(cookie.value)
+    def _has_token(self, request: Request) -> bool:
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        given = [*request.query_params.getlist("token"), request.cookies.get(_COOKIE, "")]
+        given += [bearer.strip()] if scheme.lower() == "bearer" else []
         return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in given)
 
 
-def _too_large_error(most: int) -> tuple[int, str, str]:
-    return 413, f"the request is larger than {most:,} bytes", "send less"
+def _refusal(status: int, message: str, hint: str) -> Response:
+    error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
+    return JSONResponse({"error": error}, status)
 
 
-async def _whole_body(receive: Receive) -> bytes | None:
-    """Read the body, or more of it than a body may have; ``None`` if the client went away before its end."""
+def _too_large(most: int) -> Response:
+    return _refusal(413, f"the request is larger than {most:,} bytes", "send less")
+
+
+async def _bounded_body(request: Request) -> bytes | None:
+    """Read the body; ``None`` if it is larger than a body may be."""
     body = b""
-    while len(body) <= MOST_BODY_BYTES:
-        message = await receive()
-        if message["type"] == "http.disconnect":
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BODY_BYTES:
             return None
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            break
     return body
 
 
@@ -176,39 +162,11 @@ def _receive_after(message: Message, receive: Receive) -> Receive:
     return received
 
 
-def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
-    async def with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = {name for name, _ in message["headers"]}
-            more = [(n.encode(), v.encode()) for n, v in headers.items() if n == "vary" or n.encode() not in own]
-            message = {**message, "headers": [*message["headers"], *more]}
-        await send(message)
-
-    return with_headers
-
-
-async def _send_error(send: Send, status: int, message: str, hint: str) -> None:
-    error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
-    body = json.dumps({"error": error}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _send_cookie(send: Send, path: str, token: str) -> None:
-    """Keep the token in the browser, and its address free of it."""
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-    location = quote("/" + path.lstrip("/\\"))  # never another host
-    headers = [(b"location", location.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
-
-
 class PunctualConnection(H11Protocol):
     """Is closed where a request is not whole, or a reply not read, in time; or at once where there are too many.
 
     So a client that opens connections and never ends its requests cannot keep all places for itself: whoever sends a
-    whole request has a place. It needs no token for that, since the head of a request is where a token would be.
+    whole request has a place, with or without a token.
     """
 
     late: TimerHandle | None = None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 from typing import Literal as OneOf
 from urllib.parse import quote
 
@@ -34,23 +33,39 @@ if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph
     from kgsparql.knowledge_base import KnowledgeBase
 
-PAGE = 12
+_PAGE = 12
 """Neighbours that are shown at once."""
 _MAX_NEIGHBOURS = 600
-"""Of one node, on a page."""
 _MAX_OF_GROUP = 120
-"""Of them by one predicate and direction. All are fetched each time: fewer of a hub's could be others."""
+"""Of one predicate and direction. All are fetched each time: fewer of a hub's could be others."""
 _MAX_CHARACTERS = 300
+
+
+class Sent(BaseModel):
+    """What a page sends: a JSON object with these members and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @classmethod
+    def read(cls, sent: Any) -> Self:
+        """Read what a request has sent.
+
+        :raises InputError: for anything else, with where it is wrong.
+        """
+        try:
+            return cls.model_validate(sent)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            why = printable(f"{where}: {first['msg']}" if where else first["msg"], 200)
+            raise InputError(f"this cannot be read: {why}", hint=f"send {', '.join(cls.model_fields)}") from error
 
 
 # -- The graph ----------------------------------------------------------------------------------------------------
 
 
 def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:
-    """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question.
-
-    :param asking: how questions are asked, unless the page says otherwise.
-    """
+    """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: dict[str, Any] = {
         "name": "", "as_of": None, "triples": None, "classes": [], "examples": [], "error": None,
         "methods": list(names()), "method": asking.retriever, "model": asking.model.name if asking.model else "",
@@ -92,7 +107,6 @@ def as_of(graph: KnowledgeGraph) -> str | None:
 def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:
     """Describe a node as JSON: its kinds and description, and those of its triples after some others.
 
-    :param asking: how questions are asked: their time is that of these lookups.
     :param query: of the request: ``term``, an IRI in angle brackets, and ``after``, how many triples are there already.
     :raises InputError: for a term that is no IRI, or too far along.
     :raises NotFoundError: if the graph does not mention it.
@@ -106,7 +120,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     graph = knowledge.graph.within(Usage(asking.budget))
     lookups = GraphLookups(graph, languages=knowledge.languages, prefixes=dict(knowledge.prefixes))
     groups = lookups.show(term, limit=_MAX_OF_GROUP).items
-    hops = _in_turn(groups)[int(after) : int(after) + PAGE]
+    hops = _in_turn(groups)[int(after) : int(after) + _PAGE]
     labels = lookups.labels([term, *(one for hop in hops for one in hop.triple)])
     about = descriptions(graph, [term], languages=knowledge.languages)[term]
     kinds = about.classes or tuple(lookups.labels(types(graph, [term])[term]).values())
@@ -148,47 +162,32 @@ def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
 
 # -- The drawing with neighbours, which are beside the evidence and never taken for it -----------------------------
 
-_Text: TypeAlias = Annotated[str, Field(max_length=100_000)]
+_SentText: TypeAlias = Annotated[str, Field(max_length=100_000)]
 
 
-class _SentTerm(BaseModel):
+class _SentTerm(Sent):
     """A term as :func:`node_neighbours` tells it."""
 
-    term: _Text
-    label: _Text
+    term: _SentText
+    label: _SentText
     type: str
 
 
-class _SentTriple(BaseModel):
+class _SentTriple(Sent):
     """A triple that was found around the node ``of``."""
 
     subject: _SentTerm
     predicate: _SentTerm
     object: _SentTerm
     direction: OneOf["forward", "inverse"]
-    of: _Text
+    of: _SentText
 
 
-class WiderDrawing(BaseModel):
+class WiderDrawing(Sent):
     """The triples that a drawing is widened by, and whether more than the usual nodes may be in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     triples: Annotated[list[_SentTriple], Field(max_length=2_000)]
     is_whole: bool = False
-
-    @classmethod
-    def read(cls, sent: Any) -> WiderDrawing:
-        """Read what a request asks for.
-
-        :raises InputError: for anything that is no list of such triples.
-        """
-        try:
-            return cls.model_validate(sent)
-        except ValidationError as error:
-            why = printable(error.errors()[0]["msg"], 100)
-            hint = "send triples as /api/neighbours gives them"
-            raise InputError(f"this cannot be drawn: {why}", hint=hint) from error
 
     def of(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """Draw a finished run, its evidence first, then these triples as far as there is room."""
@@ -216,73 +215,60 @@ class WiderDrawing(BaseModel):
                     "id": len(edges), "source": key[0], "target": key[2], "label": triple.predicate.label,
                     "predicate": key[1], "markers": [], "is_inverse": triple.direction == "inverse",
                 })  # fmt: skip
-        _place_nodes(list(nodes.values()), list(edges.values()))
+        ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges.values()]
+        texts, layers = ([node[name] for node in nodes.values()] for name in ("label", "layer"))
+        for node, place in zip(nodes.values(), layout_in_layers(texts, ends, layers), strict=True):
+            node.update(layer=place.layer, row=place.row, x=place.x, y=place.y)
         left = drawing["left_out"] + len(left_out)
         return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
-
-
-def _place_nodes(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
-    ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges]
-    places = layout_in_layers([node["label"] for node in nodes], ends, [node["layer"] for node in nodes])
-    for node, place in zip(nodes, places, strict=True):
-        node.update(layer=place.layer, row=place.row, x=place.x, y=place.y)
 
 
 # -- How a query of an answer is run again outside the page -------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reproduction:
-    """What is open here, and where it is asked.
+def query_ways(
+    knowledge: KnowledgeBase, answer: Mapping[str, Any], marker: str, *, served_at: str | None, needs_token: bool
+) -> list[dict[str, str]]:
+    """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy.
 
+    :param answer: the JSON object of an answer; of graphs that are not open here nothing is told.
     :param served_at: the URL of the endpoint beside the page, if there is one.
-    :param needs_token: whether that wants a token.
+    :raises NotFoundError: if it has no such piece.
     """
-
-    knowledge: KnowledgeBase
-    served_at: str | None
-    needs_token: bool = False
-
-    def ways(self, answer: Mapping[str, Any], marker: str) -> list[dict[str, str]]:
-        """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy.
-
-        :param answer: the JSON object of an answer; of graphs that are not open here nothing is told.
-        :raises NotFoundError: if it has no such piece.
-        """
-        item = next((item for item in answer["evidence"] if item["marker"] == marker), None)
-        if item is None:
-            raise NotFoundError("this run has no such evidence", hint="open the run again")
-        if item["queries"]:
-            return [self._ways_of(own["query"], own["source"]) for own in item["queries"]]
-        return [self._ways_of(item["query"], self._holding_graph(item, answer["graphs"]))] if item["query"] else []
-
-    def _holding_graph(self, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
-        """Find the graph that all triples of a piece of evidence are in; of one answered from a single graph, that."""
-        if len(graphs) == 1:
-            return graphs[0]
-        sources = [{source["graph"] for source in triple["sources"]} for triple in item["triples"]]
-        for member in self.knowledge.graph.members:
-            names = {member.name, *(stored.source for stored in member.stored)}
-            if sources and member.name in graphs and all(names & each for each in sources):
-                return member.name
-        return ""
-
-    def _ways_of(self, query: str, graph: str) -> dict[str, str]:
-        members, opened = self.knowledge.graph.members, self.knowledge.opened_with
-        at = next((at for at, member in enumerate(members) if member.name == graph), None)
-        if at is None:
-            return {}
-        member = members[at]
+    item = next((item for item in answer["evidence"] if item["marker"] == marker), None)
+    if item is None:
+        raise NotFoundError("this run has no such evidence", hint="open the run again")
+    queries = [(own["query"], own["source"]) for own in item["queries"]]
+    if not queries and item["query"]:
+        queries = [(item["query"], _holding_graph(knowledge, item, answer["graphs"]))]
+    members, opened = [member.name for member in knowledge.graph.members], knowledge.opened_with
+    found = []
+    for query, graph in queries:
+        ways: dict[str, str] = {}
+        member = knowledge.graph.members[members.index(graph)] if graph in members else None
         if isinstance(member, EndpointGraph):  # is asked where it is, without the credentials that it was opened with
-            return {"curl": curl_command(member.url, query), "Python": python_code([member.name], {}, query)}
-        ways = {}
-        if self.served_at is not None:
-            ways["curl"] = curl_command(self.served_at, query, needs_token=self.needs_token)
-        if opened and (sources := [str(source) for source in groups_of(opened["sources"])[at]]):
-            reading = ("format", "base", "encoding", "skip_bad", "context")
-            options = {name: opened[name] for name in reading if opened.get(name)}
-            ways["Python"] = python_code(sources, options, query)
-        return ways
+            ways = {"curl": curl_command(member.url, query), "Python": python_code([member.name], {}, query)}
+        elif member is not None:
+            if served_at is not None:
+                ways["curl"] = curl_command(served_at, query, needs_token=needs_token)
+            if opened and (sources := [str(own) for own in groups_of(opened["sources"])[members.index(graph)]]):
+                reading = ("format", "base", "encoding", "skip_bad", "context")
+                options = {name: opened[name] for name in reading if opened.get(name)}
+                ways["Python"] = python_code(sources, options, query)
+        found.append(ways)
+    return found
+
+
+def _holding_graph(knowledge: KnowledgeBase, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
+    """Find the graph that all triples of a piece of evidence are in; of one answered from a single graph, that."""
+    if len(graphs) == 1:
+        return graphs[0]
+    sources = [{source["graph"] for source in triple["sources"]} for triple in item["triples"]]
+    for member in knowledge.graph.members:
+        names = {member.name, *(stored.source for stored in member.stored)}
+        if sources and member.name in graphs and all(names & each for each in sources):
+            return member.name
+    return ""
 
 
 def curl_command(url: str, query: str, *, needs_token: bool = False) -> str:

@@ -36,8 +36,12 @@ FOLDER = "runs"
 _MAX_EVENTS = 4_000
 """Steps of a run that are kept; further ones are counted."""
 _MAX_TEXT_CHARACTERS = 20_000
-"""Of a query, a prompt or a reply in a step."""
 _MAX_KEPT_BYTES = 64_000_000
+_MAX_RUNS, _MAX_WAITING, _MAX_KEPT = 100, 64, 1_000
+_ABANDONED_S = 5.0
+"""So long after the last who watched it has gone, a run is ended."""
+_UNWATCHED_S = 60.0
+"""So long after it was put in line, if nobody came to watch it."""
 _RUN = "run"
 """Member of a logged answer: the run that it is of, since another log may have another question of that number."""
 
@@ -52,8 +56,6 @@ class AskedRun:
     :param settings: what the page asked for, beside the question.
     :param meanings: links that are shown in the place of the answer's own, where a person corrected one of them.
     :param frozen: the finished run as one JSON object, its answer and pictures included; ``None`` until then.
-    :param error: what kept it from an answer, as JSON.
-    :param watchers: how many streams read its steps now.
     :param seen_at: when it was last watched, or else made, as :func:`time.monotonic` tells it.
     """
 
@@ -87,7 +89,11 @@ class AskedRun:
         if len(self.events) >= _MAX_EVENTS:
             self.left_out += 1
             return
-        told = {name: _shortened(value) for name, value in event_json(event).items()}
+        told = dict(event_json(event))
+        for name, value in told.items():
+            if isinstance(value, str) and len(value) > _MAX_TEXT_CHARACTERS:  # a query, a prompt or a reply
+                left = len(value) - _MAX_TEXT_CHARACTERS
+                told[name] = f"{value[:_MAX_TEXT_CHARACTERS]} … (+{left:,} characters)"
         self.events.append({**told, "words": step_words(event)})
 
     def summary(self) -> dict[str, Any]:
@@ -96,29 +102,18 @@ class AskedRun:
                 "meanings": self.meanings, "error": self.error}  # fmt: skip
 
 
-def _shortened(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _MAX_TEXT_CHARACTERS:
-        return f"{value[:_MAX_TEXT_CHARACTERS]} … (+{len(value) - _MAX_TEXT_CHARACTERS:,} characters)"
-    return value
-
-
 class Runs:
-    """The runs of a page: asked on ``workers`` threads, at most ``most_waiting`` in line, the newest kept in memory.
+    """The runs of a page: asked on ``workers`` threads, a bounded number in line, the newest kept in memory.
 
     :param ask: answers a question.
     :param freeze: makes the JSON of a finished run, and keeps it.
-    :param abandoned_s: so long after the last who watched it has gone, a run is ended.
-    :param unwatched_s: so long after it was put in line, if nobody came to watch it.
     """
 
     def __init__(
         self, ask: Callable[[str, AskOptions], Answer], freeze: Callable[[AskedRun, Answer], dict[str, Any]], *,
-        workers: int = 4, most_waiting: int = 64, most_kept: int = 100, abandoned_s: float = 5.0,
-        unwatched_s: float = 60.0,
+        workers: int,
     ) -> None:  # fmt: skip
         self._ask, self._freeze = ask, freeze
-        self._most_waiting, self._most_kept = most_waiting, most_kept
-        self._abandoned_s, self._unwatched_s = abandoned_s, unwatched_s
         self._waiting: queue.SimpleQueue[AskedRun] = queue.SimpleQueue()
         self._runs: OrderedDict[str, AskedRun] = OrderedDict()
         self._lock = threading.Lock()
@@ -135,7 +130,7 @@ class Runs:
         """
         with self._lock:
             running = sum(not run.is_over for run in self._runs.values())
-            if running >= self._most_waiting:
+            if running >= _MAX_WAITING:
                 message = f"{running} questions are being answered already"
                 raise BudgetExceededError(message, hint="ask again in a few seconds")
             run = AskedRun(question, asking, settings, meanings)
@@ -153,11 +148,11 @@ class Runs:
         now = time.monotonic()
         with self._lock:
             for run in self._runs.values():
-                patience_s = self._abandoned_s if run.was_watched else self._unwatched_s
+                patience_s = _ABANDONED_S if run.was_watched else _UNWATCHED_S
                 if not run.is_over and not run.watchers and now - run.seen_at > patience_s:
                     run.asking.cancel.set()
             finished = [name for name, run in self._runs.items() if run.is_over and not run.watchers]
-            for name in finished[: max(0, len(self._runs) - self._most_kept)]:
+            for name in finished[: max(0, len(self._runs) - _MAX_RUNS)]:
                 del self._runs[name]
 
     def cancel_all(self) -> None:
@@ -182,8 +177,7 @@ class Runs:
 def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
 
-    :param corrects: the numbers of the ``link`` and of the ``candidate``.
-    :raises InputError: if there are none of these numbers.
+    :raises InputError: if there are no such numbers of a link and a candidate.
 
     >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
     >>> [link] = corrected({"answer": {"linked": [paris]}}, {"link": 0, "candidate": 0})
@@ -206,19 +200,13 @@ def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[
 
 
 class KeptRuns:
-    """A directory of runs, readable by its owner only; beyond ``most`` the oldest are removed.
+    """A directory of runs, readable by its owner only; beyond a thousand the oldest are removed.
 
     The address of a run opens it later, whatever has become of the graph.
-
-    >>> import tempfile
-    >>> kept = KeptRuns(Path(tempfile.mkdtemp()) / "runs")
-    >>> kept.put("a" * 32, {"question": "Who?"})
-    >>> kept.get("a" * 32), kept.get("../passwd")
-    ({'question': 'Who?'}, None)
     """
 
-    def __init__(self, directory: Path, *, most: int = 1_000) -> None:
-        self._directory, self._most = directory, most
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
 
     def put(self, name: str, run: Mapping[str, Any]) -> None:
         """Keep a run."""
@@ -240,7 +228,7 @@ class KeptRuns:
         if not self._directory.is_dir():
             return
         files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]
-        for _, entry in sorted(files, reverse=True)[self._most :]:
+        for _, entry in sorted(files, reverse=True)[_MAX_KEPT:]:
             with suppress(OSError):  # it is being read on Windows, or is removed by another process
                 entry.unlink()
 
@@ -249,14 +237,6 @@ class RunLog:
     """A log of questions whose entries know their run, and what people say of their answers.
 
     :raises StoreError: if the file is there, but is no log of questions.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     log = RunLog(Path(directory, "q.sqlite"))
-    ...     run = {"id": "ab", **log.add({"question": "Who?", "status": "answered"}, run="ab")}
-    ...     log.rate(run, is_right=False, right_answers=["Pierre Curie"])
-    ...     log.rating(run), log.rating({**run, "id": "cd"})
-    ({'is_right': False, 'right_answers': ['Pierre Curie']}, None)
     """
 
     def __init__(self, path: Path) -> None:
@@ -335,20 +315,16 @@ def _gap_text(gap: Mapping[str, str]) -> str:
 def meter(usage: Mapping[str, Any], *, left_out: int = 0) -> str:
     """Say what a run cost; without prices that is unknown, never 0.
 
-    :param left_out: steps that were too many to be kept.
-
     >>> usage = {"queries": 1, "rows": 1200, "model_calls": 2, "cached_calls": 0, "prompt_tokens": 40, "cost": None}
     >>> meter({**usage, "completion_tokens": 9, "seconds": 0.5})
     '1 query · 1,200 solutions · 2 model calls · 40 tokens in, 9 out · cost unknown (no prices) · 0.50 s'
     """
+    kept = f" ({counted(usage['cached_calls'], 'kept reply', 'kept replies')})" if usage["cached_calls"] else ""
+    tokens = f"{counted(usage['prompt_tokens'], 'token')} in, {usage['completion_tokens']:,} out"
+    cost = "cost unknown (no prices)" if usage["cost"] is None else f"cost {usage['cost']}"
+    calls = [counted(usage["model_calls"], "model call") + kept, tokens, cost]
     parts = [counted(usage["queries"], "query", "queries"), counted(usage["rows"], "solution")]
-    if usage["model_calls"]:
-        kept = f" ({counted(usage['cached_calls'], 'kept reply', 'kept replies')})" if usage["cached_calls"] else ""
-        tokens = f"{counted(usage['prompt_tokens'], 'token')} in, {usage['completion_tokens']:,} out"
-        cost = "cost unknown (no prices)" if usage["cost"] is None else f"cost {usage['cost']}"
-        parts += [counted(usage["model_calls"], "model call") + kept, tokens, cost]
-    else:
-        parts.append("no model calls")
+    parts += calls if usage["model_calls"] else ["no model calls"]
     parts += [] if usage["seconds"] is None else [f"{usage['seconds']:.2f} s"]
     return " · ".join([*parts, *([f"{counted(left_out, 'step')} not kept"] if left_out else [])])
 
@@ -378,8 +354,6 @@ def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     A part is text, or a list of markers. Only a sentence that a model wrote may rest on nothing.
 
-    :param answer: the JSON object of an answer.
-
     >>> claims = [{"text": "She moved.", "markers": ["P1"]}]
     >>> text = "Born in Warsaw [P1, N2]. She moved. Nobody knows.\n(ranked)"
     >>> lines = said_by({"text": text, "model": "m", "status": "answered", "claims": claims})
@@ -390,10 +364,12 @@ def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     lines = []
     for line in filter(str.strip, answer["text"].split("\n")):
         is_aside = re.fullmatch(r"\(.*\)", line.strip()) is not None
-        told = [
-            {"parts": _parts_of(one), "rests": is_aside or not is_written or _rests(one, answer["claims"])}
-            for one in sentences(line)
-        ]
+        told = []
+        for sentence in sentences(line):
+            pieces: Sequence[str] = _CITED.split(sentence)  # text and citations take turns
+            parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
+            rests = is_aside or not is_written or _rests(sentence, answer["claims"])
+            told.append({"parts": parts, "rests": rests})
         lines.append({"is_aside": is_aside, "sentences": told})
     return lines
 
@@ -413,12 +389,6 @@ def sentences(line: str) -> Iterator[str]:
         yield line[begun : end.end()].rstrip()
         begun = end.end()
     yield line[begun:]
-
-
-def _parts_of(sentence: str) -> list[str | list[str]]:
-    """List text and markers in their order, without those that are empty."""
-    pieces: Sequence[str] = _CITED.split(sentence)  # text and citations take turns
-    return [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
 
 
 def _rests(sentence: str, claims: Sequence[Mapping[str, Any]]) -> bool:

@@ -10,33 +10,20 @@ import json
 import queue
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from kgsparql.errors import (
-    CancelledError,
-    EndpointTimeoutError,
-    ForbiddenQueryError,
-    InputError,
-    KgsparqlError,
-    LimitError,
-    OptionError,
-    QuerySyntaxError,
-    QueryTimeoutError,
-    UnreachableError,
-    error_from,
-)
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
 from kgsparql.exploration.counting import void_triples
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.user_query import (
@@ -54,12 +41,8 @@ from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-_T = TypeVar("_T")
-
 _DRAINED_BYTES = 4 * MOST_QUERY_BYTES
 """A body that is too large is read so far, since a client that still writes does not read the reply."""
-
-_RETRY_S = 5
 
 _MEDIA_TYPES = {
     "json": ("application/sparql-results+json", "application/json"),
@@ -74,28 +57,20 @@ _MEDIA_TYPES = {
 }
 """Format → its media types; the first is the one that is sent."""
 
-_STATUSES: tuple[tuple[type[KgsparqlError], int], ...] = (
-    (QuerySyntaxError, 400),
-    (ForbiddenQueryError, 403),
-    (OptionError, 406),
-    (QueryTimeoutError, 504),
-    (EndpointTimeoutError, 504),
-    (InputError, 400),
-    (UnreachableError, 502),
-)
+_STATUSES = {"E_SYNTAX": 400, "E_FORBIDDEN_QUERY": 403, "E_OPTION": 406, "E_TIMEOUT": 504}
+_STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
 _READ_ONLY = "this endpoint is read-only: it runs SELECT, ASK, CONSTRUCT and DESCRIBE"
-_FORM = "application/x-www-form-urlencoded"
+_FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
 class _Refused(Exception):  # noqa: N818 - a reply, which the handler turns into one
     """A request that the protocol does not allow."""
 
-    def __init__(self, status: int, message: str, **headers: str) -> None:
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 def sparql_routes(queries: BoundedQueries) -> list[Route]:
@@ -103,74 +78,60 @@ def sparql_routes(queries: BoundedQueries) -> list[Route]:
 
     Which pages of other sites may read the replies is for the guard of all requests to say.
     """
-    return [Route(SPARQL_PATH, _Protocol(queries).reply, methods=["GET", "POST", "OPTIONS"])]
+    return [Route(SPARQL_PATH, partial(_reply, queries), methods=["GET", "POST", "OPTIONS"])]
 
 
-def sparql_only_app(queries: BoundedQueries, *, middleware: Sequence[Middleware] = ()) -> Starlette:
-    """Make an application that has nothing but the endpoint at ``/sparql`` and ``/healthz``.
+def sparql_only_app(queries: BoundedQueries) -> Starlette:
+    """Make an application that has nothing but the endpoint at ``/sparql`` and ``/healthz``."""
 
-    :param middleware: checks of every request: of Host, Origin and token.
-    """
-    return Starlette(routes=[*sparql_routes(queries), Route("/healthz", _health)], middleware=middleware)
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
 
-
-async def _health(_: Request) -> Response:
-    return Response('{"status":"ok"}', media_type="application/json")
+    return Starlette(routes=[*sparql_routes(queries), Route("/healthz", health)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Protocol:
-    queries: BoundedQueries
-
-    async def reply(self, request: Request) -> Response:
-        """Reply to any request; errors are plain text, with what to do about them."""
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"Allow": "GET, HEAD, POST, OPTIONS"})
-        try:
-            text = (
-                _query_in(request.scope["query_string"]) if request.method != "POST" else await _posted_query(request)
-            )
-            if text is None:
-                return await self._description(request)
-            return await self._result(request, text)
-        except _Refused as refused:
-            return _text_response(refused.status, str(refused), refused.headers)
-        except KgsparqlError as error:
-            status = _status_of(error)
-            headers = {"Retry-After": str(_RETRY_S)} if status == 503 else {}
-            return _text_response(status, "\n".join(filter(None, (error.message, _hint_of(error)))), headers)
-
-    async def _result(self, request: Request, text: str) -> Response:
-        query = await run_in_threadpool(self.queries.check, text)
-        form = _chosen_format(
-            request, [name for name in FORMATS[query.form] if name != "table"], f"the result of {query.form}"
+async def _reply(queries: BoundedQueries, request: Request) -> Response:
+    """Reply to any request; errors are plain text, with what to do about them."""
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers={"Allow": "GET, HEAD, POST, OPTIONS"})
+    try:
+        in_url = _query_in(request.scope["query_string"])
+        text = await _posted_query(request, in_url) if request.method == "POST" else in_url
+        return await _description(queries, request) if text is None else await _result(queries, request, text)
+    except _Refused as refused:
+        return PlainTextResponse(
+            f"{refused}\n", refused.status, {"Connection": "close"} if refused.status == 413 else {}
         )
-        written = await _while_connected(request, self.queries.run(query, form))
-        if written is None:
-            return Response(status_code=499)  # nobody reads it
-        headers = {"Vary": "Accept", "X-Content-Type-Options": "nosniff"}
-        if written.cut:  # the first is Virtuoso's, which clients know
-            headers |= {"X-SPARQL-MaxRows": str(written.rows), "X-Kgsparql-Cut": _as_ascii(written.cut)}
-        return Response(_with_cut(written, form), headers={**headers, "Content-Type": _content_type(form)})
-
-    async def _description(self, request: Request) -> Response:
-        form = _chosen_format(request, FORMATS["CONSTRUCT"], "the service description")
-        triples = await run_in_threadpool(self.queries.described, str(request.url.replace(query="", fragment="")))
-        lines = "".join(f"{triple} .\n" for triple in triples).encode()
-        content = await run_in_threadpool(serialise, QueryResult("CONSTRUCT", lines, len(triples)), form)
-        return Response(content, headers={"Vary": "Accept", "Content-Type": _content_type(form)})
+    except KgsparqlError as error:
+        status = _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
+        status = _OVER_LIMIT.get(str(error.detail.get("limit")), status)
+        # The options of the command line are not the client's.
+        hint = "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
+        headers = {"Retry-After": "5"} if status == 503 else {}
+        return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
 
 
-async def _while_connected(request: Request, work: Awaitable[_T]) -> _T | None:
-    """Return the result of some work, which is cancelled if the client goes away; then ``None``."""
-    working = asyncio.ensure_future(work)
+async def _result(queries: BoundedQueries, request: Request, text: str) -> Response:
+    """Run a query and write its result; if the client goes away, the query is killed."""
+    query = await run_in_threadpool(queries.check, text)
+    forms = [name for name in FORMATS[query.form] if name != "table"]
+    form = _chosen_format(request, forms, f"the result of {query.form}")
+    working = asyncio.ensure_future(queries.run(query, form))
     leaving = asyncio.ensure_future(_client_left(request))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        return await working if working.done() else None
+        if not working.done():
+            return Response(status_code=499)  # nobody reads it
+        content, rows, cut = await working
     finally:
         working.cancel()
         leaving.cancel()
+    headers = {"Content-Type": _content_type(form), "Vary": "Accept", "X-Content-Type-Options": "nosniff"}
+    if cut:  # the first is Virtuoso's, which clients know
+        shown = printable(cut, 300).encode("ascii", "replace").decode()
+        headers |= {"X-SPARQL-MaxRows": str(rows), "X-Kgsparql-Cut": shown}
+        content = _with_cut(content, cut, form)
+    return Response(content, headers=headers)
 
 
 async def _client_left(request: Request) -> None:
@@ -179,39 +140,38 @@ async def _client_left(request: Request) -> None:
         pass
 
 
-async def _posted_query(request: Request) -> str:
+async def _description(queries: BoundedQueries, request: Request) -> Response:
+    form = _chosen_format(request, FORMATS["CONSTRUCT"], "the service description")
+    triples = await run_in_threadpool(queries.described, str(request.url.replace(query="", fragment="")))
+    lines = "".join(f"{triple} .\n" for triple in triples).encode()
+    content = await run_in_threadpool(serialise, QueryResult("CONSTRUCT", lines, len(triples)), form)
+    return Response(content, headers={"Vary": "Accept", "Content-Type": _content_type(form)})
+
+
+async def _posted_query(request: Request, in_url: str | None) -> str:
     """Read the query of a POST: a form, or the query itself."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/sparql-update":
         raise _Refused(403, _READ_ONLY)
-    if kind not in {_FORM, "application/sparql-query"}:
-        raise _Refused(415, f"send a query as {_FORM} or application/sparql-query")
-    body = await _body_of(request)
-    if kind == _FORM:
-        text = _query_in(body)
-    else:
-        if _query_in(request.scope["query_string"]) is not None:
-            raise _Refused(400, "there are two queries: in the body and in the URL")
-        text = _decoded(body)
-    if text is None:
-        raise _Refused(400, "there is no query: send it as query=…")
-    return text
-
-
-async def _body_of(request: Request) -> bytes:
+    if kind not in {_FORM, _QUERY}:
+        raise _Refused(415, f"send a query as {_FORM} or {_QUERY}")
     body, seen = bytearray(), 0
     try:
         async for chunk in request.stream():
             seen += len(chunk)
-            if seen <= MOST_QUERY_BYTES:
-                body += chunk
-            elif seen > _DRAINED_BYTES:
+            body += chunk if seen <= MOST_QUERY_BYTES else b""
+            if seen > _DRAINED_BYTES:
                 break
     except ClientDisconnect as error:
         raise _Refused(400, "the request has no end") from error
     if seen > MOST_QUERY_BYTES:
-        raise _Refused(413, f"the request is larger than {MOST_QUERY_BYTES:,} bytes", Connection="close")
-    return bytes(body)
+        raise _Refused(413, f"the request is larger than {MOST_QUERY_BYTES:,} bytes")
+    if kind == _QUERY and in_url is not None:
+        raise _Refused(400, "there are two queries: in the body and in the URL")
+    text = _query_in(bytes(body)) if kind == _FORM else _decoded(bytes(body))
+    if text is None:
+        raise _Refused(400, "there is no query: send it as query=…")
+    return text
 
 
 def _query_in(parameters: bytes) -> str | None:
@@ -223,9 +183,8 @@ def _query_in(parameters: bytes) -> str | None:
     given = {name for name, _ in pairs}
     if "update" in given:
         raise _Refused(403, _READ_ONLY)
-    for name in ("default-graph-uri", "named-graph-uri"):
-        if name in given:
-            raise _Refused(400, f"{name} is not supported: queries run over all graphs; write GRAPH <…> {{ }} for one")
+    for name in sorted(given & {"default-graph-uri", "named-graph-uri"}):
+        raise _Refused(400, f"{name} is not supported: queries run over all graphs; write GRAPH <…> {{ }} for one")
     texts = [value for name, value in pairs if name == "query"]
     if len(texts) > 1:
         raise _Refused(400, "there is more than one query")
@@ -239,6 +198,23 @@ def _decoded(data: bytes) -> str:
         raise _Refused(400, f"byte {error.start} of the request is not UTF-8") from error
 
 
+def _with_cut(content: bytes, cut: str, form: str) -> bytes:
+    """Say in the beginning of a result what it lacks, where the format has a place for it."""
+    if form == "json":
+        return b'{"incomplete":' + json.dumps(cut).encode() + b"," + content[1:]
+    if form in {"ttl", "trig", "nt"}:
+        return f"# incomplete: {printable(cut)}\n".encode() + content
+    if form in {"xml", "rdf"}:
+        note = f"<!-- incomplete: {printable(cut).replace('--', '- -')} -->\n".encode()
+        start = _XML_START.match(content)
+        end = start.end() if start else 0
+        return content[:end] + note + content[end:]
+    return content
+
+
+# -- Which format a client likes best -----------------------------------------------------------------------------
+
+
 def _chosen_format(request: Request, forms: Iterable[str], what: str) -> str:
     """Choose the format that the client likes best, of those that there are."""
     offered = {form: _MEDIA_TYPES[form] for form in forms}
@@ -249,47 +225,7 @@ def _chosen_format(request: Request, forms: Iterable[str], what: str) -> str:
 
 
 def _content_type(form: str) -> str:
-    media_type = _MEDIA_TYPES[form][0]
-    return f"{media_type}; charset=utf-8" if form in {"ttl", "csv", "tsv"} else media_type
-
-
-def _with_cut(written: WrittenResult, form: str) -> bytes:
-    """Say in the beginning of a result what it lacks, where the format has a place for it."""
-    content = written.content
-    if not written.cut:
-        return content
-    if form == "json":
-        return b'{"incomplete":' + json.dumps(written.cut).encode() + b"," + content[1:]
-    if form in {"ttl", "trig", "nt"}:
-        return f"# incomplete: {printable(written.cut)}\n".encode() + content
-    if form in {"xml", "rdf"}:
-        note = f"<!-- incomplete: {printable(written.cut).replace('--', '- -')} -->\n".encode()
-        start = _XML_START.match(content)
-        end = start.end() if start else 0
-        return content[:end] + note + content[end:]
-    return content
-
-
-def _status_of(error: KgsparqlError) -> int:
-    if isinstance(error, LimitError) and (limit := error.detail.get("limit")) in _OVER_LIMIT:
-        return _OVER_LIMIT[limit]
-    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
-
-
-def _hint_of(error: KgsparqlError) -> str:
-    """Say what the client can do: the options of the command line are not theirs."""
-    return "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
-
-
-def _text_response(status: int, message: str, headers: dict[str, str]) -> Response:
-    return Response(message + "\n", status, headers, media_type="text/plain")
-
-
-def _as_ascii(text: str) -> str:
-    return printable(text, 300).encode("ascii", "replace").decode()
-
-
-# -- Which format a client likes best -----------------------------------------------------------------------------
+    return _MEDIA_TYPES[form][0] + ("; charset=utf-8" if form in {"ttl", "csv", "tsv"} else "")
 
 
 def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | None:
@@ -304,10 +240,11 @@ def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | Non
     ['json', 'csv', 'json', None]
     """
     ranges = dict(_ranges_of(accept)) or {"*/*": 1.0}
-    liked = {
-        form: max(_quality_of(own, ranges), *(ranges.get(other, 0.0) for other in others), 0.0)
-        for form, (own, *others) in offered.items()
-    }
+    liked = {}
+    for form, (own, *others) in offered.items():
+        matching = (own, f"{own.partition('/')[0]}/*", "*/*")
+        own_quality = next((ranges[name] for name in matching if name in ranges), 0.0)
+        liked[form] = max(own_quality, *(ranges.get(other, 0.0) for other in others), 0.0)
     best = max(liked, key=liked.__getitem__)
     return best if liked[best] > 0 else None
 
@@ -316,19 +253,10 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
     """Read the media ranges of a header with their qualities; one whose quality is no number is not liked."""
     for part in accept.split(","):
         name, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if not name:
-            continue
-        named = dict(piece.partition("=")[::2] for piece in parameters)
-        try:
-            quality = float(named.get("q", "1"))
-        except ValueError:
-            quality = 0.0
-        yield name, quality if 0 <= quality <= 1 else 0.0
-
-
-def _quality_of(media_type: str, ranges: dict[str, float]) -> float:
-    kind = media_type.partition("/")[0]
-    return next((ranges[name] for name in (media_type, f"{kind}/*", "*/*") if name in ranges), 0.0)
+        quality = dict(piece.partition("=")[::2] for piece in parameters).get("q", "1")
+        is_right = re.fullmatch(r"[01]?(\.\d*)?", quality) is not None and quality.strip(".") != ""
+        if name:
+            yield name, min(float(quality), 1.0) if is_right else 0.0
 
 
 # -- Queries of many clients --------------------------------------------------------------------------------------
@@ -340,8 +268,6 @@ class ServedLimits:
 
     :param at_once: queries that run at the same time, each in a process that holds the graph, unless it is a store.
     :param waiting: further ones that wait their turn, at most ``timeout_s`` each.
-    :param timeout_s: after which a query is killed.
-    :param max_rows: solutions or triples of a result.
     :param max_bytes: bytes of a result before it is written in the format that is asked for.
     """
 
@@ -350,15 +276,6 @@ class ServedLimits:
     timeout_s: float = 30.0
     max_rows: int = 100_000
     max_bytes: int = 2**26
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenResult:
-    """The bytes of a result in one of its formats; ``cut`` says in a clause that it lacks something, or is empty."""
-
-    content: bytes = field(repr=False)
-    rows: int
-    cut: str = ""
 
 
 class BoundedQueries:
@@ -385,9 +302,6 @@ class BoundedQueries:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """End the processes; queries that still run end, too."""
         for cancel in tuple(self._running):
             cancel.set()
@@ -399,10 +313,9 @@ class BoundedQueries:
         """Check a text as a query that may run; the prefixes of the graph need no declaration."""
         return check(text, prefixes=self._knowledge.prefixes)
 
-    async def run(self, query: CheckedQuery, form: str) -> WrittenResult:
-        """Run a query and write its result; if the task is cancelled, the query is killed.
+    async def run(self, query: CheckedQuery, form: str) -> tuple[bytes, int, str]:
+        """Run a query; return its result in a format, its rows, and a clause that says what it lacks, or is empty.
 
-        :param form: a format of :data:`kgsparql.graphs.user_query.FORMATS`.
         :raises LimitError: if too many wait, or it waited too long (``limit`` is ``waiting``).
         :raises KgsparqlError: as :meth:`QueryWorker.run`, :func:`run_on_endpoint` and :func:`serialise`.
         """
@@ -436,28 +349,27 @@ class BoundedQueries:
         finally:
             self._waiting -= 1
 
-    def _run(self, query: CheckedQuery, form: str, cancel: threading.Event) -> WrittenResult:
+    def _run(self, query: CheckedQuery, form: str, cancel: threading.Event) -> tuple[bytes, int, str]:
         if cancel.is_set():  # a worker that is stopped has to load its graph again
             raise CancelledError("the query was stopped before it began")
         run = self._idle.get()
         try:
-            return self._written_result(run, query, form, cancel)
+            return self._written(run, query, form, cancel)
         except KgsparqlError as error:
             failed = error_from(error.to_record())
         finally:
             self._idle.put(run)
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another
 
-    def _written_result(
+    def _written(
         self, run: Callable[..., QueryResult], query: CheckedQuery, form: str, cancel: threading.Event
-    ) -> WrittenResult:
+    ) -> tuple[bytes, int, str]:
         limits = self.limits
         result = run(
             query, timeout_s=limits.timeout_s, max_rows=limits.max_rows, max_bytes=limits.max_bytes, cancel=cancel
         )
-        content = serialise(result, form, prefixes=self._knowledge.prefixes)
         cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
-        return WrittenResult(content, result.rows, cut)
+        return serialise(result, form, prefixes=self._knowledge.prefixes), result.rows, cut
 
     def _new_runner(self) -> Callable[..., QueryResult]:
         graph, opened = self._knowledge.graph, self._knowledge.opened_with

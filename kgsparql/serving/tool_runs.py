@@ -1,13 +1,17 @@
-"""What the tools do: each asks the graph, and makes a small result of what was found."""
+"""What the tools do: each asks the graph, and makes a small JSON object of what was found.
+
+Terms come with their labels, and ``more`` says which argument gets what was left out. Text of the graph is made safe to
+show: on one line, without control characters, and not longer than is useful.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer import rows_text
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.budget import Usage
@@ -18,35 +22,40 @@ from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.labels import value_uses
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.plans.algebra import Top
+from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, PrefixMap, Term, printable
-from kgsparql.serving import tool_results as r
-from kgsparql.serving.tool_results import ask_result, joined, long_query_note, query_text, told_notes
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
+    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
-    from kgsparql.retrievers._planned_question import PlannedQuestion, QuestionTerm
+    from kgsparql.retrievers._planned_question import PlannedQuestion
 
-_MAX_USES = 5
-"""Uses of a text as a value."""
+LONG_QUERY = 1_000
+"""Characters of a query that is given only to who asks for it."""
+OTHER_PLANS = 4
+"""Plans beside the one that is computed."""
+
+_MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
-"""Of a name, beside the one that was taken."""
+_MAX_NAMED = 10
+_MAX_FEW = 3
+"""Near names, uses of a value, and what has it."""
+_MAX_USES = 5
 _MAX_TIES = 20
-"""Things of the same value as the last that is shown, which are named."""
-_MAX_NEAR = 3
-"""Names like the one that was given, and uses of it as a value, that are told."""
-_MAX_EXAMPLES = 3
-"""Of what has a value."""
+_COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
+_ENTITY_OPTION = re.compile(r"-e (?:'([^']+)'|([^\s),;]+:[^\s),;]+))")
+_OPTION = re.compile(r"; there are more \(-O [^)]*\)|\s*\(-O [^)]*\)")
 _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
 )
-
-
 _NO_CLASSES = "nothing has an rdf:type; perhaps a predicate such as 'instance of' says what things are"
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,153 +67,146 @@ class ToolCall:
 
 
 class ToolRuns:
-    """Runs tools on one graph.
-
-    :param asking: how ``ask`` asks; its time is that of every tool but ``query``.
-    """
+    """Runs tools on one graph; the time that ``ask`` has is that of every tool but ``query``."""
 
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions) -> None:
         self._knowledge = knowledge
         self._asking = asking
-        self._names = _Names(knowledge, asking)
 
-    def ask(self, given: r.AskParameters, call: ToolCall) -> r.AskResult:
-        """Answer with evidence; where that is in doubt, beside what a plan comes to without a doubt."""
+    def ask(self, given: Any, call: ToolCall) -> Json:
+        """Answer with evidence."""
         lookups = self._lookups(call)
-        meant = [self._names.resolve(name, lookups) for name in given.entities]
+        meant = [self._resolved(name, lookups) for name in given.entities]
         asking = replace(self._asking, cancel=call.cancel, emit=call.emit)
         answer = self._knowledge.answer(given.question, asking.about(meant) if meant else asking)
-        missing = {gap.text: gap.words for gap in answer.gaps if gap.code == "name"}
-        values = {text: self._names.values_in_words(name, lookups) for text, name in missing.items()}
-        explained = {text: f"{text}; {'; '.join(lines)}" for text, lines in values.items() if lines}
-        notes = self._sure_plan(answer, tuple(meant), call) if answer.computed is None else []
-        notes += [] if answer.computed is None else self._ties(answer.computed)
-        return ask_result(answer, given, explained=explained, notes=notes)
+        gaps = []
+        for gap in answer.gaps:
+            told = [gap.text, *(self._values_in_words(gap.words, lookups) if gap.code == "name" else [])]
+            gaps.append(said_of_tools(printable("; ".join(told), 1_000)))
+        notes = [] if answer.computed is None else self._ties(answer.computed)
+        notes += _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
+        notes += [] if answer.error is None else [f"no model wrote this: {answer.error.message}"]
+        return _ask_result(answer, given, gaps, notes)
 
-    def _sure_plan(self, answer: Answer, meant: tuple[IRI, ...], call: ToolCall) -> list[str]:
-        """Say what a plan comes to that nothing speaks against, where paths do not answer without a doubt.
-
-        Not of an endpoint, which plans ask more than its limits allow.
-        """
-        graphs = self._knowledge.graph.members
-        if not answer.gaps or len(graphs) > 1 or graphs[0].is_remote:
-            return []
-        planned = self._plan(answer.question, call, entities=meant)
-        found, chosen = planned.computed, planned.chosen
-        if found is None or chosen is None or planned.doubts or found.left_out or found.empty_part is not None:
-            return []
-        rows = rows_text(found, lambda term: planned.labels[term])
-        return [f"the tool plan is sure of an answer: {printable(chosen.words, 400)} = {rows}"] if rows else []
-
-    def find(self, given: r.FindParameters, call: ToolCall) -> r.FindResult:
+    def find(self, given: Any, call: ToolCall) -> Json:
         """Find entities by their labels."""
         found = self._knowledge.find(given.text, limit=given.limit)
-        terms = [one.term for one in found]
         groups = namesake_groups((one.term, one.label) for one in found)
         shared = {term for group in groups for term in group}
-        about = self._names.descriptions([*groups, *([term] for term in terms if term not in shared)], given.text)
+        about = self._descriptions([*groups, *([one.term] for one in found if one.term not in shared)], given.text)
         is_near = any(_has_word_of(given.text, one.label) for one in found)
-        return r.FindResult(
-            found=[
-                r.ToolTerm.of(
+        return {
+            "found": [
+                _term(
                     one.term, one.label, kind=one.kind, score=round(one.score, 3),
                     description=about.get(one.term, ""),
                 )
                 for one in found
             ],
-            values=self._names.values(given.text, self._lookups(call))[:_MAX_USES],
-            more="" if len(found) < given.limit else "perhaps there are more: raise limit",
-            notes=[] if is_near else ["no label has any of these words: the nearest are probably something else"],
-        )  # fmt: skip
+            "notes": [] if is_near else ["no label has any of these words: the nearest are probably something else"],
+            **_present(
+                values=self._values(given.text, self._lookups(call))[:_MAX_USES],
+                more="" if len(found) < given.limit else "perhaps there are more: raise limit",
+            ),
+        }  # fmt: skip
 
-    def show(self, given: r.ShowParameters, call: ToolCall) -> r.ShowResult:
+    def show(self, given: Any, call: ToolCall) -> Json:
         """Show what is around an entity."""
         lookups = self._lookups(call)
-        entity = self._names.resolve(given.entity, lookups)
+        entity = self._resolved(given.entity, lookups)
         if given.predicate is None:
             found = lookups.show(entity, direction=given.direction, limit=given.limit)
         else:
-            ahead = [Step(predicate) for predicate in self._names.predicates(given.predicate, lookups)]
+            ahead = [Step(predicate) for predicate in self._predicates(given.predicate, lookups)]
             behind = [step.reversed for step in ahead]
             steps = {"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction]
             found = neighbours(lookups.graph, [entity], steps=steps, limit=given.limit)
         shown = found.items[: given.max_predicates]
         labels = lookups.labels([entity, *(t for g in shown for t in (g.step.predicate, *g.neighbours))])
-        groups = [
-            r.ToolNeighbours(
-                predicate=_labelled(group.step.predicate, labels), direction=group.step.direction, count=group.count,
-                is_exact=group.exact, neighbours=[_labelled(term, labels) for term in group.neighbours],
-            )
-            for group in shown
-        ]  # fmt: skip
         more = []
         if len(found.items) > len(shown):
             more.append(f"{len(shown)} of {len(found.items):,} predicates: raise max_predicates")
-        if any(group.count > len(group.neighbours) for group in groups):
+        if any(group.count > len(group.neighbours) for group in shown):
             more.append("some predicates have more neighbours: give predicate, and raise limit")
-        return r.ShowResult(entity=_labelled(entity, labels), groups=groups, more=joined(*more))
+        groups = [
+            {
+                "predicate": _term(group.step.predicate, labels.get(group.step.predicate)),
+                "direction": group.step.direction, "count": group.count, "is_exact": group.exact,
+                "neighbours": [_term(term, labels.get(term)) for term in group.neighbours],
+            }
+            for group in shown
+        ]  # fmt: skip
+        return {"entity": _term(entity, labels.get(entity)), "groups": groups, **_present(more="; ".join(more))}
 
-    def paths(self, given: r.PathsParameters, call: ToolCall) -> r.PathsResult:
+    def paths(self, given: Any, call: ToolCall) -> Json:
         """Find shortest paths between two entities."""
         from kgsparql.evidence.verbalising import path_text
 
         lookups = self._lookups(call)
-        start, end = (self._names.resolve(name, lookups) for name in (given.start, given.end))
+        start, end = (self._resolved(name, lookups) for name in (given.start, given.end))
         found = shortest_paths(lookups.graph, start, end, max_hops=given.max_hops, direction=given.direction)
         shown = found.items[: given.limit]
         labels = lookups.labels([start, end, *(term for path in shown for triple in path.triples for term in triple)])
-        paths = [
-            r.ToolPath(text=path_text(path, labels), triples=[r.ToolTriple.of(one, labels) for one in path.triples])
-            for path in shown
-        ]
-        more = [str(cut) for cut in found.cuts]
-        if len(found.items) > len(shown):
-            more.insert(0, f"{len(shown)} of {len(found.items):,} shortest paths: raise limit")
-        if not paths:
+        more = [_more_text("shortest paths", len(found.items), given.limit), *map(str, found.cuts)]
+        if not shown:
             other = "" if given.direction == "both" else ", or give direction both"
             more.insert(0, f"no path of at most {given.max_hops} hops: raise max_hops{other}")
-        return r.PathsResult(paths=paths, more="; ".join(more))
+        paths = [
+            {"text": path_text(path, labels), "triples": [_triple(one, labels) for one in path.triples]}
+            for path in shown
+        ]
+        return {"paths": paths, **_present(more="; ".join(filter(None, more)))}
 
-    def plan(self, given: r.PlanParameters, call: ToolCall) -> r.PlanResult:
+    def plan(self, given: Any, call: ToolCall) -> Json:
         """Compute what a question asks for."""
         lookups = self._lookups(call)
-        meant = tuple(self._names.resolve(name, lookups) for name in given.entities)
-        planned = self._plan(given.question, call, entities=meant)
+        meant = tuple(self._resolved(name, lookups) for name in given.entities)
+        planned = self._plan(given.question, meant, call)
         found, chosen, doubts, labels = planned.computed, planned.chosen, [*planned.doubts], planned.labels
         own = "" if chosen is None else chosen.words
-        others = list({one.words: one for one in planned.candidates if one.words != own}.values())[: r.OTHER_PLANS]
+        others = list({one.words: one for one in planned.candidates if one.words != own}.values())[:OTHER_PLANS]
         if given.other_plan is not None and given.other_plan <= len(others):
             chosen = others[given.other_plan - 1]
             found = self._knowledge.run(chosen.plan)
             doubts = ["this is a less likely reading, which was asked for"]
             labels = {**labels, **lookups.labels(found.terms)}
-        words = [printable(one.words, 400) for one in others]
         is_all_read = chosen is not None and not chosen.left_out
-        notes = told_notes(planned.notes, untold={"missing_name"} if is_all_read else ())
+        about: Json = {
+            "linked": _links_of(planned),
+            "other_plans": [printable(one.words, 400) for one in others],
+            "notes": _told_notes(planned.notes, untold=("missing_name",) if is_all_read else ()),
+        }
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
-            return r.PlanResult(
-                words="", is_sure=False, doubts=[why, *doubts], columns=[], rows=[], facts=0,
-                linked=_links_of(planned.named), other_plans=words, notes=notes,
-            )  # fmt: skip
+            none: Json = {
+                "words": "",
+                "is_sure": False,
+                "doubts": [why, *doubts],
+                "columns": [],
+                "rows": [],
+                "facts": 0,
+            }
+            return {**none, **about}
         doubts += [own.in_words(lambda term: labels[term]) for own in found.left_out]
         if found.is_confirmed is False:
             doubts.append("computed again from its facts, the value is not the same")
         if found.rows and all(term is None for row in found.rows for term in row[-1:]):
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
-        return r.PlanResult(
-            words=printable(chosen.words, 600), is_sure=not doubts, doubts=doubts,
-            columns=list(found.columns), rows=[_shown_row(row, labels) for row in found.rows[: given.limit]],
-            facts=len(found.facts), linked=_links_of(planned.named),
-            sparql=query_text(found.query, is_whole=given.whole_queries),
-            other_plans=words, notes=[*notes, *self._ties(found)],
-            more=joined(
-                _more_rows_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
-                long_query_note([found.query], is_whole=given.whole_queries),
+        about["notes"] += self._ties(found)
+        more = [
+            _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
+            _long_query_text([found.query], is_whole=given.whole_queries),
+        ]
+        return {
+            "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
+            "columns": list(found.columns), "rows": [_row(row, labels) for row in found.rows[: given.limit]],
+            "facts": len(found.facts), **about,
+            **_present(
+                sparql=_query_text(found.query, is_whole=given.whole_queries), more="; ".join(filter(None, more))
             ),
-        )  # fmt: skip
+        }  # fmt: skip
 
-    def _plan(self, question: str, call: ToolCall, *, entities: tuple[IRI, ...] = ()) -> PlannedQuestion:
+    def _plan(self, question: str, entities: tuple[IRI, ...], call: ToolCall) -> PlannedQuestion:
         return self._knowledge.plan(question, entities=entities, budget=self._asking.budget, cancel=call.cancel)
 
     def _ties(self, found: Computed) -> list[str]:
@@ -212,17 +214,16 @@ class ToolRuns:
         plan = found.plan
         if not isinstance(plan, Top) or plan.number == 1 or len(found.rows) < plan.number:
             return []
-        last = found.rows[-1][1]
         wider = self._knowledge.run(replace(plan, number=plan.number + _MAX_TIES + 1)).rows
         shown = {row[0] for row in found.rows}
-        same = [row[0] for row in wider if row[1] == last and row[0] is not None and row[0] not in shown]
+        same = [one for one, value, *_ in wider if value == found.rows[-1][1] and one is not None and one not in shown]
         if not same:
             return []
         named = self._knowledge.labels(same[:_MAX_TIES])
         count = f"{len(same)}" if len(same) <= _MAX_TIES else f"more than {_MAX_TIES}"
         return [f"{count} more with the same value as the last: {printable('; '.join(named.values()), 600)}"]
 
-    def query(self, given: r.QueryParameters, call: ToolCall) -> r.QueryToolResult:
+    def query(self, given: Any, call: ToolCall) -> Json:
         """Run a checked query."""
         if len(self._knowledge.graph.members) > 1:
             raise InputError("a query of your own runs on one graph", hint="ask, find, show and paths take several")
@@ -234,34 +235,37 @@ class ToolRuns:
         terms = [term for row in rows for term in row if term is not None]
         terms += [term for triple in result.triples for term in triple]
         labels = self._lookups(call).labels(terms)
-        more = _more_rows_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
-        return r.QueryToolResult(
-            form=result.form, boolean=result.boolean if result.form == "ASK" else None,
-            columns=list(solutions.variables), rows=[_shown_row(row, labels) for row in rows],
-            triples=[r.ToolTriple.of(triple, labels) for triple in result.triples], is_complete=result.complete,
-            more=more if result.rows or result.form == "ASK" else _NOTHING_FOUND,
-        )  # fmt: skip
+        more = _more_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
+        return {
+            "form": result.form, "columns": list(solutions.variables), "rows": [_row(row, labels) for row in rows],
+            "triples": [_triple(triple, labels) for triple in result.triples], "is_complete": result.complete,
+            **_present(
+                boolean=result.boolean if result.form == "ASK" else None,
+                more=more if result.rows or result.form == "ASK" else _NOTHING_FOUND,
+            ),
+        }  # fmt: skip
 
-    def info(self, given: r.InfoParameters, _: ToolCall) -> r.InfoResult:
+    def info(self, given: Any, _: ToolCall) -> Json:
         """Say what the graph holds."""
         facts = self._knowledge.info(shown=given.limit)
-        return r.InfoResult(
-            name=facts["name"], triples=facts["triples"], languages=list(self._knowledge.languages),
-            classes=_counted_terms(facts["classes"]),
-            predicates=_counted_terms(facts["predicates"]),
-            named_graphs=[printable(one) for one in facts["named_graphs"]], prefixes=self._own_prefixes(facts),
-            notes=[
-                *(f"{what}: {printable(why)}" for what, why in facts["missing"].items()),
-                *([] if facts["classes"] else [_NO_CLASSES]),
-            ],
-            more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else "",
-        )  # fmt: skip
-
-    def _own_prefixes(self, facts: Mapping[str, Any]) -> dict[str, str]:
-        """Return the prefixes of the graph and of the settings, and those of the terms that are named."""
-        named = [one["curie"].partition(":")[0] for kind in ("classes", "predicates") for one in facts[kind]]
+        counted: dict[str, Any] = {
+            kind: [
+                {"term": printable(one["term"], 2_000), "label": printable(one["label"]), "count": one["count"]}
+                for one in facts[kind]
+            ]
+            for kind in ("classes", "predicates")
+        }
+        # The prefixes of the graph and of the settings, and those of the terms that are named.
+        named = [one["curie"].partition(":")[0] for kind in counted for one in facts[kind]]
         wanted, shipped = {*self._knowledge.graph.prefixes, *named}, set(PrefixMap.default())
-        return {own[0]: own[1] for own in self._knowledge.prefixes if own[0] in wanted or own not in shipped}
+        prefixes = {own[0]: own[1] for own in self._knowledge.prefixes if own[0] in wanted or own not in shipped}
+        notes = [f"{what}: {printable(why)}" for what, why in facts["missing"].items()]
+        return {
+            "name": facts["name"], "triples": facts["triples"], "languages": list(self._knowledge.languages), **counted,
+            "named_graphs": [printable(one) for one in facts["named_graphs"]], "prefixes": prefixes,
+            "notes": [*notes, *([] if facts["classes"] else [_NO_CLASSES])],
+            **_present(more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else ""),
+        }  # fmt: skip
 
     def _lookups(self, call: ToolCall) -> GraphLookups:
         """Make lookups whose queries end with the time of a question, or when the call is stopped."""
@@ -269,126 +273,215 @@ class ToolRuns:
         graph = known.graph.within(Usage(self._asking.budget, cancel=call.cancel))
         return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
 
+    # -- Names: what they may mean where they are no exact label, or are values and no names
 
-def _more_rows_text(what: str, shown: int, limit: int, *, has_more: bool = False) -> str:
-    if shown > limit:
-        return f"{limit} of {shown:,} {what}: raise limit"
-    return f"more than {shown:,} {what}: raise limit, or ask for less" if has_more else ""
-
-
-def _labelled(term: Term, labels: Mapping[Term, str]) -> r.ToolTerm:
-    return r.ToolTerm.of(term, labels.get(term))
-
-
-def _shown_row(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[r.ToolTerm | None]:
-    return [None if term is None else _labelled(term, labels) for term in row]
-
-
-def _links_of(terms: Iterable[QuestionTerm]) -> list[r.ToolLink]:
-    """List what a question names, in its words; what else they may mean stands behind the first."""
-    links: dict[str, list[QuestionTerm]] = {}
-    for own in terms:
-        links.setdefault(own.words, []).append(own)
-    return [
-        r.ToolLink.of(
-            first.term, first.label, words=printable(words, 200),
-            alternatives=[r.ToolTerm.of(one.term, one.label) for one in others[:_MAX_MEANINGS]],
-        )
-        for words, (first, *others) in links.items()
-    ]  # fmt: skip
-
-
-def _counted_terms(found: Iterable[Mapping[str, Any]]) -> list[r.ToolTerm]:
-    return [
-        r.ToolTerm(term=printable(one["term"], 2_000), label=printable(one["label"]), count=one["count"])
-        for one in found
-    ]
-
-
-class _Names:
-    """The names of one graph: what they may mean where they are no exact label, or are values and no names."""
-
-    def __init__(self, knowledge: KnowledgeBase, asking: AskOptions) -> None:
-        self._knowledge = knowledge
-        self._asking = asking
-
-    def resolve(self, name: str, lookups: GraphLookups) -> IRI:
-        """Return the entity that is meant.
-
-        :raises NotFoundError: if none is called exactly so; the hint says what is nearly, or has it as a text.
-        :raises AmbiguousLabelError: if several are; the candidates say what each is.
-        """
+    def _resolved(self, name: str, lookups: GraphLookups) -> IRI:
+        """Return the entity that is meant; errors say what else may be, and what each is."""
         try:
             return lookups.resolve(name)
         except AmbiguousLabelError as error:
             terms = [lookups.resolve(str(one)) for one in error.detail["candidates"]]
-            error.detail["candidates"] = self._told_apart(terms, lookups)
+            labels, about = lookups.labels(terms), self._descriptions([terms], "names")
+            said = {term: ", ".join(filter(None, (labels[term], about.get(term, "")))) for term in terms}
+            error.detail["candidates"] = [f"{term} ({printable(text, 120)})" for term, text in said.items()]
             raise
         except NotFoundError as error:
-            near = [f"{one.term} ({printable(one.label, 80)})" for one in self.like(name, limit=_MAX_NEAR)]
-            meant = f"perhaps you mean {', '.join(near)}" if near else ""
-            error.hint = "; ".join(filter(None, [meant, *self.values_in_words(name, lookups), error.hint]))
+            like = [one for one in self._knowledge.find(name, limit=_MAX_FEW) if _has_word_of(name, one.label)]
+            near = ", ".join(f"{one.term} ({printable(one.label, 80)})" for one in like)
+            meant = [f"perhaps you mean {near}"] if near else []
+            error.hint = "; ".join(filter(None, [*meant, *self._values_in_words(name, lookups), error.hint]))
             raise
 
-    def predicates(self, name: str, lookups: GraphLookups) -> list[IRI]:
-        """Return the predicates that may be meant: of several of the name, whoever asks finds out which is used.
-
-        :raises NotFoundError: as :meth:`resolve`.
-        """
+    def _predicates(self, name: str, lookups: GraphLookups) -> list[IRI]:
+        """Return the predicates that may be meant: of several of the name, whoever asks finds out which is used."""
         try:
             return [lookups.resolve(name)]
         except AmbiguousLabelError as error:
             return [lookups.resolve(str(one)) for one in error.detail["candidates"]]
         except NotFoundError:
-            return [self.resolve(name, lookups)]
+            return [self._resolved(name, lookups)]
 
-    def like(self, text: str, *, limit: int) -> list[LinkedEntity]:
-        """Find what has a word of the text in its label, the best first."""
-        return [one for one in self._knowledge.find(text, limit=limit) if _has_word_of(text, one.label)]
-
-    def values(self, text: str, lookups: GraphLookups) -> list[r.ToolValue]:
-        """Find where a text is a value."""
+    def _values(self, text: str, lookups: GraphLookups) -> list[Json]:
+        """Find where a text is no name but a value, and what has it."""
         uses = value_uses(lookups.graph, text, languages=lookups.languages)
-        examples = [entity for use in uses for entity in use.entities[:_MAX_EXAMPLES]]
+        examples = [entity for use in uses for entity in use.entities[:_MAX_FEW]]
         labels = lookups.labels([*(use.predicate for use in uses), *(use.value for use in uses), *examples])
-
-        def shown(term: Term) -> r.ToolTerm:
-            return r.ToolTerm.of(term, labels[term])
-
         return [
-            r.ToolValue.of(
-                use.value, labels[use.value], predicate=shown(use.predicate), count=len(use.entities),
-                is_exact=use.is_exact, examples=[shown(entity) for entity in use.entities[:_MAX_EXAMPLES]],
-            )
+            {
+                **_term(use.value, labels[use.value], count=len(use.entities)),
+                "predicate": _term(use.predicate, labels[use.predicate]), "is_exact": use.is_exact,
+                "examples": [_term(entity, labels[entity]) for entity in use.entities[:_MAX_FEW]],
+            }
             for use in uses
         ]  # fmt: skip
 
-    def values_in_words(self, text: str, lookups: GraphLookups) -> list[str]:
+    def _values_in_words(self, text: str, lookups: GraphLookups) -> list[str]:
         """Write the same as lines, for an error or a note."""
-        return [
-            f"it is no name but a text, the {use.predicate.label!r} of {use.examples[0].label}"
-            f"{_more_text(use)}"
-            ": plan and query find by it"
-            for use in self.values(text, lookups)[:_MAX_NEAR]
-            if use.examples
-        ]
+        lines = []
+        for use in (use for use in self._values(text, lookups)[:_MAX_FEW] if use["examples"]):
+            more = f" and {use['count'] - 1}{'' if use['is_exact'] else '+'} more" if use["count"] > 1 else ""
+            has_it = f"the {use['predicate']['label']!r} of {use['examples'][0]['label']}{more}"
+            lines.append(f"it is no name but a text, {has_it}: plan and query find by it")
+        return lines
 
-    def descriptions(self, groups: Sequence[Sequence[IRI]], text: str) -> dict[IRI, str]:
+    def _descriptions(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
         """Describe each term in a few words, which differ within a group."""
-        about = descriptions_of(groups, self._knowledge.session(text, self._asking).labels) if groups else {}
-        return {term: said for term, said in about.items() if isinstance(term, IRI)}
-
-    def _told_apart(self, terms: Sequence[IRI], lookups: GraphLookups) -> list[str]:
-        labels, about = lookups.labels(terms), self.descriptions([terms], "names")
-        said = {term: ", ".join(filter(None, (labels[term], about.get(term, "")))) for term in terms}
-        return [f"{term} ({printable(text, 120)})" for term, text in said.items()]
+        return descriptions_of(groups, self._knowledge.session(text, self._asking).labels) if groups else {}
 
 
-def _more_text(use: r.ToolValue) -> str:
-    count = use.count or 0
-    return f" and {count - 1}{'' if use.is_exact else '+'} more" if count > 1 else ""
+# -- An answer as the result of ask -------------------------------------------------------------------------------
+
+
+def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -> Json:
+    """Take what was asked for of an answer, and say which arguments get more.
+
+    Unless more is asked for, only what sure answers rest on is shown, and only these.
+    """
+    best = frozenset() if answer.gaps else frozenset(answer.best)
+    first = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
+    cited = list(answer.cited) if best and not answer.is_ranked else first
+    if not cited or "max_evidence" in given.model_fields_set:
+        cited = [*answer.cited, *(item.marker for item in answer.evidence)]
+    shown = [answer.evidence[marker] for marker in dict.fromkeys(cited)][: given.max_evidence]
+    markers = {item.marker for item in shown}
+    resting = [one for one in answer.answers if not one.markers or markers & {*one.markers}]
+    if best and "max_answers" not in given.model_fields_set:
+        resting = [one for one in resting if one in best]
+    answers = resting[: given.max_answers]
+    most_triples = max((len(item.triples) for item in shown), default=0)
+    cuts = {
+        "answers and candidates: give max_answers and max_evidence": (len(answer.answers), len(answers)),
+        "pieces of evidence: give max_evidence": (len(answer.evidence), len(shown)),
+        "triples of a piece of evidence: raise max_triples": (most_triples, given.max_triples),
+    }
+    more = [f"{most} of {known:,} {what}" for what, (known, most) in cuts.items() if known > most]
+    more.append(_long_query_text([item.query for item in shown], is_whole=given.whole_queries))
+    return {
+        "status": answer.status, "text": _answer_text(answer), "is_ranked": answer.is_ranked,
+        "grounding": answer.grounding,
+        "answers": [
+            _term(
+                one.term, one.label, markers=[marker for marker in one.markers if marker in markers],
+                is_best=one in best, description=one.description,
+            )
+            for one in answers
+        ],
+        "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
+        "linked": [
+            {
+                **_term(link.term, link.label), "words": printable(link.mention.text, 200),
+                **_present(alternatives=[
+                    _term(one.term, one.label, description=one.description)
+                    for one in link.likely_alternatives[:_MAX_MEANINGS]
+                ]),
+            }
+            for link in answer.linked
+        ],
+        "not_understood": gaps, "notes": notes, **_present(more="; ".join(filter(None, more))),
+    }  # fmt: skip
+
+
+def _answer_text(answer: Answer) -> str:
+    """Write the answer in words; of candidates, which stand beside it, those that are sure."""
+    if answer.is_ranked and answer.answers and not answer.gaps:
+        named = "; ".join(printable(one.label, 120) for one in answer.best[:_MAX_NAMED])
+        more = f"; and {len(answer.best) - _MAX_NAMED:,} more" if len(answer.best) > _MAX_NAMED else ""
+        return f"{named}{more} [{answer.answers[0].markers[0]}]"
+    return said_of_tools("\n".join(printable(line, 4 * _MAX_CHARACTERS) for line in answer.text.splitlines()))
+
+
+def _evidence_json(item: EvidenceItem, labels: Mapping[Term, str], given: Any) -> Json:
+    return {
+        "text": printable(item.text, 4 * _MAX_CHARACTERS),
+        "triples": [_triple(cited.triple, labels) for cited in item.triples[: given.max_triples]],
+        **_present(
+            marker=item.marker, sparql=_query_text(item.query, is_whole=given.whole_queries),
+            document="" if item.excerpt is None else str(item.excerpt),
+        ),
+    }  # fmt: skip
+
+
+def _links_of(planned: PlannedQuestion) -> list[Json]:
+    """List what a question names, in its words; what else they may mean stands behind the first."""
+    links: dict[str, list[Json]] = {}
+    for own in planned.named:
+        links.setdefault(own.words, []).append(_term(own.term, own.label))
+    return [
+        {**first, "words": printable(words, 200), **_present(alternatives=others[:_MAX_MEANINGS])}
+        for words, (first, *others) in links.items()
+    ]
+
+
+# -- Terms and texts ----------------------------------------------------------------------------------------------
+
+
+def _present(**members: Any) -> Json:
+    """Return the members that are there: no empty text or list."""
+    return {name: value for name, value in members.items() if value is not None and value not in ("", [])}
+
+
+def _term(term: Term, label: str | None, **more: Any) -> Json:
+    """Write a term as SPARQL does, what it is called, and what else is known of it where it stands."""
+    if isinstance(term, Literal):
+        name, shown = value_text(term), term
+        text = printable(term.value, _MAX_CHARACTERS)
+        if text != term.value:
+            kind: Any = {"datatype": term.datatype} if term.language is None else {"language": term.language}
+            shown = Literal(text, **kind)
+        written = str(shown)
+    else:
+        name = label or (term.value if isinstance(term, IRI | BlankNode) else str(term))
+        written = printable(str(term), 4 * _MAX_CHARACTERS)
+    if "description" in more:
+        more["description"] = printable(more["description"], _MAX_CHARACTERS)
+    return {"term": written, "label": printable(name, _MAX_CHARACTERS), **_present(**more)}
+
+
+def _row(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[Json | None]:
+    return [None if term is None else _term(term, labels.get(term)) for term in row]
+
+
+def _triple(triple: Triple, labels: Mapping[Term, str]) -> Json:
+    names = ("subject", "predicate", "object")
+    return {name: _term(term, labels.get(term)) for name, term in zip(names, triple, strict=True)}
 
 
 def _has_word_of(text: str, label: str) -> bool:
     """Tell whether a label has a word of a text that is not as common as `at`."""
     return not set(content_words(text)).isdisjoint(content_words(label))
+
+
+def _told_notes(notes: Iterable[str], *, untold: Sequence[str]) -> list[str]:
+    """Write notes in the words of the tools, without some codes."""
+    kept = dict.fromkeys(printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
+    return [said_of_tools(note) for note in kept]
+
+
+def said_of_tools(text: str) -> str:
+    """Write a note or hint that names commands and their options in the words of the tools.
+
+    >>> said_of_tools("search for what it is called: kgsparql find TEXT; then name it with -e IRI")
+    'search for what it is called: the tool find; then name it with entities'
+    >>> said_of_tools("'Ulm' may be Ulm (-e http://e.org/1); to take another, add -e 'http://e.org/2_(x)'")
+    "'Ulm' may be Ulm (<http://e.org/1>); to take another, add to entities: <http://e.org/2_(x)>"
+    """
+    text = _COMMAND.sub(r"the tool \1", text).replace("-e IRI", "entities").replace("--max-seconds", "max_seconds")
+    text = _ENTITY_OPTION.sub(lambda found: f"<{found[1] or found[2]}>", text.replace("add -e", "add to entities: -e"))
+    return _OPTION.sub("", text)
+
+
+def _more_text(what: str, known: int, limit: int, *, has_more: bool = False) -> str:
+    if known > limit:
+        return f"{limit} of {known:,} {what}: raise limit"
+    return f"more than {known:,} {what}: raise limit, or ask for less" if has_more else ""
+
+
+def _query_text(query: Query, *, is_whole: bool) -> str:
+    """Return a query's text; empty for one that is long and not asked for."""
+    return query.shown if is_whole or len(query.shown) <= LONG_QUERY else ""
+
+
+def _long_query_text(queries: Iterable[Query], *, is_whole: bool) -> str:
+    """Say which argument gets the queries that are left out; empty if none is."""
+    is_left_out = any(query.shown and not _query_text(query, is_whole=is_whole) for query in queries)
+    return "a long SPARQL query: give whole_queries" if is_left_out else ""

@@ -8,19 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgsparql.answering.ask_options import AskOptions, check_option, ignore
 from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.events import Emit
+from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
-from kgsparql.serving import tool_results as r
-from kgsparql.serving.tool_results import said_of_tools
-from kgsparql.serving.tool_runs import ToolCall, ToolRuns
+from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolCall, ToolRuns, said_of_tools
 
 if TYPE_CHECKING:
     from kgsparql.evidence.evidence import EvidenceItem
@@ -37,25 +36,227 @@ INSTRUCTIONS = (
 """How the tools are used together, for a model that has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool.
+# -- The tools: what is said of them and their arguments is read by models that choose them and fill these ----------
 
-    :param description: for the model that chooses it.
-    :param run: does it; errors are :class:`KgsparqlError`.
+_Question: TypeAlias = Annotated[str, Field(max_length=4_000)]
+_Entity: TypeAlias = Annotated[
+    str,
+    Field(
+        max_length=2_000,
+        description="An entity, class or predicate: its exact label (`Marie Curie`), an IRI in angle brackets as the "
+        "tools give it (`<http://…>`), or a prefixed name (`dbr:Marie_Curie`).",
+    ),
+]
+_Direction: TypeAlias = Annotated[
+    Directions,
+    Field(
+        description="`forward` follows triples from subject to object, `inverse` from object to subject, `both` either."
+    ),
+]
+_WholeQueries: TypeAlias = Annotated[
+    bool, Field(description=f"Give also the SPARQL of more than {LONG_QUERY:,} characters, to check or to change it.")
+]
+_Meant: TypeAlias = Annotated[
+    list[Annotated[str, Field(max_length=2_000)]],
+    Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`."),
+]
+
+
+def _number(most: int, description: str) -> Any:
+    """Describe an argument that is a number from 1 on."""
+    return Field(ge=1, le=most, description=description)
+
+
+class ToolParameters(BaseModel):
+    """The arguments of a tool, whose description is the docstring of the class.
+
+    ``result`` has the members of its result with their types in JSON; those with a question mark may be missing.
     """
 
-    name: str
-    title: str
-    description: str
-    parameters: type[r.ToolParameters]
-    result: type[r.ToolResult]
-    run: Callable[[ToolRuns, Any, ToolCall], r.ToolResult]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: ClassVar[str]
+    result: ClassVar[Mapping[str, str]]
+
+
+class AskTool(ToolParameters):
+    """Answer one whole question from the graph, with the triples each answer rests on and the SPARQL that finds them.
+
+    Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
+    (`is_ranked`), answers are candidates in order; `is_best` marks those that are the answer as far as can be told:
+    check the evidence, and which way its arrows go. If it is `partial`, none is sure: `text` says what is in doubt;
+    ask again in other words, or use `plan`, `show` or `query`. If `linked` has the wrong thing for a name, ask again
+    with `entities`. It knows nothing but the graph, and no earlier question.
+    """
+
+    title = "Ask the graph a question"
+    result = {
+        "status": "string", "text": "string", "is_ranked": "boolean", "grounding": "string", "answers": "array",
+        "evidence": "array", "linked": "array", "not_understood": "array", "notes": "array",
+    }  # fmt: skip
+
+    question: Annotated[
+        _Question,
+        Field(
+            description="One whole question in English that names things as the graph may call them: `Where was Marie "
+            "Curie born?`. It cannot refer to earlier questions."
+        ),
+    ]
+    entities: _Meant = []
+    max_answers: Annotated[
+        int, _number(1_000, "Answers in the result; where these are sure, other candidates only if it is given.")
+    ] = 10
+    max_evidence: Annotated[
+        int, _number(100, "Pieces of evidence in the result; of sure answers, only their own unless it is given.")
+    ] = 3
+    max_triples: Annotated[int, _number(1_000, "Triples for each piece of evidence.")] = 3
+    whole_queries: _WholeQueries = False
+
+
+class FindTool(ToolParameters):
+    """Search entities, classes and predicates by name, or by a part of it; the best first.
+
+    Gives the terms for the other tools. Use it when a name is not exact, or may mean several things. Says also where
+    the text is no name but a value, such as the city of an address.
+    """
+
+    title = "Find an entity by its name"
+    result = {"found": "array", "values": "array?", "notes": "array"}
+
+    text: Annotated[_Question, Field(description="A name or a part of one, such as `Curie`; not a question.")]
+    limit: Annotated[int, _number(100, "Entities in the result.")] = 10
+
+
+class ShowTool(ToolParameters):
+    """List the triples of one entity, grouped by predicate, a few neighbours for each with the number of all.
+
+    What it says is `forward`, what says something of it `inverse`. Of a class, its instances are the inverse
+    neighbours by rdf:type.
+    """
+
+    title = "Show what is known about an entity"
+    result = {"entity": "object", "groups": "array"}
+
+    entity: _Entity
+    direction: _Direction = "both"
+    predicate: Annotated[
+        _Entity | None, Field(description="Only the neighbours by this predicate; leave it out for all predicates.")
+    ] = None
+    limit: Annotated[int, _number(1_000, "Neighbours for each predicate and direction.")] = 5
+    max_predicates: Annotated[int, _number(1_000, "Predicates, forward and inverse.")] = 30
+
+
+class PathsTool(ToolParameters):
+    """Find the shortest paths of triples between two entities.
+
+    Use it for how two things are related; not for what is known of one (`show`).
+    """
+
+    title = "Find how two entities are connected"
+    result = {"paths": "array"}
+
+    start: _Entity
+    end: _Entity
+    direction: _Direction = "both"
+    max_hops: Annotated[int, _number(10, "The longest path that is looked for.")] = 4
+    limit: Annotated[int, _number(100, "Paths in the result.")] = 5
+
+
+class PlanTool(ToolParameters):
+    """Compute a count, sum, average, extreme, comparison, yes or no, or a list under conditions.
+
+    Conditions may be texts that are no names (suppliers in Toulouse). It is one query that is made from the question;
+    the result says in words what was computed and what else may be meant. Check the words: if they are not the
+    question, give `other_plan`, reword the question, or write the SPARQL yourself (`query`).
+    """
+
+    title = "Compute the answer to a question"
+    result = {
+        "words": "string", "is_sure": "boolean", "doubts": "array", "columns": "array", "rows": "array",
+        "facts": "integer", "linked": "array", "sparql": "string?", "other_plans": "array", "notes": "array",
+    }  # fmt: skip
+
+    question: Annotated[
+        _Question,
+        Field(
+            description="A whole question whose answer is computed: how many, how much, which has most, is it so, "
+            "which do not: `How many Nobel laureates were born in Warsaw?`"
+        ),
+    ]
+    entities: _Meant = []
+    other_plan: Annotated[
+        int | None, _number(OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them.")
+    ] = None
+    limit: Annotated[int, _number(1_000, "Rows in the result.")] = 20
+    whole_queries: _WholeQueries = False
+
+
+class QueryTool(ToolParameters):
+    """Run a read-only SPARQL query over the graph (all named graphs as one).
+
+    Use it when the other tools cannot say it; look up classes and predicates with `info` and `show` first, and do not
+    guess IRIs. Terms come with their labels, so do not ask for rdfs:label. Large results are cut at `limit`.
+    """
+
+    title = "Run a SPARQL query"
+    result = {
+        "form": "string", "boolean": "boolean?", "columns": "array", "rows": "array", "triples": "array",
+        "is_complete": "boolean",
+    }  # fmt: skip
+
+    sparql: Annotated[
+        str,
+        Field(
+            max_length=100_000,
+            description="A SPARQL 1.1 SELECT, ASK, CONSTRUCT or DESCRIBE query. The prefixes that `info` lists "
+            "and well-known ones need no declaration. No update, SERVICE, FROM or LOAD.",
+        ),
+    ]
+    limit: Annotated[int, _number(1_000, "Rows, or triples, in the result.")] = 50
+    max_seconds: Annotated[float, Field(gt=0, le=120, description="The query is stopped then.")] = 30.0
+
+
+class InfoTool(ToolParameters):
+    """Say how large the graph is, and its commonest classes and predicates with their labels, and its prefixes.
+
+    So it says what can be asked here, and has the terms for `query`.
+    """
+
+    title = "Say what the graph holds"
+    result = {
+        "name": "string", "triples": "", "languages": "array", "classes": "array", "predicates": "array",
+        "named_graphs": "array", "prefixes": "object", "notes": "array",
+    }  # fmt: skip
+
+    limit: Annotated[int, _number(500, "Classes, predicates and named graphs, each.")] = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, as protocols and frameworks describe it."""
+
+    parameters: type[ToolParameters]
+
+    @property
+    def name(self) -> str:
+        """What it is called by."""
+        return self.parameters.__name__.removesuffix("Tool").lower()
+
+    @property
+    def description(self) -> str:
+        """What a model that chooses it reads."""
+        return " ".join((self.parameters.__doc__ or "").split())
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments."""
-        return _for_readers(self.parameters.model_json_schema())
+        """The JSON Schema of the arguments, without titles, which repeat names, and the docstring of the class."""
+        schema = self.parameters.model_json_schema()
+        properties = {
+            name: {key: value for key, value in own.items() if key != "title"}
+            for name, own in schema["properties"].items()
+        }
+        rest = {key: value for key, value in schema.items() if key not in {"title", "description"}}
+        return {**rest, "properties": properties}
 
     @property
     def output_schema(self) -> dict[str, Any]:
@@ -63,22 +264,14 @@ class Tool:
 
         What is in them takes four times as many tokens, and a model sees it in the first result.
         """
-        whole = _for_readers(self.result.model_json_schema())
-        members = {name: {"type": own["type"]} if "type" in own else {} for name, own in whole["properties"].items()}
-        return {"type": "object", "properties": members, "required": whole.get("required", [])}
-
-    def checked(self, arguments: Mapping[str, Any]) -> r.ToolParameters:
-        """Check the arguments, and return them as the tool takes them.
-
-        :raises InputError: for an argument that it does not have, or a value that it does not take.
-        """
-        try:
-            return self.parameters.model_validate(dict(arguments))
-        except ValidationError as error:
-            raise self.wrong_arguments(error) from error
+        members = {**self.parameters.result, "more": "string?"}
+        types = {name: kind.removesuffix("?") for name, kind in members.items()}
+        properties = {name: {"type": kind} if kind else {} for name, kind in types.items()}
+        required = [name for name, kind in members.items() if not kind.endswith("?")]
+        return {"type": "object", "properties": properties, "required": required}
 
     def wrong_arguments(self, error: ValidationError) -> InputError:
-        """Make the error for arguments that pydantic does not take."""
+        """Make the error for arguments that it does not have, or values that it does not take."""
         wrong = [
             f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
             for one in error.errors(include_url=False, include_context=False, include_input=False)
@@ -87,88 +280,13 @@ class Tool:
         return InputError(printable("; ".join(wrong), 400), hint=hint)
 
 
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "ask",
-        "Ask the graph a question",
-        "Answer one whole question from the graph, with the triples each answer rests on and the SPARQL that finds "
-        "them. Use it first: it finds the names, searches around them and computes counts. Without a language model "
-        "behind it (`is_ranked`), answers are candidates in order; `is_best` marks those that are the answer as far as "
-        "can be told: check the evidence, and which way its arrows go. If it is `partial`, none is sure: `text` says "
-        "what is in doubt, and `notes` if `plan` has no doubt; ask again in other words, or use `plan`, `show` or "
-        "`query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the "
-        "graph, and no earlier question.",
-        r.AskParameters,
-        r.AskResult,
-        ToolRuns.ask,
-    ),
-    Tool(
-        "find",
-        "Find an entity by its name",
-        "Search entities, classes and predicates by name, or by a part of it; the best first, with the term to give to "
-        "the other tools. Use it when a name is not exact, or may mean several things. Says also where the text is no "
-        "name but a value, such as the city of an address.",
-        r.FindParameters,
-        r.FindResult,
-        ToolRuns.find,
-    ),
-    Tool(
-        "show",
-        "Show what is known about an entity",
-        "List the triples of one entity, grouped by predicate: what it says (`forward`) and what says something of it "
-        "(`inverse`), a few neighbours for each with the number of all. Of a class, its instances are the inverse "
-        "neighbours by rdf:type.",
-        r.ShowParameters,
-        r.ShowResult,
-        ToolRuns.show,
-    ),
-    Tool(
-        "paths",
-        "Find how two entities are connected",
-        "Find the shortest paths of triples between two entities. Use it for how two things are related; not for what "
-        "is known of one (`show`).",
-        r.PathsParameters,
-        r.PathsResult,
-        ToolRuns.paths,
-    ),
-    Tool(
-        "plan",
-        "Compute the answer to a question",
-        "Compute a count, sum, average, extreme, comparison, yes or no, or a list under conditions, also by texts that "
-        "are no names (suppliers in Toulouse), by one query that is made from the question; says in words what was "
-        "computed and what else may be meant. Check the words: if they are not the question, give `other_plan`, reword "
-        "the question, or write the SPARQL yourself (`query`).",
-        r.PlanParameters,
-        r.PlanResult,
-        ToolRuns.plan,
-    ),
-    Tool(
-        "query",
-        "Run a SPARQL query",
-        "Run a read-only SPARQL query over the graph (all named graphs as one). Use it when the other tools cannot "
-        "say it; look up classes and predicates with `info` and `show` first, and do not guess IRIs. Terms come with "
-        "their labels, so do not ask for rdfs:label. Large results are cut at `limit`.",
-        r.QueryParameters,
-        r.QueryToolResult,
-        ToolRuns.query,
-    ),
-    Tool(
-        "info",
-        "Say what the graph holds",
-        "The size of the graph, its commonest classes and predicates with their labels, and its prefixes: what can be "
-        "asked here, and the terms for `query`.",
-        r.InfoParameters,
-        r.InfoResult,
-        ToolRuns.info,
-    ),
-)
+TOOLS = (
+    Tool(AskTool), Tool(FindTool), Tool(ShowTool), Tool(PathsTool), Tool(PlanTool), Tool(QueryTool), Tool(InfoTool)
+)  # fmt: skip
 
 
 class Toolbox:
-    """The tools of one graph, ready to be called.
-
-    :ivar tools: what there is.
-    """
+    """The tools of one graph, ready to be called."""
 
     tools = TOOLS
 
@@ -176,40 +294,36 @@ class Toolbox:
         self.name = knowledge.graph.name
         self._runs = ToolRuns(knowledge, asking or AskOptions())
 
-    def tool(self, name: str) -> Tool:
-        """Return the tool of a name.
+    def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | str, *, cancel: threading.Event | None = None,
+        emit: Emit = ignore,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Call a tool, and return a JSON object; several threads may do so at once.
 
-        :raises InputError: if there is none.
-        """
-        for tool in self.tools:
-            if tool.name == name:
-                return tool
-        raise InputError(f"no tool {printable(name, 40)!r}", hint=f"one of: {', '.join(t.name for t in self.tools)}")
-
-    def call(
-        self, name: str, arguments: Mapping[str, Any], *, cancel: threading.Event | None = None, emit: Emit = ignore
-    ) -> r.ToolResult:
-        """Call a tool; several threads may do so at once.
-
+        :param arguments: also as the JSON text that a model writes.
         :param cancel: stops it.
         :param emit: is given the steps of ``ask`` as they happen.
         :raises InputError: for another name, or wrong arguments.
         :raises KgsparqlError: for whatever else is wrong; its hint names tools, not commands.
         """
-        tool = self.tool(name)
-        given = tool.checked(arguments)
+        tool = next((tool for tool in TOOLS if tool.name == name), None)
+        if tool is None:
+            raise InputError(f"no tool {printable(name, 40)!r}", hint=f"one of: {', '.join(t.name for t in TOOLS)}")
         try:
-            return tool.run(self._runs, given, ToolCall(cancel or threading.Event(), emit))
+            given = tool.parameters.model_validate(
+                json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+            )
+        except ValidationError as error:
+            raise tool.wrong_arguments(error) from error
+        except ValueError as error:
+            raise InputError(f"the arguments are no JSON: {error}", hint="write them as one JSON object") from error
+        try:
+            run: Any = getattr(self._runs, name)
+            found: dict[str, Any] = run(given, ToolCall(cancel or threading.Event(), emit))
         except KgsparqlError as error:
             error.hint = said_of_tools(error.hint)
             raise
-
-    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-        """Call a tool, and return a JSON object; what is empty by default is left out. Errors as of :meth:`call`.
-
-        :param arguments: also as the JSON text that a model writes.
-        """
-        return to_json(self.call(name, _arguments_in(arguments) if isinstance(arguments, str) else arguments))
+        return found
 
     def error_text(self, error: KgsparqlError) -> str:
         """Say what a model is told of an error, in the place of a result."""
@@ -248,45 +362,11 @@ def openai_tools() -> list[dict[str, Any]]:
     ]
 
 
-def to_json(result: r.ToolResult) -> dict[str, Any]:
-    """Write a result as a JSON object; members that are empty by default are left out."""
-    return result.model_dump(mode="json", exclude_defaults=True)
-
-
 def error_text(error: KgsparqlError) -> str:
     """Write an error in a line for a model: what is wrong, what to do about it, and what else may be meant."""
     hint = f". {error.hint}" if error.hint else ""
     meant = ", ".join(map(str, (error.detail.get("candidates") or ())[:20]))
     return f"{error.code}: {error.message}{hint}" + (f" {meant}; the tool find says what each is" if meant else "")
-
-
-def _arguments_in(text: str) -> dict[str, Any]:
-    """Read arguments that a model wrote as JSON."""
-    try:
-        read = json.loads(text or "{}")
-    except ValueError as error:
-        raise InputError(f"the arguments are no JSON: {error}", hint="write them as one JSON object") from error
-    if not isinstance(read, dict):
-        raise InputError("the arguments are no JSON object", hint='write them as {"name": value}')
-    return read
-
-
-def _for_readers(schema: dict[str, Any]) -> dict[str, Any]:
-    """Strip a schema of titles, which repeat the names of members, and of the docstrings of our classes."""
-
-    def stripped(value: Any, *, is_properties: bool = False) -> Any:
-        if isinstance(value, list):
-            return [stripped(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        of_a_class = {"title", "description"} if "properties" in value else {"title"}
-        return {
-            name: stripped(one, is_properties=name in {"properties", "$defs"} and not is_properties)
-            for name, one in value.items()
-            if is_properties or name not in of_a_class or not isinstance(one, str)
-        }
-
-    return cast("dict[str, Any]", stripped(schema))
 
 
 # -- Evidence as documents, for the retrievers of LangChain and LlamaIndex ----------------------------------------

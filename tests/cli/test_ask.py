@@ -5,12 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pyoxigraph
@@ -68,25 +64,6 @@ def test_what_is_wrong_is_said_in_a_line_with_what_helps(
     assert done.exit_code == code, done.output
     assert said in done.output
     assert hint in done.output
-
-
-def test_without_a_question_some_are_shown_that_the_graph_answers(run: Run, tmp_path: Path) -> None:
-    done = run("ask", "-k", NOBEL)
-    assert done.exit_code == 2
-    assert "no question was given" in done.stderr
-    shown = [line.strip().strip('"') for line in done.stderr.splitlines()[2:]]
-    assert shown  # how many depends on what a second is enough for
-    assert set(shown) <= set(json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"])
-    assert run("ask", shown[0], "-k", NOBEL, "--no-model", "-q").exit_code == 0
-    found = json.loads(run("ask", "-k", NOBEL, "-f", "json").stdout)["error"]
-    assert found["detail"]["candidates"][0] == f'"{shown[0]}"'
-    large = tmp_path / "large.ttl"
-    large.write_bytes(NOBEL.read_bytes() + b"#" * 4_000_000)
-    for words in ((), ("-k", large), ("-k", "wikidata"), ("-k", "-")):
-        done = run("ask", *words)
-        assert done.exit_code == 2
-        assert "hint: kgsparql ask " in done.stderr
-    assert "nowhere.ttl: no such file" in run("ask", "-k", "nowhere.ttl").stderr
 
 
 def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
@@ -326,49 +303,6 @@ def test_the_winner_is_in_the_picture_of_many_facts(run: Run) -> None:
     assert 'fillcolor="#c6ecd6"' in drawn
     nothing = run("ask", "Who painted Xyzzyplugh?", "-k", str(NOBEL), "--embedder", "none", "-f", "dot")
     assert "nothing to draw" in nothing.stdout
-
-
-TWO_OF_A_NAME = """
-:born rdfs:label "born" . :Person rdfs:label "person" .
-:a1 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "painter" ; :born "1901" .
-:a2 a :Person ; rdfs:label "Ada Novak" ; rdfs:comment "engineer" ; :born "1950" .
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")
-@pytest.mark.parametrize(
-    ("typed", "status", "answer"), [(b"9\n2\n", 0, "1950\n"), (b"\n", 0, "1901\n"), (b"0\n", 3, ""), (b"\x04", 130, "")]
-)
-def test_a_person_at_a_terminal_says_which_is_meant(tmp_path: Path, typed: bytes, status: int, answer: str) -> None:
-    file = tmp_path / "two.ttl"
-    prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
-    file.write_text(prefixes + TWO_OF_A_NAME)
-    command = [sys.executable, "-m", "kgsparql", "ask", "When was Ada Novak born?", "-k", str(file), "-i"]
-    here, there = os.openpty()
-    process = subprocess.Popen(
-        [*command, "--no-model", "--embedder", "none", "-f", "plain"],
-        stdin=there, stderr=there, stdout=subprocess.PIPE,
-        env={**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path / "cache")},
-    )  # fmt: skip
-    os.close(there)
-    seen = b""
-    while b"Which is meant" not in seen:
-        seen += os.read(here, 4096)
-    os.write(here, typed)
-    with suppress(OSError):  # what the end of a terminal without a process raises
-        while more := os.read(here, 4096):
-            seen += more
-    told, _ = process.communicate(timeout=20)
-    os.close(here)
-    assert (told.decode(), process.returncode) == (answer, status), seen.decode()
-    assert b"1. Ada Novak (painter)" in seen
-    assert (b"none of these is meant by 'Ada Novak'" in seen) == (status == 3)
-
-
-def test_nobody_can_be_asked_where_stdin_is_no_terminal(run: Run) -> None:
-    done = run("ask", "When was Ada Novak born?", "-k", FIXTURES / "nobel.ttl", "-i")
-    assert done.exit_code == 2
-    assert "stdin is no terminal" in done.stderr
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])

@@ -71,7 +71,7 @@ def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) ->
     (found,) = [check for check in json.loads(done.stdout) if check["check"] == "embedder"]
     assert found["state"] == "ok"
     assert "384 numbers" in found["found"]
-    assert "trying all-MiniLM-L6-v2@" in done.stderr
+    assert "all-MiniLM-L6-v2@" in found["found"]
 
 
 def test_an_absence_rests_on_no_guess_and_literal_answers_are_literals(

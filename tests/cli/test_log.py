@@ -54,7 +54,6 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
 def test_lines_of_stdin_and_errors_are_logged_too(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "q.sqlite"
     run("ask", "-", "-k", GRAPH, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
-    assert PHYSICS in run("log", "--log", path, "show", "1").stdout
     assert PHYSICS in run("log", "show", "1", "--log", path).stdout
     found = json.loads(run("log", "--log", path, "-f", "json").stdout)
     assert [one["status"] for one in found] == ["error", "answered"]

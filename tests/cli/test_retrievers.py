@@ -128,7 +128,6 @@ def test_as_json_and_as_markdown(run: Run, tmp_path: Path) -> None:
     table = (tmp_path / "methods.md").read_text()
     assert table == run("retrievers", "-f", "md").stdout
     assert [line.count(" | ") for line in table.splitlines()[2:]] == [5] * len(names())
-    assert "| `paths_kept` | int | `5` |" in run("retrievers", "mindmap", "-f", "md").stdout
 
 
 def test_what_is_not_there_is_said(run: Run) -> None:

@@ -171,21 +171,18 @@ def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: P
     assert both.exit_code == OptionError.exit_code
 
 
-def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
-    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recorded_command_is_shown_as_it_can_be_typed_again(run: Run, tmp_path: Path, cache: Path) -> None:
     snapshot, options = tmp_path / "snapshot", "--qualifiers --lang de,en --direction forward -O max_hops=2"
     with served(tmp_path) as url:
         secret = url.replace("http://", "http://me:pass-word@") + "?apikey=4711secret"
-        monkeypatch.setenv("KGSPARQL_KG", secret)
-        asked = ("ask", FEYNMAN, *options.split(), f"--record={snapshot}", "-e", "Richard Feynman")
+        asked = ("ask", FEYNMAN, "-k", secret, *options.split(), f"--record={snapshot}", "-e", "Richard Feynman")
         recorded = run(*asked, "--embedder", "none")
         assert recorded.exit_code == 0, recorded.stderr
     done = offline("ask", "Where was Marie Curie born?", "-k", secret, "--replay", snapshot, cache=cache)
     said = done.stderr.decode()
     assert (
-        f"recorded there: kgsparql ask '{FEYNMAN}' {options} "
-        f"-e 'Richard Feynman' --embedder none -k {url} --replay {snapshot};"
+        f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} {options} "
+        f"-e 'Richard Feynman' --embedder none --replay {snapshot};"
     ) in said
     kept = (snapshot / "manifest.json").read_text() + said
     assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))

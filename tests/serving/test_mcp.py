@@ -102,9 +102,6 @@ async def test_a_query_an_update_and_a_large_result(own_cache: Path) -> None:
         assert (group["count"], len(group["neighbours"]), "raise limit" in few["more"]) == (74, 5, True)
         whole = (await client.call_tool("show", {**laureates, "limit": 100})).structured_content
         assert (len(whole["groups"][0]["neighbours"]), "more" in whole) == (74, False)
-        (resource,) = (await client.list_resources()).resources
-        (content,) = (await client.read_resource(resource.uri)).contents
-        assert '"label":"Nobel laureate"' in content.text
 
 
 async def test_errors_are_those_of_a_tool_and_say_what_to_do(own_cache: Path) -> None:
@@ -117,8 +114,6 @@ async def test_errors_are_those_of_a_tool_and_say_what_to_do(own_cache: Path) ->
         assert "entity: Field required" in wrong.content[0].text
         with pytest.raises(MCPError, match="no tool"):
             await client.call_tool("drop", {})
-        with pytest.raises(MCPError, match="no resource"):
-            await client.read_resource("kgsparql://other")
         assert not (await client.call_tool("find", {"text": "Curie"})).is_error
 
 

@@ -20,7 +20,6 @@ import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
-from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
 from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import predicate_paths, shortest_paths
@@ -306,10 +305,11 @@ def test_it_is_built_by_the_command_index_and_listed_and_cleared_with_the_cache(
     assert "indexed 18 edges between things, for paths" in done.stderr
     graph = open_store(directory)
     assert graph.adjacency_view() is not None
-    (kept,) = [kind for kind in CacheContents().summary() if kind.kind == "adjacency"]
-    assert (kept.count, kept.bytes) == (1, size_of(kept_in(graph)))
-    (cleared,) = CacheContents().clear(["adjacency"])
-    assert (cleared.count, cleared.bytes, cleared.failures) == (1, kept.bytes, ())
+    kinds = json.loads(CliRunner().invoke(app, ["cache", "-f", "json"]).stdout)["kinds"]
+    (size,) = [kind["bytes"] for kind in kinds if (kind["kind"], kind["count"]) == ("adjacency", 1)]
+    assert size == size_of(kept_in(graph))
+    cleared = json.loads(CliRunner().invoke(app, ["cache", "--clear", "adjacency", "-f", "json"]).stdout)
+    assert cleared == {"cleared": [{"kind": "adjacency", "count": 1, "bytes": size}], "failures": []}
     assert graph.revision is not None
     assert open_adjacency(graph.revision) is None
 

@@ -123,14 +123,15 @@ def test_a_key_must_not_be_in_a_file_that_others_read(home: Path) -> None:
 
 def test_errors_name_file_and_key_or_line(home: Path) -> None:
     for text, said, hint in (
-        ("modell = 1", "no setting modell", "did you mean model?"),
-        ('[model]\nnmae = "x"', "no setting model.nmae", "did you mean model.name?"),
+        ("modell = 1", "modell: no such setting; did you mean model?", "docs/settings.md"),
+        ('[model]\nnmae = "x"', "model.nmae: no such setting; did you mean model.name?", ""),
         ('[graphs.films]\nsource = "x"', "graphs.films", ""),
         ('[graphs."a b"]\nsources = "x"', "a b", ""),
         ('[limits]\nmax_cost = "much"', "limits.max_cost", ""),
-        ("[model]\ntemperature = 3", "model.temperature", ""),
-        ("[model]\nprices = [1]", "model.prices", ""),
-        ('[graphs.a]\nsources = "x"\nprefixes = {ex = "no iri"}', "graphs.a.prefixes.ex", ""),
+        ("[model]\ntemperature = true", "model.temperature", ""),
+        ("[model]\nprices = ['1']", "model.prices", ""),
+        ("model = 1", "model: no such setting", ""),
+        ('[graphs.a]\nsources = "x"\nprefixes = {ex = "no iri"}', "graphs.a: prefixes.ex", ""),
         ("[model]\nname = ''", "model.name", ""),
         ("languages = 'x'\nb\nc = 1", "line 2", ""),
     ):
@@ -159,27 +160,15 @@ def test_the_name_of_a_graph_must_not_also_be_a_file_or_an_endpoint(home: Path) 
     assert found.sources(["./films"]) == ["./films"]
 
 
-def test_a_name_that_is_nearly_that_of_a_graph_or_endpoint_is_said(home: Path) -> None:
-    found = project(home, '[graphs]\nfilms = "f.ttl"\nprizes = "p.ttl"')
-    for name, hint in (
-        ("filmz", "did you mean films?"), ("wikidatta", "did you mean wikidata?"), ("zzz", "films, prizes"),
-    ):  # fmt: skip
-        with pytest.raises(InputError) as caught:
-            found.sources([name])
-        assert hint in caught.value.hint
-    (home / "project" / "filmz").write_text("")
-    assert found.sources(["filmz", "filmz.ttl", "wikidata"]) == ["filmz", "filmz.ttl", "wikidata"]
-    assert project(home, "languages = 'en'").sources(["filmz"]) == ["filmz"]
-
-
 def test_prefixes_of_several_graphs_are_joined_and_the_first_wins(home: Path) -> None:
     found = project(
         home,
         '[graphs.a]\nsources = "a.ttl"\nprefixes = {ex = "http://a.org/", index = "http://i.org/"}\n'
         '[graphs.b]\nsources = "b.ttl"\nprefixes = {ex = "http://b.org/", y = "http://y.org/"}',
     )
-    assert found.prefixes(["a", "b"]) == {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
-    assert found.prefixes(["a.ttl"]) == {}
+    prefixes = {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
+    assert found.of_graphs(["a", "b"]) == {"prefixes": Setting(prefixes, home / "project/kgsparql.toml")}
+    assert found.of_graphs(["a.ttl"]) == {}
 
 
 def test_sources_keep_endpoints_and_names_of_endpoints(home: Path) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
-from typer.core import TyperGroup
 
-from kgsparql.cli._settings import PlainCommand, make_plain
+from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.cli.eval.asking import run, tune
 from kgsparql.cli.eval.compare import compare
 from kgsparql.cli.eval.datasets import make, validate
@@ -15,15 +12,10 @@ from kgsparql.cli.eval.datasets import make, validate
 __all__ = ["evaluate"]
 
 
-class _RunByDefault(TyperGroup):
+class _RunByDefault(PlainGroup):
     """A group in which ``eval DATASET`` is ``eval run DATASET``."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put ``run`` before what is no command and no call for help."""
-        if args and args[0] not in {*self.commands, "-h", "--help"}:
-            args = ["run", *args]
-        make_plain(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+    default = "run"
 
 
 evaluate = typer.Typer(
