@@ -46,7 +46,7 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
     ("words", "code", "said", "hint"),
     [
         (("info", "-k", "nobel.tll"), 2, "nobel.tll: no such file", "did you mean nobel.ttl?"),
-        (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "is it a text file?"),
+        (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "E_PARSE"),
         (("find", "Rome", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right file?"),
         (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "/Nowhere> is not", "kgsparql find"),
         (("doctor", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right one?"),
