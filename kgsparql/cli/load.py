@@ -107,7 +107,7 @@ def index(
     texts, edges = None, 0
     with graph.opened(embedder=embedder) as knowledge:
         if class_:
-            built = knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
+            built = knowledge.indexes.build_slice(map(knowledge.resolve, class_), limit=limit)
         else:
             built = knowledge.indexes.build()
             edges = knowledge.index_paths()

@@ -19,19 +19,20 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
+# Ends of a walk whose triples are cited; the query of the item finds them all.
 SHOWN = 50
-"""Ends of a walk whose triples are cited; the query of the item finds them all."""
-
+# Ends of a walk that are fetched.
 ENDS = 10_000
-"""Ends of a walk that are fetched."""
-
+# Ends that are asked for their labels; of more, the others are called by the end of their IRIs.
 LABELLED = 1_000
-"""Ends that are asked for their labels; of more, the others are called by the end of their IRIs."""
 
 _MAX_WAYS = 2_000
 _MAX_TOLD = 12  # ends, and rows, that the text of an item names
+_MAX_CELL_VALUES = 4
+_MAX_COLUMN_WAYS = 500
 
-_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NUMBER = re.compile(rf"{_GROUPED.pattern}(?!\d)|\d+(?:[.,]\d+)?")
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MINUS = re.compile(r"[-−](?=\d)")
 # Of names of which so many begin with a number, the least and the greatest are of interest.
@@ -107,19 +108,18 @@ def expanded_items(
         one.asked = _first_ends(one.ends, labels, question, shown)
     _find_ways(followed, terms)
     terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
-    groups = joined_walks(walks, columns)
-    leads = {group.first for group in groups}
+    tables = _tables_of(walks, columns)
     for one in followed:
-        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=one.walk in leads)
+        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=one.walk in tables)
     shown_ways = [way for one in followed for way in one.ways]
     labels |= terms((term for way in shown_ways for triple in way.path.triples for term in triple), in_grace=True)
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
-        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=one.walk in leads)
-    reached = [one for one in followed if one.ways]
+        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=one.walk in tables)
     read_statements([way.path for way in shown_ways], terms)
-    tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in reached}, terms)
-    return [_walk_item(one, tables.get(one.walk, ALONE), terms) if one.ways else None for one in followed]
+    _fill_tables(tables, followed, terms)
+    found = ((one, tables.get(one.walk) or _Table(one.walk, 0, [])) for one in followed)
+    return [_walk_item(one, table, terms) if one.ways else None for one, table in found]
 
 
 def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
@@ -169,7 +169,7 @@ def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fi
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
-def _walk_item(one: _FollowedWalk, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
+def _walk_item(one: _FollowedWalk, table: _Table, terms: TermLabels) -> EvidenceItem:
     walk, ways = one.walk, tuple(way.path for way in one.ways)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
@@ -205,7 +205,7 @@ def _walk_item(one: _FollowedWalk, table: JoinedRows, terms: TermLabels) -> Evid
         kind="path",
         text=text + (f" (where {' and '.join(told)})" if told else ""),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
-        query=table.query(walk, answers),
+        query=table.query(answers),
         cuts=one.cuts,
         ways=(*ways, *table.ways),
         ends=tuple(one.ends),
@@ -224,16 +224,11 @@ def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:
         between = text[at : found.start()].casefold()
         if between and not (at == 0 and sign < 0 and found.start() == 1):
             key.append((1, 0.0, between))
-        key.append((0, (sign if not key else 1.0) * _number_value(found[0]), ""))
+        number = found[0].replace(",", "" if _GROUPED.fullmatch(found[0]) else ".")
+        key.append((0, (sign if not key else 1.0) * float(number), ""))
         at = found.end()
     rest = text[at:].casefold()
     return (*key, (1, 0.0, rest)) if rest else tuple(key)
-
-
-def _number_value(number: str) -> float:
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", number):
-        return float(number.replace(",", ""))
-    return float(number.replace(",", "."))
 
 
 def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int]:
@@ -260,35 +255,30 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     return sorted(kept)
 
 
-_MAX_CELL_VALUES = 4
-_MAX_COLUMN_WAYS = 500
+@dataclass(slots=True)
+class _Table:
+    """A walk, and others that begin like it: after ``at`` steps they go on from the same terms, the rows.
 
+    :param ways: to what the others say of the rows that are shown, from the start.
+    """
 
-@dataclass(frozen=True, slots=True)
-class JoinedRows:
-    """What stands beside the rows of a path."""
-
-    at: int = 0
-    columns: tuple[PropertyPath, ...] = ()
-    ways: tuple[Path, ...] = ()
+    first: Walk
+    at: int
+    others: list[Walk]
+    ways: Sequence[Path] = ()
 
     def texts(self, labels: Mapping[Term, str]) -> dict[Term, str]:
         """Write the values of each row, after the predicates that lead to them."""
         cells: dict[Term, dict[PropertyPath, list[Path]]] = {}
         for way in self.ways:
-            row = way.terms[self.at]
-            cell = Path(row, way.hops[self.at :])
-            cells.setdefault(row, {}).setdefault(cell.property_path, []).append(cell)
+            cell = Path(way.terms[self.at], way.hops[self.at :])
+            cells.setdefault(cell.start, {}).setdefault(cell.property_path, []).append(cell)
         return {row: ", ".join(_cell_text(row, own, labels) for own in found.values()) for row, found in cells.items()}
 
-    def query(self, walk: Walk, answers: Query) -> Query:
-        """Ask for the whole table; without columns for the answers alone."""
-        if not self.columns:
-            return answers
-        return path_queries.table(walk.path, walk.start, self.columns, at=self.at, answers=answers)
-
-
-ALONE = JoinedRows()
+    def query(self, answers: Query) -> Query:
+        """Ask for the whole table."""
+        walk, columns = self.first, list(dict.fromkeys(other.path for other in self.others))
+        return path_queries.table(walk.path, walk.start, columns, at=self.at, answers=answers) if self.ways else answers
 
 
 def _cell_text(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
@@ -297,28 +287,19 @@ def _cell_text(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> s
     return text[len(name_of(row, labels)) + 1 :]
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedWalks:
-    """A walk, and others that begin like it: after ``at`` steps they go on from the same terms."""
-
-    first: Walk
-    at: int
-    others: tuple[Walk, ...]
-
-
-def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[JoinedWalks]:
+def _tables_of(walks: Sequence[Walk], columns: Collection[Walk]) -> dict[Walk, _Table]:
     """Group the walks that begin alike, each in one group at most."""
-    groups = []
+    tables = {}
     left = list(walks)
     while left:
         first = left.pop(0)
         for at in (len(first.path.steps), len(first.path.steps) - 1):
-            others = tuple(walk for walk in left if at and walk in columns and _goes_on(walk, first, at))
+            others = [walk for walk in left if at and walk in columns and _goes_on(walk, first, at)]
             if others:
-                groups.append(JoinedWalks(first, at, others))
+                tables[first] = _Table(first, at, others)
                 left = [walk for walk in left if walk not in others]
                 break
-    return groups
+    return tables
 
 
 def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
@@ -328,48 +309,31 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     return is_same and begun == first.path.steps[:at] and len(further.steps) > 1 and not further.goes_back
 
 
-def joined_rows(
-    groups: Sequence[JoinedWalks], shown: Mapping[Walk, Sequence[Path]], terms: TermLabels
-) -> dict[Walk, JoinedRows]:
-    """Ask what the others of each group say of the rows of the first; one query, or none without a group."""
+def _fill_tables(tables: Mapping[Walk, _Table], followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
+    """Ask what the others say of the rows that are told; one query, or none without a table."""
     asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
-    for group in groups:
-        rows = dict.fromkeys(way.terms[group.at] for way in shown.get(group.first, ()))
+    told = {one.walk: [way.path for way in one.told] for one in followed}
+    for table in tables.values():
+        rows = dict.fromkeys(way.terms[table.at] for way in told[table.first])
         iris = [row for row in rows if isinstance(row, IRI)]
-        asked += [(other, {group.at: iris}) for other in group.others if iris]
+        asked += [(other, {table.at: iris}) for other in table.others if iris]
     if not asked:
-        return {}
-    found = walk_ways(
-        terms.graph,
-        [walk for walk, _ in asked],
-        [None] * len(asked),
-        limit=_MAX_COLUMN_WAYS,
-        through=[via for _, via in asked],
-    )
+        return
+    walks, through = zip(*asked, strict=True)
+    found = walk_ways(terms.graph, walks, [None] * len(asked), limit=_MAX_COLUMN_WAYS, through=through)
     reached = {
-        walk: [way.path for way in own.items if not is_mediator(way.path.end) and not _is_circle(way.path)]
-        for (walk, _), own in zip(asked, found, strict=True)
-        if not own.cuts
-    }
-    tables: dict[Walk, JoinedRows] = {}
-    for group in groups:
-        at, others = group.at, [walk for walk in group.others if reached.get(walk)]
-        leads = {way.terms[at]: way.hops[:at] for way in reversed(shown.get(group.first, ()))}
+        walk: [
+            way.path for way in own.items
+            if not is_mediator(way.path.end) and len(set(way.path.terms)) == len(way.path.terms)
+        ]
+        for walk, own in zip(walks, found, strict=True) if not own.cuts
+    }  # fmt: skip
+    for table in tables.values():
+        at, table.others = table.at, [walk for walk in table.others if reached.get(walk)]
+        leads = {way.terms[at]: way.hops[:at] for way in reversed(told[table.first])}
         ways = dict.fromkeys(
-            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in others for way in reached[walk]
+            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in table.others for way in reached[walk]
         )
-        if ways:
-            tables[group.first] = JoinedRows(
-                at, tuple(dict.fromkeys(walk.path for walk in others)), _longest_ways(ways)
-            )
-    return tables
-
-
-def _is_circle(path: Path) -> bool:
-    return len(set(path.terms)) < len(path.terms)
-
-
-def _longest_ways(ways: Mapping[Path, None]) -> tuple[Path, ...]:
-    """Leave out the ways that another goes on from: their values stand on it."""
-    begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
-    return tuple(way for way in ways if way.hops not in begun)
+        # The values of a way that another goes on from stand on that.
+        begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
+        table.ways = [way for way in ways if way.hops not in begun]

@@ -20,17 +20,14 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
 
+# Equivalents of the entities of a question; of more, the first in the order of their text are taken.
 MAX_SAME = 20
-"""Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
-
+# Terms that may be equivalents and are checked: does a graph say anything else about them?
 MAX_LOOKED_AT = 10 * MAX_SAME
-"""Terms that may be equivalents and are checked: does a graph say anything else about them?"""
-
+# Pairs of an entity and an identifying predicate that are asked for.
 MAX_PAIRS = 2_000
-"""Pairs of an entity and an identifying predicate that are asked for."""
-
+# Identifiers of the entities of a question that are looked up; a well-known person has some 250 on Wikidata.
 MAX_IDENTIFIERS = 1_000
-"""Identifiers of the entities of a question that are looked up; a well-known person has some 250 on Wikidata."""
 
 _PREDICATES = (SAME_AS, EXACT_MATCH)
 
@@ -89,7 +86,9 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
             met.setdefault((same.term, same.other), same)
     places = {term: place for place, term in enumerate(known)}
     ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
-    others = list(dict.fromkeys(same.other for same in sorted(ordered, key=_is_made_by_formatter)))
+    # Last are IRIs made of an identifier of a known term: no graph need contain them.
+    made_last = sorted(ordered, key=lambda same: same.formatter is not None and same.path.start == same.term)
+    others = list(dict.fromkeys(same.other for same in made_last))
     if len(others) > MAX_LOOKED_AT:
         about.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
         others = others[:MAX_LOOKED_AT]
@@ -100,11 +99,6 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
         about.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
     taken = set(others[:MAX_SAME])
     return Found(tuple(same for same in ordered if same.other in taken), tuple(about.cuts))
-
-
-def _is_made_by_formatter(same: Same) -> bool:
-    """Tell whether the other term is an IRI made of an identifier: no graph need contain it."""
-    return same.formatter is not None and same.path.start == same.term
 
 
 def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Statements:

@@ -71,12 +71,9 @@ def walked_steps(
 
 @dataclass(slots=True)
 class _Side:
-    """The terms that were reached from one end.
+    """The terms that were reached from one end: marked with ``mark`` (1 or -1) times their level, from 1 on.
 
-    :param mark: 1 for the start's side, -1 for the end's: the marks of its terms are the mark times their level, from
-        1 on.
-    :param begins: where the neighbours of each term of the frontier begin; ``counts``, how many there are.
-    :param cost: how many there are of all.
+    :param begins: where the neighbours of each term of the frontier begin; there are ``cost`` of all.
     :param seen: of each level, where its walked hops are among all neighbours, and the terms they lead to.
     """
 
@@ -173,21 +170,18 @@ def _sorted_distinct(numbers: Numbers) -> Numbers:
     return np.unique(numbers).astype(np.int64)
 
 
-class NumberedTerms(Protocol):
+class _NumberedTerms(Protocol):
     """Terms and steps by numbers, both in lexical order: first those with a name, of which there are ``iris``."""
 
     @property
-    def iris(self) -> int: ...  # noqa: D102
-
-    def term(self, number: int, /) -> Term: ...  # noqa: D102
-
-    def step(self, number: int, /) -> Step: ...  # noqa: D102
-
-    def degrees(self, numbers: Numbers, /) -> Numbers: ...  # noqa: D102
+    def iris(self) -> int: ...
+    def term(self, number: int, /) -> Term: ...
+    def step(self, number: int, /) -> Step: ...
+    def degrees(self, numbers: Numbers, /) -> Numbers: ...
 
 
 def ordered_paths(
-    names: NumberedTerms, levels: Sequence[Arcs], limit: int, *, between: str, complete: bool = True
+    names: _NumberedTerms, levels: Sequence[Arcs], limit: int, *, between: str, complete: bool = True
 ) -> Found[Path]:
     """Find the first paths in lexical order, those through terms of few triples first.
 
@@ -231,7 +225,7 @@ def _number_of_paths(levels: list[Arcs]) -> int:
     return int(numbers.sum())
 
 
-def _hops_at(names: NumberedTerms, arcs: Arcs, chosen: Numbers) -> list[Hop]:
+def _hops_at(names: _NumberedTerms, arcs: Arcs, chosen: Numbers) -> list[Hop]:
     """Make the hops with these places among others, one for each place."""
     used = np.unique(chosen)
     ends = [arcs.tails[used].tolist(), arcs.heads[used].tolist()]
@@ -357,10 +351,7 @@ class AdjacencyHops:
 def neighbours_by_number(
     hops: AdjacencyHops, entities: Iterable[IRI], limit: int
 ) -> tuple[list[NeighbourGroup], list[IRI]] | None:
-    """Find the neighbours of some entities, as :func:`kgsparql.exploration.neighbours` does; a search is reported.
-
-    :return: their groups, and the entities that have no neighbours but literals; ``None`` if queries must find all.
-    """
+    """Find the neighbours of some entities, as :func:`kgsparql.exploration.neighbours` does; a search is reported."""
     began = time.perf_counter()
     numbers = {entity: hops.view.adjacency.number(entity) for entity in entities}
     known = np.array(sorted(number for number in numbers.values() if number is not None), np.int64)
@@ -374,11 +365,7 @@ def neighbours_by_number(
 
 
 def starts_of(columns: Iterable[Numbers]) -> Numbers:
-    """Say where a row of sorted columns differs from the one before.
-
-    >>> starts_of([np.array([1, 1, 2, 2]), np.array([7, 7, 7, 8])]).tolist()
-    [0, 2, 3]
-    """
+    """Say where a row of sorted columns differs from the one before."""
     first, *others = columns
     new = np.ones(len(first), np.bool_)
     new[1:] = first[1:] != first[:-1]

@@ -70,10 +70,7 @@ class NeighbourGroup:
 
 @dataclass(frozen=True, slots=True)
 class PredicatePath:
-    """A property path that leads somewhere.
-
-    :param ends: some of the terms it leads to, in the order of their text; none where they were not fetched.
-    """
+    """A property path that leads somewhere."""
 
     path: PropertyPath
     ends: tuple[Term, ...] = ()
@@ -81,10 +78,7 @@ class PredicatePath:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a term.
-
-    :param derived: it is made from the IRI's local name, as the graph has no label.
-    """
+    """A label of a term."""
 
     text: str
     language: str | None = None
@@ -112,11 +106,7 @@ TermT = TypeVar("TermT", bound=Term)
 
 @dataclass(slots=True)
 class BatchedSolutions(Generic[K]):
-    """The solutions of :func:`batched_select`.
-
-    :param solutions: every solution for every key but those in ``over``.
-    :param over: the keys with more solutions than the bound, each with those of its solutions that were seen.
-    """
+    """The solutions for every key but those in ``over``, which have more than the bound, with those that were seen."""
 
     solutions: list[Solution] = field(default_factory=list)
     over: dict[K, list[Solution]] = field(default_factory=dict)
@@ -234,10 +224,7 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
-    """Return the predicates to skip; if these include the usual label predicates, this graph's own as well.
-
-    Of a graph in this process, those that it has.
-    """
+    """Return the predicates to skip; if these include the usual label predicates, this graph's own as well."""
     skipped = frozenset(skip)
     own = graph.naming.labels if skipped.issuperset(LABELS) else ()
     return graph.held(skipped if skipped.issuperset(own) else skipped.union(own))
@@ -288,11 +275,7 @@ def far_end(solution: Solution) -> tuple[Direction, Term]:
 
 
 def order_key(term: Term) -> tuple[int, str, str, str]:
-    """Return the key that lists of terms are sorted by: as ``ORDER BY STR(?x) LANG(?x)``, blank nodes last, all alike.
-
-    >>> sorted([BlankNode("b"), Literal("b"), IRI("a:b"), Literal("b", language="de")], key=order_key)[0].value
-    'a:b'
-    """
+    """Return the key to sort terms by: as ``ORDER BY STR(?x) LANG(?x)``, blank nodes last, all alike."""
     if isinstance(term, Literal):
         return 0, term.value, term.language or "", term.datatype.value
     if isinstance(term, IRI):
@@ -311,11 +294,6 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
     datatype are found, too. Looked up as they are, Virtuoso misses literals that it has itself returned: some with a
     language, decimals without a fraction (it takes them for integers) and coordinates (which it refuses). No triple
     may have a blank node.
-
-    >>> from kgsparql.rdf.terms import IRI
-    >>> term = IRI("http://e.org/a")
-    >>> lookup([Triple(term, term, Literal("x", language="en"))]).name
-    'verify_texts'
     """
     whole: list[tuple[Term, ...]] = []
     texts: list[tuple[Term, ...]] = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
+from typing import TypeVar
 
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
@@ -14,13 +16,12 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, UNWALKED, Naming, is_mediator
 
+K = TypeVar("K")
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a graph says of an entity in a few words.
-
-    :param text: its best description; empty without any in these languages.
-    """
+    """What a graph says of an entity in a few words."""
 
     text: str = ""
     classes: tuple[str, ...] = ()
@@ -59,29 +60,26 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     """
     naming = graph.naming
     predicates = naming.labels
-    named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
     query = _texts_query(graph, predicates)
     found = select_about(graph, _with_links(query, naming, tuple(languages)), iris).seen
-    best = dict(_best_labels(found, languages, predicates))
+    best: dict[Term, Label] = _best_texts(found, languages, predicates)
     rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
     if rest:
         found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
-        best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
-        best |= _best_labels(_best_names(s for s in found if s["entity"] not in best), languages, ())
-    for term in wanted:
-        if isinstance(term, IRI):
-            named[term] = best.get(term) or Label("[]" if is_mediator(term) else local_name(term), derived=True)
-        elif isinstance(term, Literal):
-            named[term] = Label(term.value, term.language)
-        else:
-            named[term] = Label("[]", derived=True)
-    return named
+        best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
+        best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, ())
+    return {term: best.get(term) or _own_label(term) for term in wanted}
+
+
+def _own_label(term: Term) -> Label:
+    if isinstance(term, Literal):
+        return Label(term.value, term.language)
+    return Label(local_name(term) if isinstance(term, IRI) and not is_mediator(term) else "[]", derived=True)
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
-    """Make the query for what some predicates say of terms; of a graph in this process, those of them that it has."""
     own = graph.held(frozenset(predicates)) if graph.is_embedded else None
     return _bound_texts_query(predicates, own)
 
@@ -95,19 +93,16 @@ def _bound_texts_query(predicates: tuple[IRI, ...], own: frozenset[IRI] | None) 
 
 @lru_cache(maxsize=64)
 def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None) -> tuple[Query, ...]:
-    """Make the queries for labels on a term itself, and on another node; not bound to terms yet.
-
-    :param languages: only in these, ``mul``, English and without a tag.
-    """
+    """Make the queries for labels on a term itself, and on another node; not bound to terms yet."""
     linked = Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)
     queries = (query, linked) if naming.links else (query,)
     return tuple(query if languages is None else query.bind(range=language_ranges(languages)) for query in queries)
 
 
 def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> list[IRI]:
-    """Keep those of some terms that may have a label in another language, or a name by a graph's own predicate.
+    """Keep the terms that may have a label in another language, or a name by a graph's own predicate.
 
-    In a graph in this process that is seen without a query. Most predicates of most graphs have neither.
+    In a graph in this process that is seen without a query.
     """
     if not graph.is_embedded or naming.links or naming.labels != LABELS:
         return terms
@@ -121,32 +116,29 @@ def language_ranges(languages: Sequence[str]) -> list[Literal]:
 
 def _best_names(solutions: Iterable[Solution]) -> list[Solution]:
     """Keep the solutions with labels by a graph's own predicates; titles only where a term has nothing else."""
-    found = list(solutions)
-    named = {s["entity"] for s in found if not _is_title(s)}
-    return [s for s in found if s["entity"] not in named or not _is_title(s)]
+    found = [(s, str(s["predicate"]).lower().endswith("title>")) for s in solutions]
+    named = {s["entity"] for s, is_title in found if not is_title}
+    return [s for s, is_title in found if s["entity"] not in named or not is_title]
 
 
-def _is_title(solution: Solution) -> bool:
-    predicate = solution["predicate"]
-    return isinstance(predicate, IRI) and predicate.value.lower().endswith("title")
-
-
-def _best_labels(
-    solutions: Iterable[Solution], languages: Sequence[str], predicates: Sequence[IRI]
-) -> Mapping[Term, Label]:
-    places = {predicate: place for place, predicate in enumerate(predicates)}
-    best: dict[Term, tuple[tuple[object, ...], Label]] = {}
+def _best_texts(
+    solutions: Iterable[Solution],
+    languages: Sequence[str],
+    predicates: Sequence[IRI],
+    about: Callable[[Solution], K] = itemgetter("entity"),
+) -> dict[K, Label]:
+    """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
+    places: dict[Term, int] = {predicate: place for place, predicate in enumerate(predicates)}
+    best: dict[K, tuple[tuple[object, ...], Label]] = {}
     for solution in solutions:
-        literal = solution["label"]
-        if not isinstance(literal, Literal) or not (text := literal.value.strip()):
-            continue
-        predicate = solution["predicate"]
-        place = places.get(predicate, len(places)) if isinstance(predicate, IRI) else len(places)
-        rank = language_rank(literal.language, languages)
-        key = ("link" in solution, rank, place, literal.language or "", text)
-        if solution["entity"] not in best or key < best[solution["entity"]][0]:
-            best[solution["entity"]] = (key, Label(text, literal.language))
-    return {term: label for term, (_, label) in best.items()}
+        literal, thing = solution["label"], about(solution)
+        if isinstance(literal, Literal) and (text := literal.value.strip()):
+            place = places.get(solution["predicate"], len(places))
+            rank = language_rank(literal.language, languages)
+            key = ("link" in solution, rank, place, literal.language or "", text)
+            if thing not in best or key < best[thing][0]:
+                best[thing] = (key, Label(text, literal.language))
+    return {thing: label for thing, (_, label) in best.items()}
 
 
 def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> tuple[IRI, ...]:
@@ -247,49 +239,27 @@ def descriptions(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    naming = graph.naming.labels
-    ranges = language_ranges(languages)
+    naming, ranges = graph.naming.labels, language_ranges(languages)
     of_entity = _texts_query(graph, DESCRIPTIONS).bind(range=ranges)
     of_class = Query.load("class_labels").bind(type=(RDF_TYPE, INSTANCE_OF), predicate=naming, range=ranges)
-    texts: dict[Term, tuple[tuple[int, int], int, str]] = {}
-    class_labels: dict[tuple[Term, Term], tuple[tuple[int, int], int, str]] = {}
-    for solution in select_about(graph, [of_entity, of_class], starts).seen:
-        rank = _rank_of_text(solution, languages, naming if "class" in solution else DESCRIPTIONS)
-        if rank is None:
-            continue
-        if "class" in solution:
-            about = solution["entity"], solution["class"]
-            class_labels[about] = min(class_labels.get(about, rank), rank)
-        else:
-            texts[solution["entity"]] = min(texts.get(solution["entity"], rank), rank)
+    seen = select_about(graph, [of_entity, of_class], starts).seen
+    found = [s for s in seen if isinstance(text := s["label"], Literal) and any(map(str.isalnum, text.value))]
+    texts: dict[Term, Label] = _best_texts((s for s in found if "class" not in s), languages, DESCRIPTIONS)
+    of_classes = (s for s in found if "class" in s)
+    class_labels = _best_texts(of_classes, languages, naming, itemgetter("entity", "class"))
     classes: dict[Term, set[str]] = {}
-    for (entity, _), (*_, text) in class_labels.items():
-        classes.setdefault(entity, set()).add(text)
-    return {e: Description(texts[e][-1] if e in texts else "", tuple(sorted(classes.get(e, ())))) for e in starts}
+    for (entity, _), label in class_labels.items():
+        classes.setdefault(entity, set()).add(label.text)
+    return {e: Description(texts[e].text if e in texts else "", tuple(sorted(classes.get(e, ())))) for e in starts}
 
 
-def _rank_of_text(
-    solution: Solution, languages: Sequence[str], predicates: Sequence[IRI]
-) -> tuple[tuple[int, int], int, str] | None:
-    """Rank how good a text is, the best first, and the text; ``None`` for no text."""
-    literal, predicate = solution["label"], solution["predicate"]
-    if not isinstance(literal, Literal) or not isinstance(predicate, IRI) or not any(map(str.isalnum, literal.value)):
-        return None
-    place = predicates.index(predicate) if predicate in predicates else len(predicates)
-    return language_rank(literal.language, languages), place, literal.value.strip()
-
-
+# Triples with a text that are looked at.
 _LOOKED_AT = 200
-"""Triples with a text that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueUse:
-    """A text that things have by a predicate which is no name.
-
-    :param entities: what has it, in lexical order.
-    :param is_exact: whether these are all.
-    """
+    """A text that things have by a predicate which is no name."""
 
     value: Literal
     predicate: IRI

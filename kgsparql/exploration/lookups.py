@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError, QueryError, UnreachableError
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, local_name, normalised, printable
-
-_CLASSES = 500
-"""The commonest classes, among which a class without a label is looked for."""
-_CLASSES_S = 30.0
-"""Seconds for an endpoint to count them."""
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, printable
 
 
 class GraphLookups:
@@ -36,41 +30,6 @@ class GraphLookups:
     def resolve(self, name: str) -> IRI:
         """Find the entity a person means: an IRI, a CURIE, or an exact label; raises as :func:`entity_named`."""
         return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
-
-    def resolve_class(self, name: str) -> IRI:
-        """Find the class a person means: as :meth:`resolve`, and what :meth:`info` calls it where it has no label.
-
-        :raises NotFoundError: if there is no such class among the commonest.
-        :raises AmbiguousLabelError: if several are called so.
-        :raises PrefixError: as :meth:`resolve`.
-        """
-        try:
-            return self.resolve(name)
-        except AmbiguousLabelError:
-            raise
-        except NotFoundError as error:
-            found = self._classes_called(name, error)
-        if len(found) > 1:
-            raise AmbiguousLabelError(
-                f"{len(found)} classes are called {printable(name, 80)!r}", hint="name one by its IRI:",
-                candidates=[self.prefixes.compress(term) for term in found],
-            )  # fmt: skip
-        return found[0]
-
-    def _classes_called(self, name: str, unknown: NotFoundError) -> list[IRI]:
-        """Find those of the commonest classes whose IRIs end in a name; at least one."""
-        query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
-        hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
-        try:
-            by_count = graph.select_within(query, _CLASSES_S)
-        except (QueryError, UnreachableError) as error:
-            about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
-            raise NotFoundError(about, hint="name it by its IRI") from error
-        classes = [term for solution in by_count if isinstance(term := solution["term"], IRI)]
-        found = [term for term in classes if _without_spaces(local_name(term)) == _without_spaces(name)]
-        if not found:
-            raise NotFoundError(f"no class is called {printable(name, 80)!r}", hint=hint) from unknown
-        return found
 
     def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
         """Show what is around an entity, at most ``limit`` neighbours by each predicate and direction.
@@ -93,11 +52,6 @@ class GraphLookups:
     def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
         """Find a label for each term, its local name where the graph has none."""
         return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
-
-
-def _without_spaces(name: str) -> str:
-    """Return a name without spaces, to be compared with the end of an IRI, where words are written as one."""
-    return normalised(name).replace(" ", "")
 
 
 def entity_named(name: str, graph: KnowledgeGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:

@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
+from kgsparql.exploration.adjacency_search import AdjacencyHops, neighbours_by_number
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -37,8 +38,8 @@ from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import UNWALKED, claim_part, is_mediator, is_statement, statement_value
 
 Group: TypeAlias = tuple[IRI, Step]
+# One end of a statement: the entity it is about, or its value.
 StatementSide: TypeAlias = OneOf["subject", "value"]
-"""One end of a statement: the entity it is about, or its value."""
 
 
 def mediated_paths(
@@ -46,10 +47,8 @@ def mediated_paths(
 ) -> tuple[dict[Group, list[Path]], list[Cut]]:
     """Find the paths of two hops that start with these groups and lead through a blank node.
 
-    :param groups: pairs of an entity and a step, each with a blank node among its neighbours.
     :param direction: of the second hop.
     :param nested: whether a path that ends at a blank node is a cut.
-    :return: the paths of each group; and a cut for each group that has too many.
     """
     skipped = skipped_in(graph, skip)
     wanted = list(dict.fromkeys(groups))
@@ -105,7 +104,6 @@ def statement_sides(
     """Find the triples that join Wikibase statements to their subjects and values; one query for each kind of side.
 
     :param wanted: as :func:`missing_sides` returns them.
-    :return: the triple of each; none for a statement that there is no value.
     """
     found: dict[tuple[IRI, StatementSide], Triple] = {}
     nodes = [node for node, side in wanted if side == "subject"]
@@ -140,14 +138,13 @@ def _mediated_path(solution: Solution) -> tuple[Group, Path]:
     return (entity, Step(predicate, first)), Path(entity, hops)
 
 
+# Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them.
 WHOLE = 2_000
-"""Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them."""
-
+# The neighbours of fewer entities are asked for, which takes less than a millisecond.
 FEW = 5
-"""The neighbours of fewer entities are asked for, which takes less than a millisecond."""
 
+# Steps to take from every entity, or from each entity its own.
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
-"""Steps to take from every entity, or from each entity its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,46 +153,24 @@ class _Selection:
 
     :param ways: the directions in which there are steps to take.
     :param steps: of each entity; ``None`` for all that are not skipped.
-    :param skip: predicates that are left out where no steps are given.
     """
 
     ways: tuple[Direction, ...]
     steps: Mapping[IRI, Sequence[Step]] | None
     skip: frozenset[IRI]
 
-    @classmethod
-    def of(
-        cls, entities: Sequence[IRI], steps: Steps | None, *, direction: Directions, skip: frozenset[IRI]
-    ) -> _Selection:
-        if steps is None:
-            return cls(directions(direction), None, skip)
-        if isinstance(steps, Mapping):
-            own = {entity: tuple(dict.fromkeys(steps.get(entity, ()))) for entity in entities}
-        else:
-            own = dict.fromkeys(entities, tuple(dict.fromkeys(steps)))
-        used = {step.direction for some in own.values() for step in some}
-        return cls(tuple(way for way in directions("both") if way in used), own, skip)
-
-    @property
-    def pairs_per_entity(self) -> int:
-        """The most rows of a ``VALUES`` block that one entity needs."""
-        return 1 if self.steps is None else max(map(len, self.steps.values()))
-
-    def allows(self, group: Group) -> bool:
-        entity, step = group
-        return step in self.steps[entity] if self.steps is not None else step.predicate not in self.skip
-
     def query(self, chunk: Sequence[IRI], bound: int) -> Query:
         """Make the query for all neighbours of some entities, at most so many, and one more, in each direction."""
         if self.steps is None:
             arms = (skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip) for way in self.ways)
             return limited_union(tuple(arms), bound + 1).bind(entity=chunk)
-        return union_of([self._query_of_steps(way, chunk).limit(bound + 1) for way in self.ways])
+        pairs = [(entity, step) for entity in chunk for step in self.steps[entity]]
+        groups = [_group_query(way, [(e, s.predicate) for e, s in pairs if s.direction == way]) for way in self.ways]
+        return union_of([group.limit(bound + 1) for group in groups])
 
-    def _query_of_steps(self, way: Direction, chunk: Sequence[IRI]) -> Query:
-        steps = self.steps or {}
-        pairs = [(entity, s.predicate) for entity in chunk for s in steps[entity] if s.direction == way]
-        return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+
+def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
+    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
 def neighbours(
@@ -218,16 +193,19 @@ def neighbours(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    chosen = _Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
-    if not chosen.ways:
+    ways, own = directions(direction), None
+    if steps is not None:
+        every = () if isinstance(steps, Mapping) else tuple(dict.fromkeys(steps))
+        of_each = steps if isinstance(steps, Mapping) else dict.fromkeys(starts, every)
+        own = {entity: tuple(dict.fromkeys(of_each.get(entity, ()))) for entity in starts}
+        used = {step.direction for some in own.values() for step in some}
+        ways = tuple(way for way in directions("both") if way in used)
+    if not ways:
         return Found()
+    chosen = _Selection(ways, own, skipped_in(graph, skip))
     found = _by_numbers(graph, starts, chosen, direction, limit)
     groups, cuts = found or _by_queries(graph, starts, chosen, direction, limit)
-    cuts += [
-        cut_of_group(group, limit)
-        for group in groups.values()
-        if not group.exact or group.count > len(group.neighbours)
-    ]
+    cuts += [cut_of_group(g, limit) for g in groups.values() if not g.exact or g.count > len(g.neighbours)]
     places = {entity: place for place, entity in enumerate(starts)}
     ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
     return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
@@ -245,8 +223,6 @@ def _by_numbers(
     view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
-    from kgsparql.exploration.adjacency_search import AdjacencyHops, neighbours_by_number
-
     found = neighbours_by_number(AdjacencyHops(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
     if found is None:
         return None
@@ -258,13 +234,14 @@ def _by_numbers(
 def _by_queries(
     graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
+    rows_of_one = 1 if chosen.steps is None else max(map(len, chosen.steps.values()))
     batched = batched_select(
         graph,
         chosen.query,
         starts,
         key_of=_entity_of,
         bound=lambda number: min(BOUND, 2_000 + 200 * number),  # 10,000 from a hub would not be used
-        chunk_size=max(1, graph.chunk_size // chosen.pairs_per_entity),
+        chunk_size=max(1, graph.chunk_size // rows_of_one),
     )
     groups = _groups_of(batched.solutions)
     cuts: list[Cut] = []
@@ -294,7 +271,8 @@ def _hub_groups(
     direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
     counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
     counts = {(count.entity, count.step): count for count in counted.items}
-    counts = {group: count for group, count in counts.items() if chosen.allows(group)}
+    if chosen.steps is not None:
+        counts = {group: count for group, count in counts.items() if group[1] in chosen.steps[group[0]]}
     totals = dict.fromkeys(hubs, 0)
     for (entity, _), count in counts.items():
         totals[entity] += count.count if count.exact else BOUND + 1
@@ -323,8 +301,7 @@ def _some_of_each(
         if not small and len(seen.get(group, ())) >= limit:
             members[group] = list(seen[group][:limit])
         else:
-            arm = Query.load(f"group_{group[1].direction}")
-            arm = arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)])
+            arm = _group_query(group[1].direction, [(group[0], group[1].predicate)])
             arms.append(arm.limit(count.count if small else limit))
     halving = Halving()
     todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
@@ -378,15 +355,12 @@ def _behind_key(path: Path) -> tuple[object, ...]:
 
 
 def _first_neighbours(group: NeighbourGroup, limit: int) -> NeighbourGroup:
-    """Find the first neighbours, and the paths through those of them that are blank nodes.
-
-    An endpoint names blank nodes differently in each reply: then the paths through the first ``limit`` of them.
-    """
+    """Find the first neighbours, and the paths through those of them that are blank nodes."""
     if not group.mediated:
         return group if len(group.neighbours) <= limit else replace(group, neighbours=group.neighbours[:limit])
     shown: set[Term] = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)
-    if not shown & met.keys():
+    if not shown & met.keys():  # an endpoint names blank nodes differently in each reply
         shown = set(islice(met, limit))
     paths = tuple(path for path in group.mediated if path.hops[0].end in shown)
     return replace(group, neighbours=group.neighbours[:limit], mediated=paths)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -86,16 +86,9 @@ def predicate_paths(
     return Found(tuple(found), tuple(cuts))
 
 
-class _Onward(NamedTuple):
-    """Hops from some terms.
-
-    :param behind: what lies behind blank nodes: their numbers stand between those of a term and a step, and those of
-        the next step and its end; shape ``(n, 5)``, sorted.
-    """
-
-    hops: Hops
-    behind: Numbers
-    cuts: Sequence[Cut]
+# Hops from some terms; what lies behind blank nodes, whose numbers stand between those of a term and a step, and those
+# of the next step and its end, in order, shape ``(n, 5)``; and what limits left out.
+_Onward: TypeAlias = tuple[Hops, Numbers, Sequence[Cut]]
 
 
 class _Numbering(dict[T, int]):
@@ -118,7 +111,7 @@ class _Numbering(dict[T, int]):
         return number
 
 
-class QuerySteps:
+class _QuerySteps:
     """Hops that queries find. Terms and predicates get numbers as they are met.
 
     The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
@@ -131,11 +124,9 @@ class QuerySteps:
         self._order: tuple[Numbers, Numbers] = (np.empty(0, np.int64),) * 2
 
     def terms(self, numbers: Numbers) -> list[Term]:
-        """Return the terms with these numbers."""
         return [self.numbers.met[number] for number in numbers.tolist()]
 
     def step(self, number: int) -> Step:
-        """Return the step with a number."""
         return Step(self._predicates.met[number // 2], "inverse" if number % 2 else "forward")
 
     def step_order(self) -> tuple[Numbers, Numbers]:
@@ -168,7 +159,7 @@ class QuerySteps:
              self.numbers[onward.end])
             for group in found.items for there, onward in (path.hops for path in group.mediated)
         ]  # fmt: skip
-        return _Onward(self._hops_of(found.items), np.array(sorted(behind), np.int64).reshape(-1, 5), found.cuts)
+        return self._hops_of(found.items), np.array(sorted(behind), np.int64).reshape(-1, 5), found.cuts
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
         """Count the hops from each term by each step; where they lead is not asked."""
@@ -204,7 +195,7 @@ def _hops_of_rows(rows: Sequence[tuple[int, int, int, int]]) -> Hops:
     return sorted_hops(Hops(*np.array(rows, np.int64).reshape(-1, 4).T))
 
 
-class AdjacencySteps(QuerySteps):
+class _AdjacencySteps(_QuerySteps):
     """Hops from an adjacency, whose numbers are those of its terms and predicates; queries find literals."""
 
     def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], view: AdjacencyView):
@@ -219,13 +210,11 @@ class AdjacencySteps(QuerySteps):
         self.step = adjacency.step  # type: ignore[method-assign]
 
     def terms(self, numbers: Numbers) -> list[Term]:
-        """Return the terms with these numbers."""
         first, met = self.numbers.first, self.numbers.met
         named = iter(self._hops.terms(numbers[numbers < first]))
         return [next(named) if number < first else met[number - first] for number in numbers.tolist()]
 
     def step_order(self) -> tuple[Numbers, Numbers]:
-        """Return the numbers of all steps, which are in lexical order."""
         return self._order
 
     def _place(self, term: Term) -> int:
@@ -234,7 +223,6 @@ class AdjacencySteps(QuerySteps):
         return adjacency.iris if isinstance(term, BlankNode) else adjacency.place(f"{getattr(term, 'value', term)}\0")
 
     def limited(self, ends: Numbers, limit: int) -> _Onward:
-        """Find at most so many hops from each term by each step, to the first in lexical order."""
         found = self._hops.limited(ends[ends < self.numbers.first], limit)
         if found is None:
             return super().limited(ends, limit)
@@ -243,22 +231,20 @@ class AdjacencySteps(QuerySteps):
         cuts = [cut_of_group(group, limit) for group in (*self._hops.groups(large), *groups) if group.count > limit]
         if groups:
             hops = sorted_hops(Hops(*map(np.concatenate, zip(hops, self._hops_of(groups), strict=True))))
-        return _Onward(hops, np.empty((0, 5), np.int64), sorted(cuts, key=str))
+        return hops, np.empty((0, 5), np.int64), sorted(cuts, key=str)
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
-        """Count the hops from each term by each step."""
         return self._hops.counted(ends[ends < self.numbers.first]), ()
 
     def report(self, start: IRI, paths: int, began: float) -> None:
-        """Report a search that no query shows."""
         self._view.report(PathsSearched(start=str(start), paths=paths, seconds=round(time.perf_counter() - began, 6)))
 
 
-def _steps_from(graph: KnowledgeGraph, start: IRI, direction: Directions, skipped: frozenset[IRI]) -> QuerySteps:
+def _steps_from(graph: KnowledgeGraph, start: IRI, direction: Directions, skipped: frozenset[IRI]) -> _QuerySteps:
     view = graph.adjacency_view()
     if view is None or view.adjacency.has_statements or view.adjacency.number(start) is None:
-        return QuerySteps(graph, direction, skipped)
-    return AdjacencySteps(graph, direction, skipped, view)
+        return _QuerySteps(graph, direction, skipped)
+    return _AdjacencySteps(graph, direction, skipped, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +260,7 @@ class _Level:
         node; shape ``(n, 4)``.
     """
 
-    steps: QuerySteps
+    steps: _QuerySteps
     start: IRI
     frontier: int
     shapes: tuple[PropertyPath, ...]
@@ -306,14 +292,14 @@ class _Level:
     def longer(self) -> tuple[_Level, Sequence[Cut]]:
         """Find the paths one step longer."""
         began = time.perf_counter()
-        onward = self.steps.limited(np.unique(self.end), self.frontier)
-        keys, heads, tails = self._hops_onward(onward.hops)
+        hops, far, cuts = self.steps.limited(np.unique(self.end), self.frontier)
+        keys, heads, tails = self._hops_onward(hops)
         first = starts_of([keys, heads])
         several = np.diff(first, append=len(keys)) > 1
         before = np.full((len(first), 2), _NONE)
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
-        behind = self._ends_behind(onward.behind)
+        behind = self._ends_behind(far)
         distinct = keys[starts_of([keys])]
         if len(behind):
             distinct = np.union1d(distinct, behind[:, 0])
@@ -321,14 +307,14 @@ class _Level:
         shapes, last = self._paths_of_keys(distinct)
         path = np.searchsorted(distinct, keys[first])
         counts = np.bincount(path, minlength=len(shapes))
-        cuts = [
+        more = [
             Cut("ends", self.frontier, int(counts[place]), f"{self.start} {shapes[place]}")
             for place in np.flatnonzero(counts > self.frontier).tolist()
         ]
         kept = np.arange(len(path)) - (np.cumsum(counts) - counts)[path] < self.frontier
         self.steps.report(self.start, len(shapes), began)
         rows = path[kept], heads[first[kept]], before[kept]
-        return _Level(self.steps, self.start, self.frontier, shapes, last, *rows, behind), (*onward.cuts, *cuts)
+        return _Level(self.steps, self.start, self.frontier, shapes, last, *rows, behind), (*cuts, *more)
 
     def last_step(self) -> tuple[tuple[PropertyPath, ...], Sequence[Cut]]:
         """Find the paths one step longer, without their ends."""

@@ -43,13 +43,14 @@ def walk_ways(
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
     :param through: for each walk, hops → the terms of which one must be reached after them; without any, all ways.
     """
+    size = graph.chunk_size
     arms = [
         path_queries.walk_triples(
             walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i,
             through=through[i] if through else None,
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
-        for some in _chunks_of_ends(own, graph.chunk_size)
+        for some in ([None] if own is None else [own[j : j + size] for j in range(0, len(own), size)])
     ]  # fmt: skip
 
     def names_of(solution: Solution) -> Iterable[str]:
@@ -63,7 +64,11 @@ def walk_ways(
         way, own_ends = _way_of_solution(solution, walks[number]), ends[number]
         if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
             ways[number].append(way)
-    ordered = [sorted(own, key=_way_key) for own in ways]
+
+    def key(way: Way) -> list[object]:
+        return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
+
+    ordered = [sorted(own, key=key) for own in ways]
     return _limited_items("walks", walks, ordered, limit, complete=complete)
 
 
@@ -77,18 +82,10 @@ def _limited_items(
     ]
 
 
-def _chunks_of_ends(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:
-    """Find the ends, as many at a time as one ``VALUES`` block holds; ``None`` for all is one chunk."""
-    return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
-
-
 def _solutions_of_walks(
     graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
 ) -> tuple[list[Solution], bool]:
-    """Find the solutions of the queries for some walks, and whether these are all.
-
-    :param names_of: the variables that a solution must have.
-    """
+    """Find the solutions of the queries for some walks, and whether these are all."""
     solutions: list[Solution] = []
     complete = True
     some = [arm for arm in arms if not arm.empty]
@@ -115,7 +112,3 @@ def _way_of_solution(solution: Solution, walk: Walk) -> Way:
         for i, c in enumerate(walk.constraints)
     )
     return Way(Path(nodes[0], hops), aside)
-
-
-def _way_key(way: Way) -> list[object]:
-    return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]

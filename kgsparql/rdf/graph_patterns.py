@@ -13,8 +13,8 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.query import Query, path_text
 from kgsparql.rdf.terms import IRI, Literal, Term, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
@@ -202,8 +202,7 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
     inner = indent + "  "
     match pattern:
         case Along():
-            path = "/".join(map(_step_text, pattern.path.steps))
-            return f"{indent}{_node_text(pattern.start)} {path} {_node_text(pattern.end)} .\n"
+            return f"{indent}{_node_text(pattern.start)} {path_text(pattern.path)} {_node_text(pattern.end)} .\n"
         case Fact(subject, predicate, far):
             return f"{indent}{_node_text(subject)} {_node_text(predicate)} {_node_text(far)} .\n"
         case OneOfPredicates():
@@ -222,10 +221,6 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
             return f"{indent}{' UNION '.join(arms)}\n"
         case Select():
             return f"{indent}{{\n{_select_text(pattern, inner)}\n{indent}}}\n"
-
-
-def _step_text(step: Step) -> str:
-    return f"{'^' if step.direction == 'inverse' else ''}{validated(step.predicate)}"
 
 
 def _node_text(node: Node) -> str:

@@ -128,15 +128,9 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _fraction_number(text: str) -> float:
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
-
-
 _READERS: dict[str, Callable[[str], PythonValue]] = {
     **dict.fromkeys(NUMBERS - _FRACTIONS, _whole_number),
-    **dict.fromkeys(_FRACTIONS, _fraction_number),
+    **dict.fromkeys(_FRACTIONS, lambda text: float(text.replace("_", "?"))),  # Python reads 1_000
     f"{_XSD}gYear": lambda text: _whole_number(_ZONE.sub("", text)),
     f"{_XSD}boolean": {"true": True, "1": True, "false": False, "0": False}.__getitem__,
     f"{_XSD}date": lambda text: date.fromisoformat(_ZONE.sub("", text)),

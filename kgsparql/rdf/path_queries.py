@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
-from kgsparql.rdf.query import Join, Query
+from kgsparql.rdf.query import Join, Query, path_text
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
 from kgsparql.rdf.vocabulary import STATEMENT
 
@@ -100,10 +100,9 @@ def answers(
     first = str(validated(start))
     left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
     if not path.goes_back and not constraints:
-        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path.steps)
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
         kept_out += "".join(f" {text}" for text in left_out)
-        return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
+        return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {path_text(path)} ?answer{kept_out} }}")
     nodes = [first, *_node_variables(path)[1:-1], "?answer"]
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"

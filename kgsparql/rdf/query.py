@@ -220,6 +220,13 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
+def path_text(path: PropertyPath) -> str:
+    """Write a property path of IRIs that are validated again."""
+    for step in path.steps:
+        validated(step.predicate)
+    return str(path)
+
+
 def _replaced_outside_terms(pattern: str, replacement: str, text: str) -> tuple[str, int]:
     """Replace the matches of a pattern, except in terms and comments, and count them."""
     count = 0

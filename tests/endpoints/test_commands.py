@@ -37,11 +37,6 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 NOBEL = FIXTURES / "nobel.ttl"
 D = "http://dbpedia.org/resource/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
-SONGS = """
-@prefix : <http://e.org/tutorial/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-:a a :Song ; rdfs:label "Alpha" . :b a :Song ; rdfs:label "Beta" . :c a :MusicAlbum ; rdfs:label "Gamma" .
-"""
 PEOPLE = FIXTURES / "queries" / "people.trig"
 COUNT = b'{"head":{"vars":["count"]},"results":{"bindings":[{"count":{"type":"literal","value":"3"}}]}}'
 
@@ -237,20 +232,6 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
     )
     assert done.exit_code == 5
     assert "within 0.5 s" in done.stderr
-
-
-def test_a_class_without_a_label_is_indexed_by_the_name_that_info_shows(run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "songs.ttl"
-    data.write_text(SONGS, encoding="utf-8")
-    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
-        assert "! Song (2)" in run("info", "-k", url).stdout
-        for name, labels in (("music album", 1), ("Song", 3)):  # what was read before stays
-            done = run("index", "-k", url, "--class", name, "--embedder", "none")
-            assert (done.exit_code, f"indexed {labels} labels" in done.stderr) == (0, True), done.stderr
-        none = run("index", "-k", f"{url}?a=1&b=2", "--class", "Nix", "--embedder", "none")
-    assert none.exit_code == 3
-    assert "no class is called 'Nix'" in none.stderr
-    assert f"kgsparql info -k '{url}?a=1&b=2' lists" in none.stderr
 
 
 # -- Ends ---------------------------------------------------------------------------------------------------------

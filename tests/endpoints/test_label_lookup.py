@@ -392,7 +392,7 @@ def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_p
 
 def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(nobel_url: str) -> None:
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    built = known.indexes.build_slice(map(known.resolve_class, [ONTOLOGY + "Scientist", "writer"]), limit=1_000)
+    built = known.indexes.build_slice(map(known.resolve, [ONTOLOGY + "Scientist", ONTOLOGY + "Writer"]), limit=1_000)
     assert (built.rows > 50, built.embedder) == (True, "hashed")
     again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
     assert again.indexes.index.rows == built.rows

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import shutil
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -152,33 +149,6 @@ def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None
     assert all(again.sources_of(triple) for triple in through.triples)  # the blank node is the same
     file.write_text(CHAIN)
     assert opened(file).adjacency_view() is None
-
-
-BUILD = """
-import json, sys
-from kgsparql.graphs import adjacency_building, open_store
-adjacency_building.MIN_TRIPLES = 1
-wrote, write = [], adjacency_building._write_adjacency
-adjacency_building._write_adjacency = lambda *given: (wrote.append(1), write(*given))
-graph = open_store(sys.argv[1])
-sys.stdin.readline()
-print(json.dumps([adjacency_building.build_adjacency(graph).edges, len(wrote)]))
-"""
-
-
-def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> None:
-    directory = store_of(tmp_path, "".join(f"<{E}a{i}> <{E}p> <{E}b{i % 97}> .\n" for i in range(30_000)))
-    command = [sys.executable, "-c", BUILD, str(directory)]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = [subprocess.Popen(command, **pipes) for _ in range(3)]
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    done = [json.loads(child.communicate(timeout=60)[0]) for child in children]
-    assert [edges for edges, _ in done] == [30_000] * 3
-    assert sum(wrote for _, wrote in done) == 1
-    assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

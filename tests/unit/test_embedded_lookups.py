@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import pyoxigraph as ox
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.budget import Usage
-from kgsparql.errors import QueryBindingError
 from kgsparql.events import Event
 from kgsparql.exploration import descriptions, labels, neighbours, predicates, shortest_paths, texts
 from kgsparql.graphs import OxigraphGraph
@@ -159,8 +157,3 @@ def test_a_union_may_be_bound_before_or_after_it_is_made(entities: list[Term], s
     if not after.empty:
         assert (after.text, after.name) == (before.text, before.name)
         assert [arm.text for arm in after.arms] == [arm.text for arm in before.arms]
-
-
-def test_a_union_without_a_parameter_says_so() -> None:
-    with pytest.raises(QueryBindingError):
-        Query.union([Query.load("neighbours_forward"), Query.load("neighbours_inverse")]).bind(absent=[ex("a")])

@@ -102,9 +102,3 @@ def test_a_stopped_question_sends_nothing_more() -> None:
     for view in (graph, graph.unlimited()):
         with pytest.raises(CancelledError):
             view.select(ANY)
-
-
-def test_a_query_bound_to_nothing_is_neither_sent_nor_counted() -> None:
-    graph = metered(graph_from(":a :p :b ."))
-    assert len(graph.select(Query.load("labels").bind(entity=[], predicate=[P]))) == 0
-    assert graph.usage.queries == 0

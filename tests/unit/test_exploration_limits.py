@@ -9,10 +9,8 @@ from functools import cache
 import pyoxigraph
 import pytest
 
-from kgsparql.errors import BudgetExceededError
 from kgsparql.exploration import labels, neighbours, predicates, shortest_paths, types
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from tests.brute_force import ex
 from tests.engines import CountingGraph
@@ -85,14 +83,6 @@ def test_Q16_neighbours_of_a_hub(graph: CountingGraph) -> None:
     assert len(found.cuts) == PREDICATES + 1
 
 
-def test_Q16_steps_of_a_hub(graph: CountingGraph) -> None:
-    found = neighbours(graph, [ex("hub"), ex("e1")], steps=[Step(ex("p07"), "inverse"), Step(ex("out"))], limit=20)
-    assert [(group.count, len(group.neighbours)) for group in found.items if group.entity == ex("hub")] == [
-        (500, 20),
-        (EDGES // PREDICATES, 20),
-    ]
-
-
 def test_Q16_counts_of_a_hub_are_exact_in_one_query(graph: CountingGraph) -> None:
     found = predicates(graph, [ex("e1"), ex("hub")])
     assert len(graph.queries) == 1
@@ -131,13 +121,3 @@ def test_Q17_twenty_thousand_terms_are_asked_in_chunks(graph: CountingGraph) -> 
     )
     assert sum(not label.derived for label in found.values()) == 1_000
     assert list(found) == terms
-
-
-def test_a_budget_ends_exploration(graph: CountingGraph) -> None:
-    from kgsparql.budget import Budget, Usage
-    from kgsparql.graphs.metered_graph import MeteredGraph
-
-    metered = MeteredGraph(graph, Usage(Budget(max_queries=2)), lambda _: None)
-    with pytest.raises(BudgetExceededError):
-        neighbours(metered, [ex("hub")])
-    assert len(graph.queries) == 2

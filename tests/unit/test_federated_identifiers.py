@@ -194,15 +194,6 @@ def test_an_identifier_makes_an_iri_that_another_graph_knows(start: IRI) -> None
     assert same.marker in answer.answers[0].markers
 
 
-def test_an_identifier_is_encoded_in_an_iri() -> None:
-    encoded = quads("<http://viaf.org/viaf/1002%2F9%20a> :p :x .")
-    (same,) = pairs(PIERRE, WIKIBASE, encoded)
-    assert same.other.value == "http://viaf.org/viaf/1002%2F9%20a"
-    (back,) = pairs(same.other, WIKIBASE, encoded)
-    assert back.other == PIERRE
-    assert pairs(PIERRE, WIKIBASE, quads("<http://viaf.org/viaf/1002> :p :x .")) == []
-
-
 def test_what_a_formatter_makes_is_read_back_and_one_that_would_fit_anything_is_refused() -> None:
     def formatter(text: str) -> Formatter | None:
         return Formatter.parse(VIAF, IRI(f"{WD}P214"), Literal(text))
@@ -267,12 +258,3 @@ def test_predicates_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) 
     asked, _ = metered(graph(quads(inverse_functional(60)), "one"), graph(quads(":b :p :x ."), "other"))
     cuts = [str(cut) for cut in same_as(asked, [ex("ann"), ex("bob")]).cuts]
     assert cuts == ["identifying predicates: at most 10 of 60 taken"]
-
-
-def test_an_entity_with_more_than_can_be_fetched_is_told() -> None:
-    held = "".join(f':ann :id000 "{n}" .\n' for n in range(10_050))
-    third = quads(':anna :id000 "7" ; :p :x . :bobby owl:sameAs :bob ; :p :x .')
-    asked, _ = metered(graph(quads(inverse_functional(1) + held), "one"), graph(third, "other"))
-    found = same_as(asked, [ex("ann"), ex("bob")])
-    assert ex("bobby") in {same.other for same in found.items}
-    assert str(found.cuts[0]).startswith("equivalents and identifiers of ann: at most 10,")

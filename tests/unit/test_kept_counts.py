@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -88,21 +86,6 @@ def test_where_nothing_can_be_kept_it_is_counted(tmp_path: Path, monkeypatch: py
     blocked.write_text("")
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(blocked))
     assert kgsparql.open(tmp_path / "data.ttl", embedder="none").info()["classes"][0]["count"] == 2
-
-
-def test_two_processes_at_once_both_count(tmp_path: Path) -> None:
-    graph(tmp_path)
-    code = (
-        "import sys; from kgsparql.exploration import counting; from kgsparql.graphs import open_graph;"
-        "from kgsparql.rdf.query import Query; counting._KEPT_S = 0; opened = open_graph(sys.argv[1]);"
-        "sys.stdin.read();"
-        "print(counting.counted(opened, Query.load('info_classes'))[0]['count'].value)"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "data.ttl")]
-    both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [process.communicate()[0].strip() for process in both] == ["2", "2"]
-    assert number_kept() == 1
-    assert numbers(counted(graph(tmp_path), CLASSES, refused)) == ["2"]
 
 
 @pytest.mark.parametrize("named", ["", "<http://e.org/g2>", "_:g"])

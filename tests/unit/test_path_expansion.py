@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from kgsparql.answering.retrieval import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
@@ -154,11 +151,6 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
     (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
     blocks = [block.split("}")[0].count("<") for block in sent.split("VALUES ?n1 {")[1:]]
     assert blocks == [20, 20, 20, 10]
-
-
-def test_a_spent_budget_is_an_error_for_the_caller_to_catch() -> None:
-    with pytest.raises(BudgetExceededError):
-        expanded(session_of(graph_from(COLLEAGUES), budget=Budget(max_queries=1)), from_a("at"))
 
 
 def answered(turtle: str, *walks: tuple[Walk, float], given: str = "a") -> list[tuple[str, tuple[str, ...], float]]:

@@ -81,10 +81,6 @@ def test_a_predicate_is_not_what_a_question_is_about(knowledge: KnowledgeBase) -
     assert link.label == "Sky", "a property that nothing uses is no entity"
 
 
-def test_a_statement_is_found_by_no_name(knowledge: KnowledgeBase) -> None:
-    assert not any(is_mediator(found.term) for found in knowledge.find("q7186-spouse", limit=50))
-
-
 def test_qualifiers_of_the_statement_that_two_entities_are_in(knowledge: KnowledgeBase) -> None:
     for question, expected in (
         ("With whom did Marie Curie share the Nobel Prize in Physics?", {"Henri Becquerel", "Pierre Curie"}),
