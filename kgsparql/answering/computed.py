@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.retrieval import without_lost_items
+from kgsparql.answering.retriever import without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem

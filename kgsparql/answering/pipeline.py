@@ -10,8 +10,7 @@ from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Claim, Draft, 
 from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
-from kgsparql.answering.retrieval import without_lost_items
-from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError

@@ -33,15 +33,14 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
             from kgsparql.rendering.answer_rdf import answer_to_trig
 
             return answer_to_trig(answer, at=at)
-        case "svg":
-            from kgsparql.rendering.drawing import drawing_of
+        case "svg" | "dot":
+            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot
             from kgsparql.rendering.svg import drawing_to_svg
 
-            return drawing_to_svg(drawing_of(answer), title=answer.question)
-        case "dot" | "mermaid":
-            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot, drawing_to_mermaid
-
-            return (drawing_to_dot if form == "dot" else drawing_to_mermaid)(drawing_of(answer))
+            drawing = drawing_of(answer)
+            return drawing_to_svg(drawing, title=answer.question) if form == "svg" else drawing_to_dot(drawing)
+        case "mermaid":
+            return answer.tree.mermaid() if answer.tree else 'flowchart LR\n  nothing["nothing to draw"]'
         case "html":
             from kgsparql.rendering.html import answer_to_html
 

@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
-from kgsparql.evidence.evidence_tree import mermaid_text
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.literals import value_text
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
-
-_MENTIONS = IRI("http://schema.org/mentions")  # from a passage to what it names: as in the TriG of an answer
 
 MOST_NODES = 60
 """In view at once."""
@@ -34,7 +31,7 @@ _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 @dataclass(frozen=True, slots=True)
 class DrawnNode:
-    """A term in a drawing, or the text of a passage; ``x`` and ``y`` are the middle in pixels from the top left."""
+    """A term in a drawing; ``x`` and ``y`` are its middle in pixels from the top left."""
 
     id: int
     term: Term
@@ -84,9 +81,6 @@ class Drawing:
         return {"nodes": nodes, "edges": edges, "left_out": self.left_out}
 
 
-_Link: TypeAlias = tuple[Term, IRI, Term]  # subject, predicate and object, of which the subject may be a passage
-
-
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     """Draw the evidence that an answer cites; the same answer gives the same drawing.
 
@@ -97,29 +91,29 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     answers = {one.term for one in answer.best} | set(answer.computed.items if answer.computed else ())
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
     terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
-    links: dict[_Link, dict[str, None]] = {}
-    walked_back: dict[_Link, bool] = {}
+    links: dict[Triple, dict[str, None]] = {}
+    walked_back: dict[Triple, bool] = {}
     for item in items:
-        for part in _whole_parts(item, answers | firsts):
-            ends = dict.fromkeys(end for (source, _, target), _ in part for end in (source, target))
+        for part in _whole_parts(item):
+            ends = dict.fromkeys(end for triple in part for end in (triple.subject, triple.object))
             if len(ends.keys() | terms.keys()) > most_nodes:
                 continue
             for end in ends:
                 terms.setdefault(end, {})[item.marker] = None
-            for link, is_inverse in part:
-                if link[1] != _ALONE:
-                    links.setdefault(link, {})[item.marker] = None
-                    walked_back.setdefault(link, is_inverse)
+            for triple, is_inverse in part.items():
+                links.setdefault(triple, {})[item.marker] = None
+                walked_back.setdefault(triple, is_inverse)
     ids = {term: number for number, term in enumerate(terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
     labels = _node_labels(answer, items, terms, descriptions)
     edges = tuple(
         DrawnEdge(
-            number, ids[source], ids[target], _label_text(answer.labels.get(predicate, ""), predicate), predicate,
-            tuple(markers), walked_back[source, predicate, target],
+            number, ids[link.subject], ids[link.object],
+            _label_text(answer.labels.get(link.predicate, ""), link.predicate), link.predicate, tuple(markers),
+            walked_back[link],
         )
-        for number, ((source, predicate, target), markers) in enumerate(links.items())
+        for number, (link, markers) in enumerate(links.items())
     )  # fmt: skip
     joined = [(edge.source, edge.target, edge.label) for edge in edges]
     layers = _hops_from({ids[term] for term in firsts if term in ids}, len(ids), joined)
@@ -127,43 +121,23 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     nodes = tuple(
         DrawnNode(
             ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), *place,
-            _role_of(term, answers, firsts), tuple(markers),
+            "answer" if term in answers else "question" if term in firsts
+            else "literal" if isinstance(term, Literal) else "other",
+            tuple(markers),
         )
         for (term, markers), place in zip(terms.items(), places, strict=True)
     )  # fmt: skip
-    everything = {term for item in items for term in (*item.terms, *_passage_terms(item))}
+    everything = {term for item in items for term in item.terms}
     return Drawing(nodes, edges, len(everything - ids.keys()))
 
 
-_ALONE = IRI("urn:kgsparql:alone")  # the link of a passage to itself: it is drawn also where it names nothing known
-
-
-def _whole_parts(item: EvidenceItem, known: Collection[Term]) -> Iterator[list[tuple[_Link, bool]]]:
-    """Yield what is drawn whole or not at all, as links and whether the evidence walks against them.
-
-    These are paths, other triples, a passage, and each of the known terms that it names.
-    """
+def _whole_parts(item: EvidenceItem) -> Iterator[dict[Triple, bool]]:
+    """Yield what is drawn whole or not at all, paths and other triples, with whether the evidence walks against it."""
     cited = {one.triple: one.direction == "inverse" for one in item.triples}
     for path in item.paths:
-        yield [(tuple(hop.triple), hop.direction == "inverse") for hop in path.hops if hop.triple in cited]
+        yield {hop.triple: hop.direction == "inverse" for hop in path.hops if hop.triple in cited}
     on_paths = {hop.triple for path in item.paths for hop in path.hops}
-    yield from ([(tuple(triple), back)] for triple, back in cited.items() if triple not in on_paths)
-    for text in _passage_terms(item):
-        yield [((text, _ALONE, text), False)]
-        named = dict.fromkeys(mention.term for mention in item.excerpt.mentions) if item.excerpt else {}
-        yield [((text, _MENTIONS, term), False) for term in named if term in known]
-
-
-def _passage_terms(item: EvidenceItem) -> list[Literal]:
-    return [Literal(item.sourced_text)] if item.kind == "passage" else []
-
-
-def _role_of(term: Term, answers: set[Term], firsts: set[Term]) -> Role:
-    if term in answers:
-        return "answer"
-    if term in firsts:
-        return "question"
-    return "literal" if isinstance(term, Literal) else "other"
+    yield from ({triple: back} for triple, back in cited.items() if triple not in on_paths)
 
 
 def _node_labels(
@@ -296,7 +270,7 @@ def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, i
     return [found[node] for node in near]
 
 
-# -- The same for Graphviz and for Markdown -----------------------------------------------------------------------
+# -- The same for Graphviz ----------------------------------------------------------------------------------------
 
 _DOT_STYLES: dict[Role, str] = {
     "question": 'style="rounded,bold"',
@@ -321,13 +295,10 @@ def drawing_to_dot(drawing: Drawing) -> str:
         looks = " style=dashed" if edge.is_inverse else ""
         looks += "" if drawing.nodes[edge.source].layer < drawing.nodes[edge.target].layer else " constraint=false"
         lines.append(f"n{edge.source} -> n{edge.target} [label={_dot_string(edge.label)}{looks}]")
-    lines += [f'more [label="{said}" shape=plaintext]' for said in _below(drawing.left_out, drawing.nodes)]
+    if drawing.left_out or not drawing:
+        said = f"+{drawing.left_out:,} more" if drawing.left_out else "nothing to draw"
+        lines.append(f'more [label="{said}" shape=plaintext]')
     return "\n".join(["digraph answer {", *(f"  {line};" for line in lines), "}"])
-
-
-def _below(left_out: int, shown: Sequence[DrawnNode]) -> list[str]:
-    """Say what is not there."""
-    return [f"+{left_out:,} more"] if left_out else [] if shown else ["nothing to draw"]
 
 
 def _dot_string(text: str) -> str:
@@ -338,27 +309,3 @@ def _dot_string(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-_MERMAID_EDGES = 40  # more make a chart that nobody can read, and that some renderers refuse
-_MERMAID_STYLES = {"answer": "fill:#c6ecd6,stroke:#1b7f4b,color:#1b1f24", "question": "stroke-width:3px"}
-
-
-def drawing_to_mermaid(drawing: Drawing) -> str:
-    """Write the drawing as a Mermaid flow chart, with arrows as in DOT."""
-    edges, later = drawing.edges[:_MERMAID_EDGES], drawing.edges[_MERMAID_EDGES:]
-    kept, left = ({end for edge in some for end in (edge.source, edge.target)} for some in (edges, later))
-    shown = [node for node in drawing.nodes if node.id not in left - kept]
-    lines = []
-    for node in shown:
-        start, end = ("[", "]") if node.role == "literal" else ("(", ")")
-        lines.append(f'n{node.id}{start}"{mermaid_text(node.label)}"{end}')
-    for edge in edges:
-        start, end = ("-.", ".->") if edge.is_inverse else ("--", "-->")
-        lines.append(f'n{edge.source} {start} "{mermaid_text(edge.label)}" {end} n{edge.target}')
-    for role, looks in _MERMAID_STYLES.items():
-        if numbers := [f"n{node.id}" for node in shown if node.role == role]:
-            lines += [f"classDef {role} {looks}", f"class {','.join(numbers)} {role}"]
-    left_out = drawing.left_out + len(drawing.nodes) - len(shown)
-    lines += [f'{"more" if left_out else "nothing"}["{said}"]' for said in _below(left_out, shown)]
-    return "\n".join(["flowchart LR", *(f"  {line}" for line in lines)])

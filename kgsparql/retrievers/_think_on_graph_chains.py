@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
-from kgsparql.answering.retrieval import answers_at_ends
+from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items

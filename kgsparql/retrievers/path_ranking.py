@@ -20,8 +20,7 @@ from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, Chosen, choose_or_mend, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
 from kgsparql.answering.path_scoring import Weights, score_paths
-from kgsparql.answering.retrieval import answers_at_ends
-from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
+from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem

@@ -15,8 +15,7 @@ from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import find_links
-from kgsparql.answering.retrieval import answers_at_ends
-from kgsparql.answering.retriever import Cost, Within
+from kgsparql.answering.retriever import Cost, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem

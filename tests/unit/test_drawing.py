@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
-from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
-from kgsparql.linking.documents import Excerpt, TextMention
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
 from kgsparql.rendering import render
-from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_dot, drawing_to_mermaid
+from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_dot
 from kgsparql.rendering.html import answer_to_html, mime_bundle
 from kgsparql.rendering.svg import drawing_to_svg, edge_shapes, node_boxes
 from tests.conftest import ROOT
@@ -131,15 +130,6 @@ def test_two_things_of_one_name_are_told_apart() -> None:
     assert [one.label for one in drawn.nodes] == ["Paris (a)", "Paris (b)"]
 
 
-def test_a_passage_stands_with_what_it_names_of_the_question_and_the_answer() -> None:
-    excerpt = Excerpt("notes.txt", 0, 20, mentions=(TextMention(0, 3, node("b")), TextMention(4, 6, node("aside"))))
-    passage = EvidenceItem("passage", "Bob is here.", (), NO_QUERY, excerpt=excerpt)
-    drawn = drawing_of(answered(passage, answers=[node("b")]))
-    assert facts(drawn) == {("notes.txt: Bob is here.", "mentions", "b", False)}
-    alone = drawing_of(answered(replace(passage, excerpt=None)))
-    assert [(one.label, one.role) for one in alone.nodes] == [("Bob is here.", "literal")]
-
-
 def test_the_json_is_what_the_page_takes() -> None:
     made = drawing_of(
         answered(along(path("ann", ("^knows", "bob"))), answers=[node("bob")], labels={node("bob"): "Bob"})
@@ -212,7 +202,6 @@ def test_any_drawing_is_well_formed_and_all_text_is_text(
             assert re.fullmatch(r"[\w #.,()-]*", value), value
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08]", svg + html)
     check_dot(drawing_to_dot(drawing_of(made)))
-    check_mermaid(drawing_to_mermaid(drawing_of(made)))
 
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -227,31 +216,10 @@ def check_dot(text: str) -> None:
         assert re.fullmatch(rf"  (rankdir=LR|\{{ rank=same(; n\d+)+ \}}|\w+( -> \w+)*{ATTRIBUTES});", line), line
 
 
-def check_mermaid(text: str) -> None:
-    first, *lines = text.split("\n")
-    assert first == "flowchart LR"
-    quoted = r'"[^"<>`]*"'
-    for line in lines:
-        assert re.fullmatch(
-            rf"  (n\d+[\[(]{quoted}[\])]|n\d+ (-- {quoted} -->|-\. {quoted} \.->) n\d+|more\[{quoted}\]"
-            rf"|classDef \w+ [\w:#,-]+|class [n\d,]+ \w+)", line,
-        ), line  # fmt: skip
-
-
-def test_dot_and_mermaid_dash_what_is_walked_against_its_arrow() -> None:
-    drawn = drawing_of(answered(along(path("ann", ("^knows", "bob"), ("at", "mit")))))
-    dot, chart = drawing_to_dot(drawn).splitlines(), drawing_to_mermaid(drawn).splitlines()
+def test_dot_dashes_what_is_walked_against_its_arrow() -> None:
+    dot = drawing_to_dot(drawing_of(answered(along(path("ann", ("^knows", "bob"), ("at", "mit")))))).splitlines()
     assert '  n0 -> n1 [label="knows" style=dashed constraint=false];' in dot
     assert '  n0 -> n2 [label="at"];' in dot
-    assert '  n0 -. "knows" .-> n1' in chart
-    assert '  n0 -- "at" --> n2' in chart
-
-
-def test_a_mermaid_chart_has_forty_edges_and_counts_what_it_leaves_out() -> None:
-    triples: list[tuple[object, str, object, bool]] = [("hub", "p", i, False) for i in range(55)]
-    chart = drawing_to_mermaid(drawing_of(graph(triples))).splitlines()
-    assert sum("-->" in line for line in chart) == 40
-    assert chart[-1] == '  more["+15 more"]'
 
 
 def test_the_picture_says_in_words_what_it_shows_and_needs_nothing_from_outside() -> None:
@@ -272,7 +240,7 @@ def test_the_picture_says_in_words_what_it_shows_and_needs_nothing_from_outside(
 def test_nothing_to_draw_is_said() -> None:
     nothing = Answer("Who?", "no_entity", "Nothing.")
     assert "Nothing to draw" in render(nothing, "svg")
-    assert drawing_to_mermaid(drawing_of(nothing)).splitlines()[-1] == '  nothing["nothing to draw"]'
+    assert render(nothing, "mermaid").splitlines() == ["flowchart LR", '  nothing["nothing to draw"]']
     assert '"answers"' not in drawing_to_dot(drawing_of(nothing))
 
 

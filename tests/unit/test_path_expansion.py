@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsparql.answering.retrieval import answers_at_ends
+from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, QueryRun

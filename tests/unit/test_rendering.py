@@ -307,10 +307,6 @@ def test_only_the_queries_of_what_is_cited_are_in_markdown_folded() -> None:
     assert page.index("**P1**") < page.index("```sparql") < page.index("**P2**")
 
 
-def test_a_chart_of_nothing_says_so() -> None:
-    assert lines(answer(evidence=Evidence(), claims=()), "mermaid") == ["flowchart LR", '  nothing["nothing to draw"]']
-
-
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
     ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, friend(i))),)) for i in range(50))
     drawn = decision_tree([replace(item(*range(50), ends=3_000), ways=ways)], {})
