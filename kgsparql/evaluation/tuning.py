@@ -1,13 +1,14 @@
 """Choosing a method's options on one part of the questions, and judging the choice on the other.
 
-Every setting that is tried is a run of its own: ``RUN/trials/NUMBER`` on the development questions, and
-``RUN/held_out/default`` and ``RUN/held_out/chosen`` on the held-out ones, which are asked when the choice is made.
+The settings that are tried are the methods of a run on the development questions, ``RUN/development``. When the choice
+is made, ``RUN/held_out`` is a run with the default setting and the chosen one on the held-out questions.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +17,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison_tables import amount, table_lines
+from kgsparql.evaluation.comparison import Comparison, compare
+from kgsparql.evaluation.comparison_tables import amount, comparison_text, table_lines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan, load_methods
-from kgsparql.evaluation.runs.running import MethodProgress, resume_or_begin
+from kgsparql.evaluation.runs.running import Tell, resume_or_begin
 from kgsparql.evaluation.scoring import MethodScores, method_scores
-from kgsparql.evaluation.statistics import FEW, Difference, differences
+from kgsparql.evaluation.statistics import FEW
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import drawn
 from kgsparql.rdf.terms import printable
@@ -98,19 +99,6 @@ def _value_texts(name: str, text: str) -> list[str]:
             raise LimitError(f"-O {printable(f'{name}={text}', 60)}: 1 to {_MAX_VALUES:,} values", hint="as in 1..9/2")
         found += [f"{low + i * by:f}" for i in range(count)]
     return found
-
-
-def setting_text(setting: Setting) -> str:
-    """Write a setting as ``-O`` takes it.
-
-    >>> setting_text({"paths_kept": 5, "max_hops": None})
-    'paths_kept=5 max_hops=none'
-    """
-    return " ".join(f"{name}={_value_text(value)}" for name, value in setting.items())
-
-
-def _value_text(value: Any) -> str:
-    return str(value).lower() if value is None or isinstance(value, bool) else printable(str(value), 60)
 
 
 # -- The two parts of the questions -------------------------------------------------------------------------------
@@ -192,88 +180,41 @@ def _development_ids(groups: Sequence[Sequence[Question]], share: float, seed: i
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """A setting and its scores on some questions."""
-
-    setting: Setting
-    metric: str
-    scores: MethodScores
-
-    def mean(self, metric: str = "") -> float:
-        """Return the mean of a metric, by default the one that is tuned for; NaN if no question has one."""
-        values = self.scores.defined(metric or self.metric)
-        return float(values.mean()) if len(values) else math.nan
-
-    @property
-    def goodness(self) -> float:
-        """The mean of the metric, so that more is better; minus infinity where it is not defined."""
-        mean = self.mean() * (-1 if METRICS[self.metric].better == "lower" else 1)
-        return -math.inf if math.isnan(mean) else round(mean, 9)
-
-
-def best(trials: Sequence[Trial]) -> Trial:
-    """Choose a trial: the first, which has the default options, unless others have a better mean of the metric.
-
-    Of equally good ones, that which changes the fewest options; then the one with the fewest calls, then queries.
-    """
-
-    def rank(trial: Trial) -> tuple[float, ...]:
-        kept = sum(trial.setting[name] == value for name, value in trials[0].setting.items())
-        return trial.goodness, kept, *(-round(trial.mean(cost), 9) for cost in _COSTS)
-
-    return max((trial for trial in trials if trial.goodness > trials[0].goodness), key=rank, default=trials[0])
-
-
-@dataclass(frozen=True, slots=True)
 class Tuning:
     """The result of a tuning.
 
-    :param trials: on the development questions, in the order they were tried; the first has the default options.
-    :param held_out: default and chosen setting on the held-out questions; the same trial where they are the same.
+    :param trials: a setting with its scores on the development questions; the first has the default options.
+    :param chosen: the place of the best one.
+    :param held_out: the default setting and, if it is another, the chosen one on the held-out questions.
     """
 
+    metric: str
     parts: Split
-    trials: Sequence[Trial]
-    held_out: tuple[Trial, Trial]
-
-    @property
-    def chosen(self) -> Trial:
-        """The best trial on the development questions."""
-        return best(self.trials)
-
-    @property
-    def difference(self) -> Difference | None:
-        """Chosen minus default on the held-out questions; ``None`` if they are the same, or cannot be compared."""
-        default, chosen = (trial.scores.values[trial.metric] for trial in self.held_out)
-        both = ~(np.isnan(default) | np.isnan(chosen))
-        return None if default is chosen else differences([(chosen[both], default[both])])[0]
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the chosen options are significantly better than the default ones on the held-out questions."""
-        default, chosen = self.held_out
-        return (found := self.difference) is not None and found.p < 0.05 and chosen.goodness > default.goodness
+    trials: Sequence[tuple[Setting, MethodScores]]
+    chosen: int
+    held_out: Comparison
 
     @property
     def verdict(self) -> str:
         """What the held-out questions say of the choice, in one or two sentences."""
-        (default, chosen), found = self.held_out, self.difference
-        name = chosen.metric
-        if chosen is default:
+        board, name = self.held_out.leaderboards[0], self.metric
+        if not self.chosen:
             return f"Nothing beat the defaults: no setting that was tried has a better {name}."
-        if found is None:
+        test = next((own[name] for own in board.tests.values() if name in own), None)
+        if test is None:
             return f"{name} is not defined for any of the held-out questions: nothing is known of the choice there."
-        about = "The gain on the held-out questions is NOT significant: it may be chance. "
-        if self.is_significant:
-            about = ""
-        elif found.p < 0.05:
-            about = "The chosen options are WORSE than the default ones on the held-out questions. "
-        elif chosen.goodness <= default.goodness:
+        found = test.difference
+        default, chosen = (board.rows[i].mean(name) for i in (board.reference or 0, *board.tests))
+        about = {
+            "better": "",
+            "worse": "The chosen options are WORSE than the default ones on the held-out questions. ",
+            "not shown": "The gain on the held-out questions is NOT significant: it may be chance. ",
+        }[test.verdict]
+        if test.verdict == "not shown" and (found.mean == 0 or (found.mean > 0) != (METRICS[name].better == "higher")):
             about = "There is NO gain on the held-out questions. "
         return (
-            f"{about}{name} {chosen.mean():.3f} instead of {default.mean():.3f} with the default options on {found.n} "
-            f"held-out questions: {found.mean:+.3f}, 95 % interval [{found.low:+.3f}, {found.high:+.3f}], "
-            f"p={found.p:.3f}."
+            f"{about}{name} {chosen:.3f} instead of {default:.3f} with the default options on {found.n} held-out "
+            f"questions: {found.mean:+.3f}, 95 % interval [{found.low:+.3f}, {found.high:+.3f}], p={found.p:.3f}."
         )
 
     def preset(self, *, kgsparql: str) -> Preset:
@@ -281,23 +222,50 @@ class Tuning:
 
         :param kgsparql: the version that chose them.
         """
-        run, found = self.chosen.scores.run, self.difference
-        names = {"difference": "mean", "low": "low", "high": "high", "p": "p"}
-        compared = {} if found is None else {name: round(getattr(found, of), 6) for name, of in names.items()}
-        tuned = {
-            "metric": self.chosen.metric, "dataset": run.dataset, "questions_sha256": run.config["dataset"]["sha256"],
-            "graph": run.config["graph"]["fingerprint"], "model": run.model, "gold_topics": run.config["gold_topics"],
-            "trials": len(self.trials), "significant": self.is_significant,
-            "development": _figures(self.trials[0], self.chosen), "held_out": _figures(*self.held_out) | compared,
+        (setting, scores), board = self.trials[self.chosen], self.held_out.leaderboards[0]
+        tuned: dict[str, Any] = {
+            "metric": self.metric, "dataset": scores.run.dataset, "model": scores.run.model,
+            "questions_sha256": scores.run.config["dataset"]["sha256"],
+            "graph": scores.run.config["graph"]["fingerprint"], "gold_topics": scores.run.config["gold_topics"],
+            "trials": len(self.trials), "held_out": {"n": len(self.parts.held_out)},
         }  # fmt: skip
-        options = {} if self.chosen is self.trials[0] else dict(self.chosen.setting)
-        method = self.chosen.scores.method
+        for row in board.rows:
+            if (mean := row.mean(self.metric)) is not None:
+                tuned["held_out"][row.name] = round(mean, 6)
+        for test in (own[self.metric] for own in board.tests.values() if self.metric in own):
+            tuned["significant"] = test.verdict == "better"
+            for name in ("low", "high", "p"):
+                tuned["held_out"][name] = round(getattr(test.difference, name), 6)
+        options = dict(setting) if self.chosen else {}
+        method = scores.run.config["methods"][0]["method"]
         return Preset(method=method, options=options, comment=self.verdict, kgsparql=kgsparql, tuned=tuned)
 
 
-def _figures(default: Trial, chosen: Trial) -> dict[str, float]:
-    first, second = (0.0 if math.isnan(trial.mean()) else round(trial.mean(), 6) for trial in (default, chosen))
-    return {"n": len(default.scores.questions), "default": first, "chosen": second}
+def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
+    """Choose a trial: the first, which has the default options, unless others have a better mean of the metric.
+
+    Of equally good ones, that which changes the fewest options; then the one with the fewest calls, then queries.
+
+    :raises DataError: if the metric is not defined for any question.
+    """
+    sign = -1 if METRICS[metric].better == "lower" else 1
+
+    def rank(place: int) -> tuple[float, ...]:
+        setting, scores = trials[place]
+        kept = sum(setting[name] == value for name, value in trials[0][0].items())
+        return sign * _mean(scores, metric), kept, *(-_mean(scores, cost) for cost in _COSTS)
+
+    defined = [place for place, (_, scores) in enumerate(trials) if len(scores.defined(metric))]
+    if not defined:
+        about = f"{metric} is not defined for any of the {len(trials[0][1].questions)} development questions"
+        raise DataError(about, hint="another --metric, or more questions")
+    found = max(defined, key=rank)
+    return found if 0 not in defined or rank(found)[0] > rank(0)[0] else 0
+
+
+def _mean(scores: MethodScores, metric: str) -> float:
+    values = scores.defined(metric)
+    return round(float(values.mean()), 9) if len(values) else math.nan
 
 
 def tune(
@@ -310,63 +278,52 @@ def tune(
     method: str,
     metric: str,
     configuration: Callable[[Plan], Mapping[str, Any]],
-    tell: Callable[[MethodProgress], None] = ignore,
+    tell: Tell = ignore,
 ) -> Tuning:
     """Try settings on the development questions, and see the best, beside the default one, on the held-out ones.
 
-    :param plan: how to ask; its questions and methods are those of each trial.
+    :param plan: how to ask; its questions and methods are those of the two runs.
     :param settings: the first is the default one, which is kept unless another has a better mean: see :func:`best`.
-    :param tell: hears how far each trial is, with its setting in place of the method's name.
     :raises DataError: if the metric is not defined for any of the development questions.
     """
 
-    def trial(setting: Setting, questions: Sequence[Question], place: str) -> Trial:
+    def run(questions: Sequence[Question], named: Mapping[str, Setting], folder: str) -> Run:
         with_model = plan.asking.model is not None
-        methods, _ = load_methods([method], {method: setting}, knowledge, model=with_model, chosen=False)
+        methods = []
+        for label, setting in named.items():
+            (loaded,), _ = load_methods([method], {method: setting}, knowledge, model=with_model, chosen=False)
+            methods.append(replace(loaded, label=label))
         own = replace(plan, questions=questions, methods=methods)
-        about = f"{place}: {setting_text(setting)}"
-        run = resume_or_begin(
-            knowledge, own, path / place, configuration(own), tell=lambda at: tell(replace(at, method=about))
-        )
-        return Trial(setting, metric, method_scores(run, methods[0].label, (metric, *_COSTS)))
+        return resume_or_begin(knowledge, own, path / folder, configuration(own), tell=tell)
 
-    trials = [trial(one, parts.development, f"trials/{number}") for number, one in enumerate(settings, 1)]
-    chosen = best(trials)
-    if math.isnan(chosen.mean()):
-        about = f"{metric} is not defined for any of the {len(parts.development)} development questions"
-        raise DataError(about, hint="another --metric, or more questions")
-    default = trial(settings[0], parts.held_out, "held_out/default")
-    is_default = chosen is trials[0]
-    judged = default if is_default else trial(chosen.setting, parts.held_out, "held_out/chosen")
-    return Tuning(parts, trials, (default, judged))
+    labels = ["default", *(_label(number, setting) for number, setting in enumerate(settings[1:], 1))]
+    tried = run(parts.development, dict(zip(labels, settings, strict=True)), "development")
+    costs = (metric, *_COSTS)
+    trials = [(one, method_scores(tried, label, costs)) for label, one in zip(labels, settings, strict=True)]
+    chosen = best(trials, metric)
+    named = {"default": settings[0], **({"chosen": settings[chosen]} if chosen else {})}
+    judged = run(parts.held_out, named, "held_out")
+    compared = compare([judged], metrics=list(dict.fromkeys(costs)), by=(), baseline="default")
+    return Tuning(metric, parts, trials, chosen, compared)
+
+
+def _label(number: int, setting: Setting) -> str:
+    """Name a setting, as a method of a run can be named.
+
+    >>> _label(1, {"paths_kept": 5, "max_hops": None})
+    '1-paths_kept-5-max_hops-none'
+    """
+    text = "-".join(f"{name}-{'none' if value is None else value}" for name, value in setting.items())
+    return re.sub(r"[^\w.+-]+", "-", f"{number}-{text}", flags=re.ASCII)[:80]
 
 
 def tuning_text(tuning: Tuning) -> str:
     """Write a tuning as tables for a terminal or a pipe."""
-    chosen = tuning.chosen
-    model = chosen.scores.run.model or "no model"
-    tried = [
-        (f"trials/{number}{' default' * (number == 1)}{' *' * (trial is chosen)}", trial)
-        for number, trial in enumerate(tuning.trials, 1)
-    ]
-    tried.sort(key=lambda row: (-row[1].goodness, row[1] is not chosen))
-    failed = sum(sum(trial.scores.errors.values()) for trial in (*tuning.trials, *tuning.held_out))
-    return "\n".join([
-        f"{chosen.scores.method} on {printable(chosen.scores.run.dataset, 60)} · {chosen.metric} · {model}",
-        *wrapped(str(tuning.parts), indent="  "), "",
-        "On the development questions (* is chosen)", *_trial_table(tried), "",
-        "On the held-out questions", *_trial_table([*zip(("default", "chosen *"), tuning.held_out, strict=True)]),
-        *([f"  {failed:,} questions failed and count as wrong; the runs say why."] if failed else []),
-        *wrapped(tuning.verdict, indent="  "), "",
-    ])  # fmt: skip
-
-
-def _trial_table(rows: Sequence[tuple[str, Trial]]) -> list[str]:
-    names, metric = list(rows[0][1].setting), rows[0][1].metric
-    shown = [metric, *(cost for cost in _COSTS if cost != metric and any(trial.mean(cost) for _, trial in rows))]
-    cells = [["run", *shown, *names]]
-    for label, trial in rows:
-        means = ((name, trial.mean(name)) for name in shown)
-        figures = (amount(name, None if math.isnan(mean) else mean) for name, mean in means)
-        cells.append([label, *figures, *(_value_text(trial.setting[name]) for name in names)])
-    return table_lines(cells)
+    rows = [["setting", *dict.fromkeys((tuning.metric, *_COSTS))]]
+    for place, (_, scores) in enumerate(tuning.trials):
+        cells = (amount(m, None if math.isnan(mean := _mean(scores, m)) else mean) for m in rows[0][1:])
+        rows.append([f"{scores.method}{' *' * (place == tuning.chosen)}", *cells])
+    lines = [*wrapped(str(tuning.parts)), "", "On the development questions (* is chosen)", *table_lines(rows), ""]
+    return "\n".join(
+        [*lines, "On the held-out questions", comparison_text(tuning.held_out), *wrapped(tuning.verdict), ""]
+    )

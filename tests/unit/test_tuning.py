@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,16 +18,19 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
+from kgsparql.evaluation.comparison import compare
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import plan as config
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan
 from kgsparql.evaluation.scoring import MethodScores
-from kgsparql.evaluation.tuning import Setting, Split, Trial, Tuning, best, settings_of, split, tune, tuning_text
+from kgsparql.evaluation.tuning import Setting, Split, Tuning, best, settings_of, split, tune, tuning_text
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.retrievers._loading import Preset
 from tests.conftest import FIXTURES
+from tests.made_runs import made_run, record
+from tests.made_runs import question as made_question
 
 # -- What is tried ------------------------------------------------------------------------------------------------
 
@@ -122,132 +126,116 @@ def test_what_is_alike_is_in_one_part() -> None:
 
 # -- The choice, and what it is worth -----------------------------------------------------------------------------
 
-HALF = tuple(question(n) for n in range(40))
-RUN = Run(Path("run"), {
-    "dataset": {"name": "nobel", "sha256": "ab"}, "graph": {"fingerprint": "cd"}, "model": "", "gold_topics": False,
-})  # fmt: skip
+NAN = float("nan")
 
 
 def trial(
-    setting: Mapping[str, Any], values: Sequence[float], *, calls: float = 0, queries: float = 5, metric: str = "f1"
-) -> Trial:
-    """A trial as it comes of a run, with these values of its metric."""
+    setting: Setting, values: Sequence[float], *, calls: float = 0, queries: float = 5, metric: str = "f1"
+) -> tuple[Setting, MethodScores]:
+    """A setting with scores as they come of a run, with these values of a metric."""
     n = len(values)
     costs = {name: np.full(n, float(cost)) for name, cost in (("model_calls", calls), ("queries", queries))}
     scores = MethodScores(
-        run=RUN, method="mindmap", model="", questions=HALF[:n], errors={},
-        values={**costs, metric: np.array(values, float)},
+        run=Run(Path("run"), {}), method="mindmap", model="", errors={},
+        questions=tuple(question(i) for i in range(n)), values={**costs, metric: np.array(values, float)},
     )  # fmt: skip
-    return Trial(setting, metric, scores)
+    return setting, scores
 
 
-def kept(n: int, values: Sequence[float], **more: Any) -> Trial:
+def kept(n: int, *values: float, **more: Any) -> tuple[Setting, MethodScores]:
     return trial({"paths_kept": n}, values, **more)
 
 
-def tuned(*trials: Trial, held_out: Sequence[Trial] = ()) -> Tuning:
-    seen = held_out or (trials[0], best(trials))
-    return Tuning(Split(HALF[:20], HALF[20:]), trials, (seen[0], seen[1]))
+def both(paths: int, hops: int, score: float, *, queries: float = 5) -> tuple[Setting, MethodScores]:
+    return trial({"paths_kept": paths, "max_hops": hops}, [score], queries=queries)
 
 
 def test_the_best_is_the_cheapest_of_the_best_and_changes_the_least() -> None:
-    def both(paths: int, hops: int, score: float, *, queries: float = 5) -> Trial:
-        return trial({"paths_kept": paths, "max_hops": hops}, [score], queries=queries)
-
-    nan = float("nan")
     for trials, chosen in (
-        ([kept(5, [1, 0, 0]), kept(3, [1, 1, 0], calls=3), kept(10, [0, 1, 1], calls=2)], 2),
+        ([kept(5, 1, 0, 0), kept(3, 1, 1, 0, calls=3), kept(10, 0, 1, 1, calls=2)], 2),
         ([both(5, 5, 0.4), both(3, 2, 0.9, queries=1), both(5, 2, 0.9), both(5, 3, 0.2)], 2),
-        ([kept(5, [1, 0.5], queries=9), kept(3, [1, 0.5], queries=2), kept(10, [0.5, 1], queries=1)], 0),
-        ([kept(5, [9, 9], metric="queries"), kept(3, [4, 4], metric="queries")], 1),  # lower is better
-        ([kept(5, [0.1, nan]), kept(3, [nan, nan])], 0),  # what is not defined is no winner
+        ([kept(5, 1, 0.5, queries=9), kept(3, 1, 0.5, queries=2), kept(10, 0.5, 1, queries=1)], 0),
+        ([kept(5, 0.1, NAN), kept(3, NAN, NAN)], 0),  # what is not defined is no winner
+        ([kept(5, NAN), kept(3, 0.1)], 1),
     ):
-        assert best(trials) is trials[chosen]
-    assert "–" in tuning_text(tuned(*trials))
-
-
-def test_the_default_stays_where_nothing_is_better() -> None:
-    found = tuned(kept(5, [1, 0.5]), kept(3, [1, 0.5]))
-    assert found.chosen is found.trials[0]
-    assert not found.is_significant
-    assert found.verdict == "Nothing beat the defaults: no setting that was tried has a better f1."
-    assert found.preset(kgsparql="1").options == {}
-    text = tuning_text(found)
-    assert text.splitlines()[0] == "mindmap on nobel · f1 · no model"
-    rows = [line.split() for line in text.splitlines() if line.startswith("  trials")]
-    assert rows == [["trials/1", "default", "*", "0.750", "5.0", "5"], ["trials/2", "0.750", "5.0", "3"]]
+        assert best(trials, "f1") == chosen
+    assert best([kept(5, 9, metric="rounds"), kept(3, 4, metric="rounds")], "rounds") == 1, "lower is better"
+    with pytest.raises(DataError, match="f1 is not defined for any of the 2 development questions"):
+        best([kept(5, NAN, NAN)], "f1")
 
 
 @pytest.mark.parametrize(
     ("default", "chosen", "significant", "said"),
     [
-        ([0] * 10 + [1] * 10, [1] * 20, True, "f1 1.000 instead of 0.500 with the default options on 20 held-out"),
-        ([0] * 11 + [1] * 9, [1] + [0] * 10 + [1] * 9, False, "NOT significant: it may be chance. f1 0.500 instead"),
-        ([0, 1] * 10, [0, 1] * 10, False, "There is NO gain on the held-out questions"),
-        ([1] * 11 + [0] * 9, [1] * 10 + [0] * 10, False, "There is NO gain on the held-out questions"),
-        ([1] * 20, [0] * 10 + [1] * 10, False, "The chosen options are WORSE than the default ones"),
-        ([float("nan")] * 2, [float("nan")] * 2, False, "f1 is not defined for any of the held-out questions"),
+        ("w" * 10 + "r" * 10, "r" * 20, True, "hits@1 1.000 instead of 0.500 with the default options on 20 held-out"),
+        (
+            "w" * 11 + "r" * 9,
+            "r" + "w" * 10 + "r" * 9,
+            False,
+            "NOT significant: it may be chance. hits@1 0.500 instead",
+        ),
+        ("wr" * 10, "wr" * 10, False, "There is NO gain on the held-out questions"),
+        ("r" * 11 + "w" * 9, "r" * 10 + "w" * 10, False, "There is NO gain on the held-out questions"),
+        ("r" * 20, "w" * 10 + "r" * 10, False, "The chosen options are WORSE than the default ones"),
+        ("", "r", None, "hits@1 is not defined for any of the held-out questions"),
     ],
 )
 def test_the_held_out_questions_say_what_the_choice_is_worth(
-    default: list[float], chosen: list[float], significant: bool, said: str
+    tmp_path: Path, default: str, chosen: str, significant: bool | None, said: str
 ) -> None:
-    found = tuned(kept(5, [0]), kept(3, [1]), held_out=(kept(5, default), kept(3, chosen)))
-    assert found.is_significant is significant
+    asked = [made_question(f"q{i}") for i in range(20)]
+    methods = {
+        label: [record(one, label, [{"r": "right", "w": "wrong"}[c]]) for one, c in zip(asked, letters, strict=False)]
+        for label, letters in (("default", default), ("chosen", chosen))
+    }
+    held_out = compare([Run.open(made_run(tmp_path / "R", asked, methods))], metrics=["hits@1"], baseline="default")
+    parts = Split(tuple(asked), tuple(asked))
+    scores = replace(
+        held_out.leaderboards[0].rows[0].scores, values=dict.fromkeys(("hits@1", "model_calls", "queries"), np.ones(1))
+    )
+    trials = [({"paths_kept": 5}, scores), ({"paths_kept": 3}, scores)]
+    found = Tuning("hits@1", parts, trials, 1, held_out)
     assert said in found.verdict
-    preset = found.preset(kgsparql="0.1.0")
-    assert preset.comment == found.verdict
-    assert preset.options == {"paths_kept": 3}
-    assert preset.tuned is not None
-    assert (preset.tuned["significant"], preset.tuned["held_out"]["n"]) == (significant, len(default))
     assert said.partition(".")[0] in " ".join(tuning_text(found).split())
-    if found.difference is not None:
-        assert f"[{found.difference.low:+.3f}, {found.difference.high:+.3f}]" in found.verdict
-        assert found.difference.mean == pytest.approx(np.mean(chosen) - np.mean(default))
+    preset = found.preset(kgsparql="0.1.0")
+    assert (preset.comment, preset.options) == (found.verdict, {"paths_kept": 3})
+    assert preset.tuned is not None
+    assert (preset.tuned.get("significant"), preset.tuned["held_out"]["n"]) == (significant, 20)
+    if significant:
+        assert {"default": 0.5, "chosen": 1.0}.items() <= preset.tuned["held_out"].items()
+        assert re.search(r"\+0\.500, 95 % interval \[\+0\.\d+, \+0\.\d+\], p=0\.00", found.verdict)
+    stayed = Tuning("hits@1", parts, trials, 0, held_out)
+    assert stayed.verdict == "Nothing beat the defaults: no setting that was tried has a better hits@1."
+    assert stayed.preset(kgsparql="1").options == {}
 
 
-@pytest.fixture
-def tried(tmp_path: Path) -> Callable[..., Tuning]:
-    """A function that tunes on the bundled graph."""
+def test_a_grid_on_a_real_graph(tmp_path: Path) -> None:
     dataset = load(FIXTURES / "nobel_questions.jsonl")
     knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
     parts = split(sample(dataset.questions, 8), 0.5, seed=0)
     plan = Plan(questions=(), methods=(), asking=AskOptions())
     configuration = partial(config.configuration, dataset, knowledge, sampling={}, embedder="none")
+    settings = settings_of("path_ranking", {"max_hops": "1,2", "paths_kept": "1"})
 
-    def run(settings: Sequence[Setting], metric: str, folder: str = "run", held_out: str = "", **more: Any) -> Tuning:
-        others = tuple(replace(one, text=held_out or one.text) for one in parts.held_out)
+    def tried(folder: str, parts: Split) -> Tuning:
         return tune(
-            knowledge, plan, settings, replace(parts, held_out=others), tmp_path / folder,
-            method="path_ranking", metric=metric, configuration=configuration, **more,
+            knowledge, plan, settings, parts, tmp_path / folder, method="path_ranking", metric="queries",
+            configuration=configuration,
         )  # fmt: skip
 
-    return run
-
-
-def test_a_grid_on_a_real_graph(tried: Callable[..., Tuning], tmp_path: Path) -> None:
-    heard: list[str] = []
-    settings = settings_of("path_ranking", {"max_hops": "1,2", "paths_kept": "1"})
-    found = tried(settings, "queries", tell=lambda tally: heard.append(tally.method))
-    assert [one.setting for one in found.trials] == settings
-    assert {"trials/2: max_hops=1 paths_kept=1", "held_out/default: max_hops=none paths_kept=5"} <= set(heard)
-    assert found.chosen.setting == {"max_hops": 1, "paths_kept": 1}
-    runs = {str(file.parent.relative_to(tmp_path)): Run.open(file.parent) for file in tmp_path.glob("*/*/*/run.json")}
-    assert {*runs} == {
-        f"run/{place}" for place in ("trials/1", "trials/2", "trials/3", "held_out/default", "held_out/chosen")
-    }
-    assert all(len(run.records("path_ranking")) == 4 for run in runs.values())
-    assert runs["run/trials/2"].questions == found.parts.development
-    assert runs["run/held_out/chosen"].config["methods"][0]["options"]["max_hops"] == 1
+    found = tried("run", parts)
+    assert [setting for setting, _ in found.trials] == settings
+    assert (found.chosen, settings[1]) == (1, {"max_hops": 1, "paths_kept": 1})
+    development, held_out = (Run.open(tmp_path / "run" / name) for name in ("development", "held_out"))
+    assert development.methods == ("default", "1-max_hops-1-paths_kept-1", "2-max_hops-2-paths_kept-1")
+    assert development.questions == parts.development
+    assert held_out.config["methods"][1]["options"]["max_hops"] == 1
+    assert all(len(held_out.records(name)) == 4 for name in ("default", "chosen"))
     file = tmp_path / "preset.toml"
     file.write_text(found.preset(kgsparql="0.1.0").to_toml(), encoding="utf-8")
-    assert Preset.load(file).options == found.chosen.setting
+    assert Preset.load(file).options == settings[1]
     # the held-out questions have no say in the choice
-    spoilt = tried(settings, "queries", "other", held_out="Who?")
-    assert [own.mean() for own in spoilt.trials] == [own.mean() for own in found.trials]
-    assert spoilt.held_out[1].mean() != found.held_out[1].mean(), "the held-out questions were others indeed"
-
-
-def test_a_metric_that_no_question_has_is_said(tried: Callable[..., Tuning]) -> None:
-    with pytest.raises(DataError, match="triple_f1 is not defined for any of the 4 development questions"):
-        tried(settings_of("path_ranking", {"paths_kept": "1"}), "triple_f1")
+    spoilt = tried("other", replace(parts, held_out=tuple(replace(one, text="Who?") for one in parts.held_out)))
+    assert spoilt.chosen == found.chosen
+    means = [one.held_out.rows[0].mean("queries") for one in (spoilt, found)]
+    assert means[0] != means[1], "the held-out questions were others indeed"
