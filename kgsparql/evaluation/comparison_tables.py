@@ -27,9 +27,6 @@ _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "se
 _OF_A_MODEL = frozenset({"rounds", "tokens", "cost", "paid_cost"})
 """Metrics that say nothing where no model was asked."""
 
-_NARROWEST_NAMES = 20
-"""Columns that the names of rows get even if the table is then wider than a terminal."""
-
 _TESTS = {
     "mcnemar": "Bonett and Price, exact McNemar test, where all values are 0 or 1",
     "randomisation": "paired bootstrap, paired randomisation test",
@@ -44,49 +41,38 @@ _HOW_SURE = (
 )
 
 
-class _Table(NamedTuple):
-    """A table of texts; the first row has the heads, the first column the names of rows.
+class _Section(NamedTuple):
+    """A table with what is said below it; the first row has the heads, the first column the names of rows.
 
     :param left: places of columns that are aligned to the left, beside the first.
     """
 
     title: str
-    rows: Sequence[Sequence[str]]
-    captions: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    texts: Sequence[str] = ()
     left: frozenset[int] = frozenset()
+    level: int = 3
 
 
 def comparison_text(comparison: Comparison) -> str:
     """Write aligned tables for a terminal or a pipe."""
     lines: list[str] = []
-    for board in comparison.leaderboards:
-        lines += wrapped(_heading(board))
-        lines += (line for sentence in summary(board) for line in wrapped(sentence, indent="  "))
-        for table in _tables(board, comparison):
-            lines += ["", *wrapped(table.title), *table_lines(table.rows, table.left)]
-            lines += (line for caption in table.captions for line in wrapped(caption, indent="  "))
-        lines += ["", "Notes"] if board.notes else []
-        for note in board.notes:
-            first, *others = wrapped(printable(note, 600), indent="    ")
-            lines += [f"  - {first[4:]}", *others]
-        lines.append("")
-    if mean := _mean_auroc_table(comparison):
-        lines += [mean.title, *table_lines(mean.rows), ""]
-    return "\n".join(lines)
+    for one in _sections(comparison):
+        lines += ["", *wrapped(one.title), *table_lines(one.rows, one.left)]
+        lines += (line for text in one.texts for line in wrapped(printable(text, 600), indent="  "))
+    return "\n".join([*lines[1:], ""])
 
 
 def comparison_markdown(comparison: Comparison) -> str:
     """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`escaped`."""
     lines: list[str] = []
-    for board in comparison.leaderboards:
-        lines += [f"## {escaped(_heading(board))}", "", escaped(" ".join(summary(board))), ""]
-        for table in _tables(board, comparison):
-            lines += [f"### {escaped(table.title)}", "", *_pipe_table(table), ""]
-            lines += [escaped(" ".join(table.captions)), ""] if table.captions else []
-        lines += ["### Notes", "", *(f"- {escaped(note)}" for note in board.notes), ""] if board.notes else []
-    if mean := _mean_auroc_table(comparison):
-        lines += [f"## {mean.title}", "", *_pipe_table(mean), ""]
-    return "\n".join(lines)
+    for one in _sections(comparison):
+        heads, *rows = [list(map(escaped, row)) for row in one.rows] or [[]]
+        marks = [":---" if not i or i in one.left else "---:" for i in range(len(heads))]
+        lines += ["", f"{'#' * one.level} {escaped(one.title)}", ""]
+        lines += (f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows) if cells)
+        lines += [*([""] if heads else []), *map(escaped, one.texts)]
+    return "\n".join([*lines[1:], ""])
 
 
 def table_lines(rows: Sequence[Sequence[str]], left: Iterable[int] = ()) -> list[str]:
@@ -98,15 +84,9 @@ def table_lines(rows: Sequence[Sequence[str]], left: Iterable[int] = ()) -> list
     others = sum(2 + max(map(len, column)) for column in list(zip(*rows, strict=True))[1:])
     lines: list[list[str]] = []
     for name, *cells in rows:
-        first, *more = wrap(name, max(_NARROWEST_NAMES, WIDTH - 2 - others)) or [""]
+        first, *more = wrap(name, max(20, WIDTH - 2 - others)) or [""]
         lines += [[first, *cells], *([part, *[""] * len(cells)] for part in more)]
     return aligned(lines, {0, *left})
-
-
-def _pipe_table(table: _Table) -> list[str]:
-    heads, *rows = (list(map(escaped, row)) for row in table.rows)
-    marks = [":---" if not i or i in table.left else "---:" for i in range(len(heads))]
-    return [f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows)]
 
 
 def escaped(text: str) -> str:
@@ -208,22 +188,39 @@ def summary(board: Leaderboard) -> Iterator[str]:
 # -- Tables -------------------------------------------------------------------------------------------------------
 
 
-def _tables(board: Leaderboard, comparison: Comparison) -> list[_Table]:
-    """Make everything that is shown of one dataset."""
-    tables = [_quality_table(board, comparison)]
-    if any(board.tests.values()):
-        tables.append(_difference_table(board, comparison))
-    tables += [_slice_table(board, kind) for kind in _slice_kinds(board, comparison)]
-    if not comparison.named:
-        tables.append(_means_table("Evidence and linking", board, _defined(board, comparison, _EVIDENCE)))
-        tables.append(_risk_table(board))
-    shares = _defined(board, comparison, _SHARES, always=ALWAYS)
-    tables.append(_means_table("Reliability: share of questions", board, shares))
-    has_model = comparison.named or any(row.mean("model_calls") for row in board.rows)
-    costs = _defined(board, comparison, comparison.metrics if comparison.named else _COSTS)
-    costs = [name for name in costs if METRICS[name].group == "cost" and (has_model or name not in _OF_A_MODEL)]
-    tables.append(_means_table("Cost: mean of a question", board, costs))
-    return [table for table in tables if len(table.rows) > 1]
+def _sections(comparison: Comparison) -> Iterator[_Section]:
+    """Yield everything that is shown: for each dataset what is best and the tables, then what is over all of them."""
+    for board in comparison.leaderboards:
+        yield _Section(_heading(board), texts=list(summary(board)), level=2)
+        tables = [_quality_table(board, comparison)]
+        tables += [_difference_table(board, comparison)] if any(board.tests.values()) else []
+        there = [kind for kind, values in board.rows[0].slices.items() if values]
+        tables += [
+            _slice_table(board, kind)
+            for kind in (["hops"] if comparison.by is None else comparison.by)
+            if kind in there
+        ]
+        if not comparison.named:
+            tables.append(_means_table("Evidence and linking", board, _defined(board, comparison, _EVIDENCE)))
+            tables.append(_risk_table(board))
+        shares = _defined(board, comparison, _SHARES, always=ALWAYS)
+        tables.append(_means_table("Reliability: share of questions", board, shares))
+        has_model = comparison.named or any(row.mean("model_calls") for row in board.rows)
+        costs = _defined(board, comparison, comparison.metrics if comparison.named else _COSTS)
+        costs = [name for name in costs if METRICS[name].group == "cost" and (has_model or name not in _OF_A_MODEL)]
+        tables.append(_means_table("Cost: mean of a question", board, costs))
+        yield from (table for table in tables if len(table.rows) > 1)
+        if board.notes:
+            yield _Section("Notes", texts=[f"- {note}" for note in board.notes])
+    boards = comparison.leaderboards
+    by_row: dict[str, list[float]] = {}
+    for row in comparison.rows:
+        if (curve := risk_coverage(row.scores.values)) and curve.auroc is not None:
+            by_row.setdefault(row.name, []).append(curve.auroc)
+    # One pooled figure would also measure which dataset is easy.
+    means = [[name, f"{sum(own) / len(own):.3f}"] for name, own in by_row.items() if len(own) == len(boards) > 1]
+    if means and not comparison.named:
+        yield _Section(f"Mean AUROC of the {len(boards)} datasets", [["method", "AUROC"], *means], level=2)
 
 
 def _row_label(board: Leaderboard, row: Row) -> str:
@@ -239,15 +236,17 @@ def _defined(
     return [m for m in metrics if m in wanted and any(row.means.get(m) is not None for row in board.rows)]
 
 
-def _means_table(title: str, board: Leaderboard, metrics: Sequence[str], with_intervals: Iterable[str] = ()) -> _Table:
+def _means_table(
+    title: str, board: Leaderboard, metrics: Sequence[str], with_intervals: Iterable[str] = ()
+) -> _Section:
     rows = [["method", *metrics]]
     for row in board.rows:
         cells = (_with_interval(m, row.means[m]) if m in with_intervals else amount(m, row.mean(m)) for m in metrics)
         rows.append([_row_label(board, row), *cells])
-    return _Table(title, rows if metrics else [])
+    return _Section(title, rows if metrics else [])
 
 
-def _quality_table(board: Leaderboard, comparison: Comparison) -> _Table:
+def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
     metrics = _defined(board, comparison, comparison.metrics if comparison.named else _QUALITY)
     metrics = [name for name in metrics if _is_quality(name)]
     with_intervals = metrics if len(metrics) <= 3 else {*_WITH_INTERVALS, board.primary}.intersection(metrics)
@@ -259,10 +258,10 @@ def _quality_table(board: Leaderboard, comparison: Comparison) -> _Table:
         "‡ an oracle chooses: a ceiling, no method": any(row.is_ceiling for row in board.rows),
         f"In brackets: 95 % interval of the mean ({kinds}).": bool(kinds),
     }
-    return table._replace(captions=[text for text, is_said in captions.items() if is_said])
+    return table._replace(texts=[text for text, is_said in captions.items() if is_said])
 
 
-def _difference_table(board: Leaderboard, comparison: Comparison) -> _Table:
+def _difference_table(board: Leaderboard, comparison: Comparison) -> _Section:
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
     for i, own in board.tests.items():
         for metric, test in own.items():
@@ -283,18 +282,10 @@ def _difference_table(board: Leaderboard, comparison: Comparison) -> _Table:
         else f"the best {board.primary}"
     )
     title = f"Against {reference} ({why}), on {_range_text(t.difference.n for t in all_tests)} questions"
-    return _Table(title, rows, [caption], frozenset({1, 4}))
+    return _Section(title, rows, [caption], frozenset({1, 4}))
 
 
-def _slice_kinds(board: Leaderboard, comparison: Comparison) -> list[str]:
-    """Choose what tables group questions by: what the user named, else hops, or types where they are few."""
-    there = [kind for kind, values in board.rows[0].slices.items() if values]
-    if comparison.by is not None:
-        return [kind for kind in comparison.by if kind in there]
-    return ["hops"] if "hops" in there else ["type"] if 1 < len(board.rows[0].slices["type"]) <= 8 else []
-
-
-def _slice_table(board: Leaderboard, kind: str) -> _Table:
+def _slice_table(board: Leaderboard, kind: str) -> _Section:
     heads = ["method"]
     for value in board.rows[0].slices[kind]:
         sizes = [n for row in board.rows if (n := row.slices[kind][value].n)] or [0]
@@ -304,10 +295,10 @@ def _slice_table(board: Leaderboard, kind: str) -> _Table:
     for row in board.rows if board.primary else ():
         means = (part.means[board.primary] for part in row.slices[kind].values())
         rows.append([_row_label(board, row), *(_with_interval(board.primary, mean) for mean in means)])
-    return _Table(f"{board.primary} by {kind}", rows)
+    return _Section(f"{board.primary} by {kind}", rows)
 
 
-def _risk_table(board: Leaderboard) -> _Table:
+def _risk_table(board: Leaderboard) -> _Section:
     """Show how many are right among the answers that a method is surest of."""
     rows = [["method", "answered", *(f"{100 * coverage:.0f} %" for coverage in COVERAGES), "AUROC"]]
     for row in board.rows:
@@ -319,20 +310,7 @@ def _risk_table(board: Leaderboard) -> _Table:
         "The margin is the score of the first answer above that of the next path. AUROC: how often a right answer has"
         " a larger margin than a wrong one; 0.5 is chance."
     )
-    return _Table("Risk and coverage: first answers that are right among the surest", rows, [caption])
-
-
-def _mean_auroc_table(comparison: Comparison) -> _Table | None:
-    """Make a table of the mean AUROC over datasets: one pooled figure would also measure which dataset is easy."""
-    boards = comparison.leaderboards
-    by_row: dict[str, list[float]] = {}
-    for row in comparison.rows:
-        if (curve := risk_coverage(row.scores.values)) and curve.auroc is not None:
-            by_row.setdefault(row.name, []).append(curve.auroc)
-    rows = [[name, f"{sum(own) / len(own):.3f}"] for name, own in by_row.items() if len(own) == len(boards) > 1]
-    if comparison.named or not rows:
-        return None
-    return _Table(f"Risk and coverage: mean AUROC of the {len(boards)} datasets", [["method", "AUROC"], *rows])
+    return _Section("Risk and coverage: first answers that are right among the surest", rows, [caption])
 
 
 def metric_definitions(names: Sequence[str]) -> str:

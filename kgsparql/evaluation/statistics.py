@@ -24,20 +24,14 @@ RESAMPLES = 10_000
 FEW = 30
 """With fewer values, a bootstrap interval is rough and tends to be too narrow."""
 
-_MAX_VALUES_DRAWN = 4_000_000
-"""Values drawn at once: with their counts, some 64 MB."""
-
-_MAX_COLUMNS = 512
-"""Columns resampled at once: their means are 40 MB."""
+# With their counts, the values that are drawn at once take 64 MB, and the means of so many columns 40 MB.
+_MAX_VALUES_DRAWN, _MAX_COLUMNS = 4_000_000, 512
 
 _MAX_EXCHANGED_EXACTLY = 13
 """Of at most so many values that differ, all 8,192 exchanges are tried."""
 
-_Z = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution."""
-
-_ROUNDING = 1e-9
-"""Smaller differences are rounding errors."""
+_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+_ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +72,7 @@ class Difference:
 def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: int = 0) -> list[Interval | None]:
     """Return the mean of each column, of shape (n,), with its 95 % interval; ``None`` for a column without a value.
 
-    The bounds are the 2.5 and 97.5 % quantiles of the means of :data:`RESAMPLES` resamples (the percentile method); for
-    a share whose values are all 0 or 1, those of :func:`wilson`.
+    It is that of the percentile bootstrap; of :func:`wilson` for a share whose values are all 0 or 1.
 
     :param shares: whether each column is a share: a count that happens to be 0 or 1 is none. By default none is.
 
@@ -106,7 +99,7 @@ def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: i
 
 
 def wilson(right: int, n: int) -> Interval:
-    """Return a share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
+    """Return a share with Wilson's 95 % score interval, which always has a width.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
     """
@@ -121,8 +114,7 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     """Return the difference of each pair, first minus second, with interval and test; ``None`` where it has no value.
 
     Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is that of the
-    paired bootstrap, which resamples questions with both their values, and ``p`` that of a two-sided randomisation
-    test: exact where few values differ, else with :data:`RESAMPLES` random exchanges.
+    paired bootstrap, and ``p`` that of a two-sided randomisation test, exact where few values differ.
 
     :param pairs: two arrays of shape (n,) each, the values of the same questions in the same order.
 
@@ -165,8 +157,6 @@ def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
 def mcnemar(wins: int, losses: int) -> float:
     """Return how likely a split at least so uneven is, if either method is as likely to be the one that is right.
 
-    Exact: two-sided binomial with probability 1/2 over the questions where just one of two methods is right.
-
     Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947).
     """
     n, fewer = wins + losses, min(wins, losses)
@@ -178,8 +168,8 @@ def mcnemar(wins: int, losses: int) -> float:
 def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[float]:
     """Return ``p`` of each comparison of a family, made larger so that the chance of any wrong "differs" stays 5 %.
 
-    :param comparisons: how many the family has, if these are only some of them (as those with the best method, which
-        was found on the same values). The others are taken to have no smaller ``p``, which can only make these larger.
+    :param comparisons: how many the family has, if these are only some of them. The others are taken to have no smaller
+        ``p``, which can only make these larger.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 
@@ -211,23 +201,22 @@ def _equal_length_batches(columns: Sequence[Values]) -> list[list[int]]:
 def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
     """Return how often the sum of each column is as far from 0 if the sign of each value is drawn at random."""
     chances = [1.0] * len(columns)
-    for batch in _equal_length_batches(columns):
-        some = []
-        for i in batch:
-            apart = columns[i][np.abs(columns[i]) > _ROUNDING]
-            if len(apart) <= _MAX_EXCHANGED_EXACTLY:
-                every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
-                chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
-            else:
-                some.append(i)
-        if some:
-            values = np.stack([columns[i] for i in some], axis=1)
-            counts, random = np.zeros(len(some)), np.random.default_rng((seed, len(values), 1))
-            for rows in _batch_rows(len(values)):
-                signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
-                counts += np.count_nonzero(_reach_observed(signs @ values, values.sum(axis=0)), axis=0)
-            for i, count in zip(some, counts, strict=True):
-                chances[i] = float((count + 1) / (RESAMPLES + 1))
+    many = [column[:0] for column in columns]
+    for i, column in enumerate(columns):
+        apart = column[np.abs(column) > _ROUNDING]
+        if len(apart) <= _MAX_EXCHANGED_EXACTLY:
+            every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
+            chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
+        else:
+            many[i] = column
+    for batch in _equal_length_batches(many):
+        values = np.stack([columns[i] for i in batch], axis=1)
+        counts, random = np.zeros(len(batch)), np.random.default_rng((seed, len(values), 1))
+        for rows in _batch_rows(len(values)):
+            signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
+            counts += np.count_nonzero(_reach_observed(signs @ values, values.sum(axis=0)), axis=0)
+        for i, count in zip(batch, counts, strict=True):
+            chances[i] = float((count + 1) / (RESAMPLES + 1))
     return chances
 
 
@@ -242,15 +231,13 @@ def _batch_rows(n: int) -> Iterator[int]:
 
 
 def _resampled_means(values: Values, seed: int) -> Values:
-    """Draw the means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns).
-
-    How often each value is drawn is counted first, so that one matrix product does all columns.
-    """
+    """Draw the means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns)."""
     n = len(values)
     random = np.random.default_rng((seed, n))
     means = []
     for rows in _batch_rows(n):
         drawn = random.integers(0, n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        # How often each value is drawn is counted, so that one matrix product does all columns.
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         means.append(counts.astype(np.float64) @ values / n)
     return np.concatenate(means)
