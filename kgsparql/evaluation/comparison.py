@@ -16,15 +16,7 @@ import numpy as np
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import (
-    ALWAYS,
-    ORACLE,
-    SLICES,
-    MethodScores,
-    chosen_metrics,
-    method_scores,
-    question_key,
-)
+from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, MethodScores, chosen_metrics, method_scores
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, differences, holm, intervals
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
@@ -42,8 +34,8 @@ _MISSING_SHARE = 0.01
 """The share of gold terms that a graph may lack before a note says so."""
 
 _IN_NO_NOTE = frozenset({
-    "format", "began", "ended", "workers", "model", "questions", "dataset", "python", "asked_embedder",
-    "left_out", "missing_share", "without_answer",
+    "format", "began", "ended", "workers", "model", "methods", "questions", "python", "asked_embedder", "left_out",
+    "missing_share", "without_answer",
 })  # fmt: skip
 """Settings that change no answer, or that the tables show."""
 
@@ -112,7 +104,7 @@ class Leaderboard:
     """The rows of one dataset, the best first.
 
     :param primary: the metric that decides which row is best; empty if no row has one.
-    :param best: the places of the best row, on the questions that all were asked, and of those equal to it.
+    :param best: the place of the best row on the questions that all were asked; ``None`` if there is none.
     :param reference: the place of the row that the others are compared with.
     :param tests: by the place of a row, then by metric.
     :param notes: what a reader must know about the figures.
@@ -120,7 +112,7 @@ class Leaderboard:
 
     rows: tuple[Row, ...]
     primary: str
-    best: tuple[int, ...]
+    best: int | None
     reference: int | None
     tests: Mapping[int, Mapping[str, PairwiseTest]]
     notes: tuple[str, ...]
@@ -132,7 +124,6 @@ class Comparison:
 
     :param named: the user chose the metrics: tables show them all.
     :param by: what tables group questions by; ``None`` for the usual.
-    :param baseline: the row that the user wants the others compared with; empty for the best one.
     """
 
     leaderboards: tuple[Leaderboard, ...]
@@ -180,9 +171,6 @@ def compare(
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
     boards = tuple(_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
     return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics), by=by, baseline=baseline)
-
-
-# -- Rows ---------------------------------------------------------------------------------------------------------
 
 
 def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
@@ -236,9 +224,6 @@ def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> 
     return [printable(name + run, 200) for name, run in zip(names, runs, strict=True)]
 
 
-# -- The best, and tests against it -------------------------------------------------------------------------------
-
-
 def _leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Leaderboard:
     """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
@@ -246,12 +231,12 @@ def _leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Le
     tested = metrics if named else metrics[:_MAX_TESTED]
     if metrics:
         rows = sorted(rows, key=lambda row: _badness(metrics[0], row.mean(metrics[0])))
-    best = _best_rows(rows, metrics)
+    best = _best_row(rows, metrics)
     named_rows = _named_rows(baseline, rows)
-    reference = next(iter(named_rows or best), None)
+    reference = named_rows[0] if named_rows else best
     tests = {} if reference is None else _pairwise_tests(rows, reference, tested, is_named=bool(named_rows))
     return Leaderboard(
-        rows=tuple(rows), primary=metrics[0] if metrics else "", best=tuple(best), reference=reference, tests=tests,
+        rows=tuple(rows), primary=metrics[0] if metrics else "", best=best, reference=reference, tests=tests,
         notes=tuple(_notes(rows, tested)),
     )  # fmt: skip
 
@@ -266,33 +251,27 @@ def _named_rows(name: str, rows: Sequence[Row]) -> list[int]:
     return [i for of in ("name", "method") for i, row in enumerate(rows) if getattr(row, of) == name]
 
 
-def _best_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[int]:
-    """Find the best row, and those that are equal to it in the first metric.
+def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
+    """Find the row with the best mean over the questions that all were asked; the next metrics decide between equals.
 
-    The best has the best mean over the questions that all were asked; the next metrics, then calls and queries, decide
-    between equals. A row with less than half as many questions as another is left out: it may have had the easy ones.
-    So are ceilings.
+    A row with less than half as many questions as another is left out: it may have had the easy ones. So are ceilings.
     """
     methods = [i for i, row in enumerate(rows) if not row.is_ceiling]
     most = max((rows[i].n for i in methods), default=0)
     able = [i for i in methods if 2 * rows[i].n >= most]
     if not metrics or not able:
-        return []
-    common = set.intersection(*({question_key(q) for q in rows[i].scores.questions} for i in able))
-    names = [*metrics, *(name for name in ("model_calls", "queries") if name in rows[0].scores.values)]
+        return None
+    common = set.intersection(*(set(rows[i].scores.keys) for i in able))
 
     def rank(i: int) -> list[float]:
-        scores = rows[i].scores
-        among = np.flatnonzero([not common or question_key(question) in common for question in scores.questions])
-        values = ((name, scores.defined(name, among)) for name in names)
-        means = ((name, float(own.mean()) if len(own) else None) for name, own in values)
-        return [round(_badness(name, mean), 9) for name, mean in means]  # 0.1 + 0.2 is 0.3
+        scores, found = rows[i].scores, list[float]()
+        for name in [*metrics, *(name for name in ("model_calls", "queries") if name in scores.values)]:
+            values = [value for key, value in scores.by_question(name).items() if not common or key in common]
+            found.append(round(_badness(name, sum(values) / len(values) if values else None), 9))  # 0.1 + 0.2 is 0.3
+        return found
 
-    ranks = {i: rank(i) for i in able}
-    best, *others = sorted(able, key=ranks.__getitem__)  # equals stay in the order of the rows
-    if rows[best].mean(metrics[0]) is None:
-        return []
-    return [best, *(i for i in others if ranks[i][0] == ranks[best][0])]
+    best = min(able, key=rank)
+    return None if rows[best].mean(metrics[0]) is None else best
 
 
 def _pairwise_tests(
@@ -302,16 +281,13 @@ def _pairwise_tests(
 
     :param is_named: the reference was not found on these questions.
     """
-    places = {question_key(question): i for i, question in enumerate(rows[reference].scores.questions)}
     found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in range(len(rows)) if i != reference}
     for name in metrics:
-        pairs = []
+        other, pairs = rows[reference].scores.by_question(name), []
         for i in found:
-            keys = enumerate(map(question_key, rows[i].scores.questions))
-            own, other = np.array([(j, places[key]) for j, key in keys if key in places], np.intp).reshape(-1, 2).T
-            first, second = rows[i].scores.values[name][own], rows[reference].scores.values[name][other]
-            both = ~(np.isnan(first) | np.isnan(second))
-            pairs.append((first[both], second[both]))
+            own = rows[i].scores.by_question(name)
+            both = np.array([(value, other[key]) for key, value in own.items() if key in other]).reshape(-1, 2)
+            pairs.append((both[:, 0], both[:, 1]))
         tests = {i: one for i, one in zip(found, differences(pairs), strict=True) if one is not None}
         count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
         is_higher_better = METRICS[name].better == "higher"
@@ -321,9 +297,6 @@ def _pairwise_tests(
             verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
             found[i][name] = PairwiseTest(one, won, lost, p, count, verdict)
     return found
-
-
-# -- What a reader must know --------------------------------------------------------------------------------------
 
 
 def _notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
@@ -336,7 +309,13 @@ def _notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
     errors = {row.name: ", ".join(f"{code} {n}" for code, n in row.scores.errors.items()) for row in rows}
     if failed := [f"{name} {own}" for name, own in errors.items() if own]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
-    yield from _question_notes([row.scores for row in rows if row.n])
+    asked = [frozenset(row.scores.keys) for row in rows if row.n]
+    if len(set(asked)) > 1:
+        common = len(frozenset.intersection(*asked))
+        yield (
+            f"the rows were not asked the same questions: {common} were asked of all; each mean is over a row's own, "
+            "each difference over those that both rows were asked"
+        )
     for name in tested:
         if left := max(row.n - found.n for row in rows if (found := row.means[name]) is not None):
             yield f"{name} is not defined for every question (up to {left} are left out of its mean)"
@@ -350,7 +329,7 @@ def _run_differences(configs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for config in configs:
         options = {f"{m['label']}.{name}": one for m in config["methods"] for name, one in m["options"].items()}
         settings = {**config, "graph": config["graph"]["fingerprint"], **options}
-        for name in settings.keys() - _IN_NO_NOTE - {"methods"}:
+        for name in settings.keys() - _IN_NO_NOTE:
             values.setdefault(name, set()).add(json.dumps(settings[name], sort_keys=True))
     if differ := sorted(printable(name, 80) for name, there in values.items() if len(there) > 1):
         yield f"the runs were not run alike: they differ in {', '.join(differ)}"
@@ -364,17 +343,3 @@ def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"{100 * share:.0f} % of the gold terms are not in the graph: these are not the figures of the dataset"
     if count := config.get("without_answer"):
         yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"
-
-
-def _question_notes(group: Sequence[MethodScores]) -> Iterator[str]:
-    """Say whether rows were asked other questions, or the same ones with other right answers."""
-    asked = [{question_key(question): question.answers for question in one.questions} for one in group]
-    if len({frozenset(own) for own in asked}) > 1:
-        common = len(set.intersection(*map(set, asked)))
-        yield (
-            f"the rows were not asked the same questions: {common} were asked of all; each mean is over a row's own, "
-            "each difference over those that both rows were asked"
-        )
-    golds = {key: answers for own in reversed(asked) for key, answers in own.items()}
-    if differ := {key for own in asked for key, answers in own.items() if golds[key] != answers}:
-        yield f"{counted(len(differ), 'question')} with other gold answers in one run than in another"

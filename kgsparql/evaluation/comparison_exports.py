@@ -36,7 +36,7 @@ def records(comparison: Comparison) -> list[Record]:
             about: Record = {name: getattr(row, name) for name in ("dataset", "method", "model", "run", "name")}
             whole = {**about, "by": "", "slice": "", **_figures(row.n, row.means), "questions": row.questions}
             found.append({
-                **whole, "best": place in board.best[:1], "ceiling": row.is_ceiling, **_tests(board, place),
+                **whole, "best": place == board.best, "ceiling": row.is_ceiling, **_tests(board, place),
                 **_risk(row),
             })  # fmt: skip
             for kind, values in row.slices.items():
@@ -104,8 +104,6 @@ def _csv_text(text: str) -> str:
     shown = printable(text, 1000)
     return f"'{shown}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) or shown[:1] in set("=+-@") else shown
 
-
-# -- Plots --------------------------------------------------------------------------------------------------------
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "axes.titlelocation": "left", "axes.grid": True, "axes.axisbelow": True,

@@ -98,9 +98,6 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|!&~$])", r"\\\1", printable(text, 600))
 
 
-# -- Figures ------------------------------------------------------------------------------------------------------
-
-
 def amount(metric: str, value: float | None) -> str:
     """Write a figure in as many digits as mean something.
 
@@ -149,14 +146,6 @@ def _range_text(numbers: Iterable[int]) -> str:
     return f"{in_order[0]:,}" if len(in_order) == 1 else f"{in_order[0]:,} to {in_order[-1]:,}"
 
 
-def _name_list(names: Sequence[str]) -> str:
-    """Join names of rows, which may have commas themselves."""
-    return ("; " if any("," in name for name in names) else ", ").join(names)
-
-
-# -- Sentences ----------------------------------------------------------------------------------------------------
-
-
 def _heading(board: Leaderboard) -> str:
     asked = _range_text(row.questions for row in board.rows)
     models = sorted({row.model for row in board.rows}, key=lambda name: (not name, name))  # no model is the last
@@ -168,10 +157,9 @@ def _heading(board: Leaderboard) -> str:
 def summary(board: Leaderboard) -> Iterator[str]:
     """Yield sentences that say which row is best, and which are shown to be worse or better than the reference."""
     metric = board.primary
-    if board.best:
-        best, *others = (board.rows[i] for i in board.best)
-        tied = f"; tied with {_name_list([row.name for row in others])}" if others else ""
-        yield f"Best {metric}: {best.name}, {_with_interval(metric, best.means[metric])}{tied}."
+    if board.best is not None:
+        best = board.rows[board.best]
+        yield f"Best {metric}: {best.name}, {_with_interval(metric, best.means[metric])}."
     elif metric:
         yield "No method has a figure: there are only ceilings, where an oracle chooses."
     else:
@@ -182,10 +170,7 @@ def summary(board: Leaderboard) -> Iterator[str]:
     for verdict, said in (("worse", "be worse than"), ("better", "be better than"), ("not shown", "differ from")):
         if names := [board.rows[i].title for i, test in tests.items() if test.verdict == verdict]:
             shown = "Not shown" if verdict == "not shown" else "Shown"
-            yield f"{shown} to {said} {board.rows[board.reference].name}: {_name_list(names)}."
-
-
-# -- Tables -------------------------------------------------------------------------------------------------------
+            yield f"{shown} to {said} {board.rows[board.reference].name}: {'; '.join(names)}."
 
 
 def _sections(comparison: Comparison) -> Iterator[_Section]:
@@ -224,7 +209,7 @@ def _sections(comparison: Comparison) -> Iterator[_Section]:
 
 
 def _row_label(board: Leaderboard, row: Row) -> str:
-    is_best = bool(board.best) and board.rows[board.best[0]] is row and len(board.rows) > 1
+    is_best = board.best is not None and board.rows[board.best] is row and len(board.rows) > 1
     return f"{row.name} *" if is_best else row.title
 
 
@@ -254,7 +239,7 @@ def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
     methods = {one.method for row in board.rows for name in with_intervals if (one := row.means[name]) is not None}
     kinds = "; else ".join(text for method, text in _INTERVALS.items() if method in methods)
     captions = {
-        f"* best {board.primary}": bool(board.best) and len(board.rows) > 1,
+        f"* best {board.primary}": board.best is not None and len(board.rows) > 1,
         "‡ an oracle chooses: a ceiling, no method": any(row.is_ceiling for row in board.rows),
         f"In brackets: 95 % interval of the mean ({kinds}).": bool(kinds),
     }

@@ -14,7 +14,7 @@ from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judgement
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.scoring import each_record, question_key
+from kgsparql.evaluation.scoring import each_record
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import wrapped
 
@@ -42,10 +42,9 @@ def _board_disagreements(board: Leaderboard) -> Iterator[list[str]]:
     values: dict[tuple[str, str], dict[int, float]] = {}  # by question, then by row
     questions: dict[tuple[str, str], Question] = {}
     for i, row in enumerate(board.rows):
-        for question, value in zip(row.scores.questions, row.scores.values[board.primary], strict=True):
-            if not np.isnan(value):
-                values.setdefault(question_key(question), {})[i] = float(value)
-                questions.setdefault(question_key(question), question)
+        questions |= dict(zip(row.scores.keys, row.scores.questions, strict=True))
+        for key, value in row.scores.by_question(board.primary).items():
+            values.setdefault(key, {})[i] = value
     differ = [key for key, own in values.items() if len(set(own.values())) > 1]
     ids = {key[0] for key in differ}
     records = [{one.question: one for one in each_record(row.scores.run, row.method, ids)} for row in board.rows]

@@ -54,6 +54,15 @@ class MethodScores:
     values: Mapping[str, Values]
     errors: Mapping[str, int]
 
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """What makes a question of two runs the same one: its id and its text."""
+        return [(question.id, question.text) for question in self.questions]
+
+    def by_question(self, metric: str) -> dict[tuple[str, str], float]:
+        """Return the values of a metric where it is defined, by :attr:`keys`."""
+        return {key: float(v) for key, v in zip(self.keys, self.values[metric], strict=True) if not np.isnan(v)}
+
     def defined(self, metric: str, among: Places | None = None) -> Values:
         """Return the values of a metric where it is defined."""
         values = self.values[metric] if among is None else self.values[metric][among]
@@ -121,8 +130,3 @@ def each_record(run: Run, method: str, only: Collection[str] | None = None) -> I
             raise DataError(f"{file}:{number}: not a record: {what}", hint="remove that line, then --resume") from error
         if record is not None:
             yield record
-
-
-def question_key(question: Question) -> tuple[str, str]:
-    """Return what makes a question of two runs the same one."""
-    return question.id, question.text

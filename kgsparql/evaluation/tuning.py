@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, DivisionByZero, InvalidOperation
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from kgsparql.evaluation.scoring import MethodScores, method_scores
 from kgsparql.evaluation.statistics import FEW
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import drawn
-from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import wrapped
 from kgsparql.retrievers._loading import Preset
 
@@ -40,8 +38,6 @@ Setting = Mapping[str, Any]
 
 _COSTS = ("model_calls", "queries")
 
-_MAX_VALUES, _MAX_TRIALS = 1_000, 10_000
-
 _TOLERANCE = 0.1
 """Of the questions of a number of hops, the share that a part may have too many or too few; at least one question."""
 
@@ -49,11 +45,11 @@ _TOLERANCE = 0.1
 def settings_of(method: str, texts: Mapping[str, str], *, trials: int | None = None, seed: int = 0) -> list[Setting]:
     """List the settings to try, the default one first: all of the grid, or ``trials`` that are drawn of it.
 
-    :param texts: the values of each option, as a command line has them: ``3,5,10``, ``1..5`` or ``0.1..0.5/0.1``.
+    :param texts: the values of each option, between commas.
     :raises OptionError: for a method, an option or a value that does not exist.
-    :raises LimitError: for too many values or settings.
+    :raises LimitError: for more than 10,000 settings.
 
-    >>> settings_of("mindmap", {"paths_kept": "3,5", "max_hops": "2..3"})[1:3]
+    >>> settings_of("mindmap", {"paths_kept": "3,5", "max_hops": "2,3"})[1:3]
     [{'paths_kept': 3, 'max_hops': 2}, {'paths_kept': 3, 'max_hops': 3}]
     """
     if not texts:
@@ -61,13 +57,13 @@ def settings_of(method: str, texts: Mapping[str, str], *, trials: int | None = N
         raise OptionError("no option to tune", hint=hint)
     values: dict[str, list[Any]] = {}
     for name, text in texts.items():
-        typed = (getattr(retrievers.load(method, {name: one}), name) for one in _value_texts(name, text))
+        typed = (getattr(retrievers.load(method, {name: one.strip()}), name) for one in text.split(","))
         values[name] = list(dict.fromkeys(typed))
     base = retrievers.load(method)
     default: Setting = {name: getattr(base, name) for name in values}
     size = math.prod(map(len, values.values()))
     count = min(size, trials or size)
-    if count > _MAX_TRIALS:
+    if count > 10_000:
         raise LimitError(f"{count:,} trials", hint="--trials 50 draws some of them")
     found: list[Setting] = []
     if count == size:
@@ -77,31 +73,6 @@ def settings_of(method: str, texts: Mapping[str, str], *, trials: int | None = N
         one = {name: drawing.choice(own) for name, own in values.items()}
         found += [one] if one not in found else []
     return [default, *(setting for setting in found if setting != default)]
-
-
-def _value_texts(name: str, text: str) -> list[str]:
-    """Split the text of an option into the texts of its values.
-
-    >>> _value_texts("hops", "1..3, 5"), _value_texts("weight", "0.1..0.35/0.1")
-    (['1', '2', '3', '5'], ['0.1', '0.2', '0.3'])
-    """
-    found: list[str] = []
-    for part in map(str.strip, text.split(",")):
-        ends, _, step = part.partition("/")
-        try:
-            low, high = map(Decimal, ends.split(".."))
-            by = Decimal(step or 1)
-            count = int((high - low) // by) + 1
-        except (InvalidOperation, DivisionByZero, ValueError, OverflowError):
-            found.append(part)  # no range: the method says whether it is a value
-            continue
-        if not 0 < count <= _MAX_VALUES:
-            raise LimitError(f"-O {printable(f'{name}={text}', 60)}: 1 to {_MAX_VALUES:,} values", hint="as in 1..9/2")
-        found += [f"{low + i * by:f}" for i in range(count)]
-    return found
-
-
-# -- The two parts of the questions -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +145,6 @@ def _development_ids(groups: Sequence[Sequence[Question]], share: float, seed: i
             taken.update(own)
             chosen.update(question.id for question in group)
     return chosen
-
-
-# -- The choice, and what it is worth -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

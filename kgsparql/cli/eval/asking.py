@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
-_MISSING = 0.5
-"""A graph that lacks more than this share of the gold terms is taken for another graph."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """Which questions, and how they are asked; each field is an option of the command line."""
+    """Which questions, how they are asked, and into which directory; each field is an option of the command line."""
 
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
+    columns: ColumnsOption = None
     oracle: Annotated[
         bool, typer.Option("--oracle", help="In place of a model, one that knows the gold path: how far a method gets.")
     ] = False
@@ -89,6 +88,10 @@ class QuestionOptions:
             graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
             yield knowledge, asking
 
+    def drawn(self, dataset: str, graph: GraphOptions) -> tuple[Dataset, GraphOptions]:
+        """Load the questions that ``--limit`` draws, and find their graph."""
+        return opened_dataset(dataset, self.columns, graph, lang=self.lang, limit=self.limit, seed=self.seed)
+
     def plan(
         self, knowledge: KnowledgeBase, asking: AskOptions, questions: Sequence[Question], methods: Sequence[Method]
     ) -> Plan:
@@ -110,14 +113,10 @@ class QuestionOptions:
         )  # fmt: skip
 
 
-# -- eval DATASET -------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Which methods are asked, and into which directory; each field is an option of the command line."""
+    """Which methods are asked; each field is an option of the command line."""
 
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
     retriever: Annotated[
         str | None,
         typer.Option(
@@ -134,7 +133,6 @@ class RunOptions:
         typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
     ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False
-    columns: ColumnsOption = None
 
 
 @c.command
@@ -142,10 +140,10 @@ def run(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    asked: QuestionOptions,
     snapshots: SnapshotOptions,
     dataset: DatasetArgument,
     how: RunOptions,
+    asked: QuestionOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
@@ -157,8 +155,8 @@ def run(
 
     names, options = _methods_with(how)
     check_options(options)
-    _check_directory(how.output, resume=how.resume)
-    drawn, graph = opened_dataset(dataset, how.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    _check_directory(asked.output, resume=how.resume)
+    drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
     with (
         snapshots.opened(graph.say, "eval", **about, embedder=asked.embedder) as snapshot,
@@ -169,20 +167,17 @@ def run(
         methods, notes = load_methods(names, options, knowledge, model=with_model, chosen=chosen)
         for note in notes:
             graph.say(note)
-        questions, gaps = _questions_there(how.output) if how.resume else _known_questions(drawn, knowledge)
+        questions, gaps = _questions_there(asked.output) if how.resume else _known_questions(drawn, knowledge)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
         wanted = configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
-        if plan.oracle is not None:
-            unknown = sum(plan.oracle(question) is None for question in questions)
-            if unknown == len(questions):
-                hint = "it needs `path` or `golden_triples`"
-                raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
-            graph.say(f"for {unknown:,} of {len(questions):,} questions the oracle knows no way" if unknown else "")
+        if plan.oracle is not None and not any(plan.oracle(question) for question in questions):
+            hint = "it needs `path` or `golden_triples`"
+            raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
         with _tally(graph) as tell:
-            resume_or_begin(knowledge, plan, how.output, wanted, tell=tell)
-    graph.say(f"compare: kgsparql eval compare {how.output}")
+            resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
+    graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
 def _methods_with(how: RunOptions) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
@@ -205,11 +200,10 @@ def _check_directory(output: Path, *, resume: bool = False) -> None:
     from kgsparql.evaluation.runs.directory import check_room, is_free
 
     is_there = (output / "run.json").is_file()
-    if resume and not is_there:
-        raise InputError(f"{output}: no run to go on with", hint="leave out --resume to begin one")
+    if resume != is_there:
+        raise InputError(f"{output}: {'a' if is_there else 'no'} run is there", hint="--resume goes on with one")
     if not resume and not is_free(output):
-        hint = "--resume goes on with it; or name another" if is_there else "name one that is not there yet"
-        raise InputError(f"{output}: {'a run is there already' if is_there else 'not an empty directory'}", hint=hint)
+        raise InputError(f"{output}: not an empty directory", hint="name one that is not there yet")
     check_room(output)
 
 
@@ -219,7 +213,7 @@ def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[
     from kgsparql.evaluation.validation import answered, missing_share
 
     share = missing_share(dataset, knowledge)
-    if share > _MISSING:
+    if share > 0.5:  # it is another graph
         raise DataError(
             f"{100 * share:.0f} % of the terms in the gold answers and topics are not in {knowledge.graph.name}",
             hint="is it the graph that the questions are about? name it with -k",
@@ -239,14 +233,10 @@ def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]
     return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
-# -- eval tune ----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class TuningOptions:
     """Which options of which method are tuned, and how; each field is an option of the command line."""
 
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the trials.")]
     retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking"
     option: Annotated[
         list[str] | None,
@@ -254,7 +244,7 @@ class TuningOptions:
             "-O",
             "--option",
             metavar="NAME=VALUES",
-            help="Values to try: 3,5,10 or 1..5 or 0.1..0.5/0.1. Repeatable: every combination is tried.",
+            help="Values to try, between commas. Repeatable: every combination is tried.",
         ),
     ] = None
     trials: Annotated[
@@ -264,7 +254,6 @@ class TuningOptions:
     share: Annotated[
         float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
     ] = 0.5
-    columns: ColumnsOption = None
 
 
 @c.command
@@ -272,14 +261,14 @@ def tune(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    asked: QuestionOptions,
     dataset: DatasetArgument,
     how: TuningOptions,
+    asked: QuestionOptions,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
 
-    Every setting is a run of its own in RUN/trials. The chosen options are written as a preset, without options where
-    nothing beat the defaults: kgsparql ask --preset RUN/preset.toml
+    The chosen options are written as a preset, without options where nothing beat the defaults:
+    kgsparql ask --preset RUN/preset.toml
     """
     from importlib.metadata import version
 
@@ -292,31 +281,27 @@ def tune(
     for name, text in (pair for one in how.option or () for pair in options_of([one]).items()):
         texts[name] = f"{texts[name]},{text}" if name in texts else text
     settings = tuning.settings_of(how.retriever, texts, trials=how.trials, seed=asked.seed)
-    if how.metric not in METRICS or not METRICS[how.metric].better:
-        there = ", ".join(name for name, metric in METRICS.items() if metric.better)
-        raise OptionError(f"no metric {printable(how.metric, 60)!r} to tune for", hint=f"one of: {there}")
-    _check_directory(how.output)
-    drawn, graph = opened_dataset(dataset, how.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    there = [name for name, metric in METRICS.items() if metric.better]
+    if how.metric not in there:
+        raise OptionError(f"no metric {printable(how.metric, 60)!r} to tune for", hint=f"one of: {', '.join(there)}")
+    _check_directory(asked.output)
+    drawn, graph = asked.drawn(dataset, graph)
     with asked.opened(graph, model, limits) as (knowledge, asking):
         questions, gaps = _known_questions(drawn, knowledge)
         parts = tuning.split(questions, how.share, seed=asked.seed)
-        calls = [load(how.retriever, setting).cost().calls for setting in settings]
-        total = sum(calls) * len(parts.development) + (calls[0] + max(calls)) * len(parts.held_out)
-        cost = f"about {total:,} model calls at most" if asking.model else "no model calls"
-        graph.say(f"{len(settings):,} trials of {how.retriever}: {cost}")
+        calls = max(load(how.retriever, setting).cost().calls for setting in settings)
+        calls *= len(settings) * len(parts.development) + 2 * len(parts.held_out)
+        graph.say(f"{len(settings):,} trials" + (f": about {calls:,} model calls at most" if asking.model else ""))
         graph.say(str(parts))
         with _tally(graph) as tell:
             found = tuning.tune(
-                knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, how.output,
+                knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, asked.output,
                 method=how.retriever, metric=how.metric, tell=tell,
                 configuration=partial(configuration, drawn, knowledge, sampling=gaps, embedder=asked.embedder),
             )  # fmt: skip
-    c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), how.output / "preset.toml")
+    c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), asked.output / "preset.toml")
     c.write(tuning.tuning_text(found), None)
-    graph.say(f"preset: {how.output / 'preset.toml'}")
-
-
-# -- How far it is ------------------------------------------------------------------------------------------------
+    graph.say(f"preset: {asked.output / 'preset.toml'}")
 
 
 @contextmanager
@@ -328,18 +313,10 @@ def _tally(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]]:
             shown(at.method, at.done, at.total)
             if at.done == at.total:
                 shown.clear()
-                graph.say(_tally_text(at))
+                more = f" · {at.failed:,} failed" if at.failed else ""
+                more += f" · cost {at.cost:.4g}" if at.cost is not None else ""
+                graph.say(
+                    f"{at.method} {at.done:,}/{at.total:,} · Hits@1 {100 * at.hits / max(1, at.done):.1f} %{more}"
+                )
 
         yield tell
-
-
-def _tally_text(at: MethodProgress) -> str:
-    """Say in one line how many questions are done, how good the answers are, and their cost.
-
-    >>> from kgsparql.evaluation.runs.running import MethodProgress
-    >>> _tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123))
-    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123'
-    """
-    failed = f" · {at.failed:,} failed" if at.failed else ""
-    cost = "" if at.cost is None else f" · cost {at.cost:.4g}"
-    return f"{at.method} {at.done:,}/{at.total:,} · Hits@1 {100 * at.hits / max(1, at.done):.1f} %{failed}{cost}"

@@ -67,9 +67,6 @@ def opened_dataset(
     return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
 
 
-# -- eval make ----------------------------------------------------------------------------------------------------
-
-
 @c.command
 def make(
     graph: GraphOptions,
@@ -104,10 +101,8 @@ def make(
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
     if made.are_shared:
         graph.say("nearly every name is shared by several entities here: measure with --gold-topics")
-    if not any(source == "-" or "://" in source for source in graph.sources):
-        graph.say(f"measure: kgsparql eval {output} -o RUN")
-    else:
-        graph.say(f"measure: kgsparql eval {output} -k GRAPH -o RUN")
+    is_file = not any(source == "-" or "://" in source for source in graph.sources)
+    graph.say(f"measure: kgsparql eval {output} {'' if is_file else '-k GRAPH '}-o RUN")
 
 
 def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
@@ -117,9 +112,6 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
         lines.append(f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {direction}")
     step = max(1, len(made.questions) // _MAX_EXAMPLES)
     return [*lines, "for example:", *(f"  {printable(q.text, 200)}" for q in made.questions[::step][:_MAX_EXAMPLES])]
-
-
-# -- eval validate ------------------------------------------------------------------------------------------------
 
 
 @c.command
