@@ -132,7 +132,8 @@ def choose_or_mend(
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
     reply = session.ask_model(_choosing_call(listed, purpose, at_most, session, links))
     if reply is not None and reply.dropped:
-        session.fall_back(purpose, _dropped_text(reply))
+        some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
+        session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
     if reply is None or (not reply.numbers and reply.dropped):
         return Chosen(tuple(ranked_choices(session.question, candidates, purpose, at_most, session)))
     order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
@@ -195,12 +196,6 @@ def _choosing_call(
         schema=SCHEMA if links is None else _MENDING_SCHEMA,
         read=lambda text: numbers(text, count=len(names), names=names),
     )
-
-
-def _dropped_text(reply: Numbers) -> str:
-    if not reply.numbers:
-        return "no number of the list in the reply"
-    return f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
 
 
 def _emitted_choices(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Retrieval, candidates_text, more_text
-from kgsparql.answering.grounding import AnswerChoice, answer_choices, grounded_draft, plain_lines
+from kgsparql.answering.grounding import answer_choices, grounded_draft, plain_lines
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
@@ -157,11 +157,22 @@ def answer_messages(
 
     :param texts: what is read of some items, by their markers, in place of their own texts.
     """
-    facts = list(_fact_lines(retrieval, texts))
+    facts: list[str] = []
+    left = _MAX_FACTS_CHARACTERS
+    for item in retrieval.evidence:
+        line = f"{item.marker} {texts.get(item.marker, item.sourced_text)}"
+        left -= min(len(line), _MAX_FACT_CHARACTERS)
+        if left < 0:
+            break
+        facts.append(line)
     if len(facts) < len(retrieval.evidence):
         cut = f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
         session.notes.append(cut, code="prompt_cut")
-    listed = [f"{n}. {_choice_text(choice)}" for n, choice in enumerate(answer_choices(retrieval, session), 1)]
+    listed = []
+    for n, choice in enumerate(answer_choices(retrieval, session), 1):
+        more = ", …" if len(choice.markers) > _MAX_CHOICE_MARKERS else ""
+        markers = ", ".join(choice.markers[:_MAX_CHOICE_MARKERS])
+        listed.append(f"{n}. {printable(choice.name, _MAX_CHOICE_CHARACTERS)} [{markers}{more}]")
     candidates = fenced("candidates", listed, limit=2 * _MAX_CHOICE_CHARACTERS)
     shown = f"{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n\n{candidates}"
     return (
@@ -170,21 +181,6 @@ def answer_messages(
         Message("assistant", "I have read them. What is the question?"),
         Message("user", f"Question: {plain(session.question, 4000)}\n\n{reply}"),
     )
-
-
-def _fact_lines(retrieval: Retrieval, texts: Mapping[str, str]) -> Iterator[str]:
-    left = _MAX_FACTS_CHARACTERS
-    for item in retrieval.evidence:
-        line = f"{item.marker} {texts.get(item.marker, item.sourced_text)}"
-        left -= min(len(line), _MAX_FACT_CHARACTERS)
-        if left < 0:
-            return
-        yield line
-
-
-def _choice_text(choice: AnswerChoice) -> str:
-    more = ", …" if len(choice.markers) > _MAX_CHOICE_MARKERS else ""
-    return f"{printable(choice.name, _MAX_CHOICE_CHARACTERS)} [{', '.join(choice.markers[:_MAX_CHOICE_MARKERS])}{more}]"
 
 
 def compose_from_templates(retrieval: Retrieval) -> Draft:
@@ -228,17 +224,12 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
         said = normalised(_BRACKETS.sub(" ", reply.answer))
         if said.count(" ") >= _ECHO_SPACES and f" {said} " in f" {prompt} ":
             raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
-        if _is_refusal(reply):
+        # It says sorry, or that it cannot, and chooses, cites and judges nothing.
+        chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
+        judges = chosen or reply.sufficient is False or _BRACKETS.search(reply.answer)
+        if not judges and _REFUSAL_START.match(reply.answer.lstrip(" \t\n*_\"'“")):
             about = f"the model declined to answer: {printable(reply.answer, 200)}"
             raise ModelReplyError(about, code="E_LLM_REFUSED", hint="ask in other words, or another model")
         return reply
 
     return replace(call, read=read)
-
-
-def _is_refusal(reply: WrittenAnswer) -> bool:
-    """Tell whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing."""
-    chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
-    if chosen or reply.sufficient is False or _BRACKETS.search(reply.answer):
-        return False
-    return _REFUSAL_START.match(reply.answer.lstrip(" \t\n*_\"'“")) is not None

@@ -22,7 +22,7 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Triple, printable
+from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
@@ -34,13 +34,6 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Top,), "compared"),
     ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped), "computed"),
 )
-
-
-def _shown_facts(found: Computed) -> tuple[Triple, ...]:
-    if len(found.facts) <= _MAX_CITED:
-        return found.facts
-    items = frozenset(found.items)
-    return tuple(sorted(found.facts, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
 
 
 def computed_retrieval(
@@ -57,11 +50,17 @@ def computed_retrieval(
     labels = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True)
     gaps = (*gaps, *(Gap("value", "", own.in_words(labels.__getitem__)) for own in found.left_out))
     reading = reading_in_words(found.plan, lambda term: labels[term])
-    shown = _shown_facts(found)
+    shown = found.facts
+    if len(shown) > _MAX_CITED:  # first those that name an item of the answer
+        items = frozenset(found.items)
+        shown = tuple(sorted(shown, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
+    of = "" if shown == found.facts else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
+    again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
+    basis = f" ({len(shown)}{of} facts{again[found.is_confirmed]})"
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
         kind="computed",
-        text=f"{reading} = {_value_text(found, labels.__getitem__)}{_basis_text(found, len(shown))}",
+        text=f"{reading} = {_value_text(found, labels.__getitem__)}{basis if found.facts else ''}",
         triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
         query=found.query,
         score=score,
@@ -98,14 +97,6 @@ def _value_text(found: Computed, label: Label) -> str:
         return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
     unit = "" if found.value is None else unit_of(found)
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
-
-
-def _basis_text(found: Computed, shown: int) -> str:
-    if not found.facts:
-        return ""
-    of = "" if shown == len(found.facts) else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
-    again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
-    return f" ({shown}{of} facts{again[found.is_confirmed]})"
 
 
 def _computed_draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:

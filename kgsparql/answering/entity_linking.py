@@ -129,18 +129,14 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
             among = f", the best connected; to take another, add {', or '.join(rivals)}" if rivals else ""
             text = f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
             yield Note("link_uncertain", text)
-        if link.namesakes:
-            yield Note("namesakes", _namesakes_text(link))
-
-
-def _namesakes_text(link: LinkedEntity) -> str:
-    others = link.namesakes
-    at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
-    named = ", or ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
-    more = " …" if len(others) > MAX_NAMESAKES_SHOWN or at_least else ""
-    taken = f"{link.term}{f' ({link.description})' if link.description else ''} is linked"
-    called = f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}"
-    return f"{called}: {taken}; to take another, add {named}{more}"
+        if others := link.namesakes:
+            is_part = others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES
+            named = ", or ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
+            more = " …" if len(others) > MAX_NAMESAKES_SHOWN or is_part else ""
+            taken = f"{link.term}{f' ({link.description})' if link.description else ''} is linked"
+            count = f"{'at least ' if is_part else ''}{len(others) + 1} things"
+            called = f"{count} are called {printable(link.label, 60)!r}"
+            yield Note("namesakes", f"{called}: {taken}; to take another, add {named}{more}")
 
 
 def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:

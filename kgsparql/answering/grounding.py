@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,18 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
     Groups are all ends of an item, and all terms at a place on the way to them. Each term that the text of an item
     shows has a number of its own, the entities that the question names too, since they may be what is asked for.
     """
-    places = list(_group_places(retrieval.evidence))
-    asked = _places_of_asked_kind(places, session)
+    places: list[AnswerChoice] = []
+    for item in retrieval.evidence:
+        marker, between = item.marker, item.between
+        places.append(AnswerChoice(f"at the end of {marker}", item.ends, (marker,)))
+        for step, terms in enumerate(between, 1):
+            where = "in the middle" if len(between) == 1 else f"after step {step}"
+            places.append(AnswerChoice(f"{where} of {marker}", terms, (marker,)))
+    samples = [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places]
+    kinds = session.labels.majority_types(samples, in_grace=True, ask=False)
+    fits = session.fit(expected_kind(session.question), [kind[0] if kind else "" for kind in kinds])
+    best = max(fits, default=0.0)
+    asked = [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
     wanted = {term for place in asked for term in place.terms}
     groups: dict[frozenset[Term], AnswerChoice] = {}
     for place in sorted(places, key=lambda place: place not in asked):
@@ -62,24 +72,6 @@ def answers_of(choices: Sequence[AnswerChoice], retrieval: Retrieval, session: S
     labels = session.labels((t for choice in choices for t in choice.terms if t not in known), in_grace=True)
     found = {t: known.get(t) or AnswerTerm(t, labels[t], markers=c.markers) for c in choices for t in c.terms}
     return tuple(found.values())
-
-
-def _group_places(evidence: Evidence) -> Iterator[AnswerChoice]:
-    """Yield the terms that stand at the same place of an item."""
-    for item in evidence:
-        yield AnswerChoice(f"at the end of {item.marker}", item.ends, (item.marker,))
-        for step, terms in enumerate(item.between, 1):
-            where = "in the middle" if len(item.between) == 1 else f"after step {step}"
-            yield AnswerChoice(f"{where} of {item.marker}", terms, (item.marker,))
-
-
-def _places_of_asked_kind(places: Sequence[AnswerChoice], session: Session) -> list[AnswerChoice]:
-    """Return the places whose terms are, for the most part, of the kind that the question asks for."""
-    samples = [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places]
-    kinds = session.labels.majority_types(samples, in_grace=True, ask=False)
-    fits = session.fit(expected_kind(session.question), [kind[0] if kind else "" for kind in kinds])
-    best = max(fits, default=0.0)
-    return [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
 
 
 def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
@@ -150,17 +142,25 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
         carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
     ordered = tuple(marker for marker in known if marker in carrying)
     lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
-    names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
+    names += [
+        f"step {printable(f'{s.subject} {s.predicate} {s.object}', 80)!r}"
+        for s in lost if not s.marker or s.marker in known
+    ]  # fmt: skip
     names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
     some = tuple(names[:_MAX_REMOVED_NAMES])
     empty = Draft("", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=some)
     if written.sufficient is False or not ordered:
         return empty
     named = answers_of(chosen, retrieval, session) if written.names_entities else None
-    answers = _grounded_answers(named, answer.text, retrieval, ordered)
     text = answer.text
+    if named is None:
+        bare = _CITATION.sub(" ", text).strip()
+        possible = [c for c in retrieval.candidates if not set(ordered).isdisjoint(c.markers)]
+        named = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+    answers = tuple(replace(one, markers=_markers_among(ordered, one, evidence)) for one in named)
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
-        text = _names_text(answers)
+        more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
+        text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
     if text and (text is not answer.text or not answer.known):
         text = f"{text} [{', '.join(ordered)}]"
     _note_mismatches(answers, ordered if answer.known else known, text, session)
@@ -187,10 +187,6 @@ def _made_up_names(
     return [f"[{marker}]" for marker in made_up] + numbers
 
 
-def _step_name(step: WrittenStep) -> str:
-    return f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
-
-
 def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
     """Find the triple that a step means: the one with the same labels, else the only one between its terms."""
     if step.marker not in evidence:
@@ -213,17 +209,6 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     return f"{subject} {arrow(Step(triple.predicate), labels)} {object_}"
 
 
-def _grounded_answers(
-    chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
-) -> tuple[AnswerTerm, ...]:
-    """Return what was chosen, with the cited items it is in; without numbers, candidates that are all a text names."""
-    if chosen is None:
-        bare = _CITATION.sub(" ", text).strip()
-        possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
-        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
-    return tuple(replace(a, markers=_markers_among(cited, a, retrieval.evidence)) for a in chosen)
-
-
 def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:
     """Return the cited items that an answer is in, as an end or on the way; its own markers if it is in none."""
     own = tuple(m for m in answer.markers if m in cited)
@@ -235,11 +220,6 @@ def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
     said = f" {normalised(text)} "
     names = (normalised(term.label) for term in answers)
     return any((f" {name} " if name.isascii() else name) in said for name in names if name)
-
-
-def _names_text(answers: Sequence[AnswerTerm]) -> str:
-    more = len(answers) - _MAX_NAMES
-    return ", ".join(term.label for term in answers[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -115,12 +115,10 @@ class ScoredQuestion:
     def without_types(self, names: Iterable[str]) -> ScoredQuestion:
         """Have `director` be no mention, but ask for something, where a predicate or kind is called so."""
         known = frozenset().union(*map(_content_roots, names))
-        places = tuple(own for own in self.mentions if own == self.about or not self._only_says(known, own))
+        texts = {own: self.question[slice(*own)] for own in self.mentions if own != self.about}
+        said = {own for own, text in texts.items() if text.islower() and _content_roots(text).issubset(known)}
+        places = tuple(own for own in self.mentions if own not in said)
         return replace(self, mentions=places) if places != self.mentions else self
-
-    def _only_says(self, known: Collection[str], place: tuple[int, int]) -> bool:
-        text = self.question[slice(*place)]
-        return text.islower() and _content_roots(text).issubset(known)
 
     def without_kind_of(self, kind: str) -> ScoredQuestion:
         """Return the question without `kind of`, unless it is the kind of what the paths start from that is asked for.

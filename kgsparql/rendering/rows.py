@@ -123,7 +123,11 @@ def aligned_table(answer: Answer) -> list[str]:
     if (found := _table_of(answer)) is None:
         return []
     rows, more = _first_rows(found, answer.labels)
-    words = {i for i in range(len(found.columns)) if not all(_is_number(row[i]) for row in found.rows[:LISTED])}
+
+    def is_number(term: Term | None) -> bool:
+        return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
+
+    words = {i for i in range(len(found.columns)) if not all(is_number(row[i]) for row in found.rows[:LISTED])}
     return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
 
 
@@ -144,10 +148,6 @@ def _first_rows(found: Computed, labels: Mapping[Term, str]) -> tuple[list[list[
     ]
     left = len(found.rows) - LISTED
     return [[*found.columns], *rows], f"+{left:,} more: -f csv  " if left > 0 else ""
-
-
-def _is_number(term: Term | None) -> bool:
-    return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
 
 
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
