@@ -56,11 +56,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """What a recorded question took, as far as a replay cannot come to the same by itself.
-
-    :param over_at: how many queries and model calls were counted when its time was over; ``None`` if it was not, both
-        negative if it was over before the question was prepared. ``owed_over_at`` is that of the grace time after.
-    """
+    """What a recorded question took, as far as a replay cannot come to the same by itself."""
 
     seconds: float
     cached_calls: int = 0
@@ -140,10 +136,7 @@ class Usage:
 
     @property
     def grace_s(self) -> float | None:
-        """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited.
-
-        It is a quarter of the question's time, at least 5 s, and runs from when that time was first seen to be over.
-        """
+        """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited."""
         if self.replayed is not None or (self.budget.max_seconds is None and not self.stop.is_set()):
             return None
         whole = max(_SHORTEST_GRACE_S, (self.budget.max_seconds or 0.0) / 4)

@@ -48,10 +48,7 @@ class QueryRun(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathsSearched(Event):
-    """Paths were looked up in the graph's adjacency, without a query: the shortest ones between two terms, or all.
-
-    :param end: where they lead; empty if they are all property paths of one length from ``start``.
-    """
+    """Paths were looked up in the graph's adjacency, without a query: the shortest ones between two terms, or all."""
 
     graph: str = ""
     start: str = ""
@@ -81,10 +78,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesChosen(Event):
-    """Some of the candidates were kept, by a model, a ranker or an oracle.
-
-    :param pruned_texts: of the first few that were pruned, best first where a ranker chose.
-    """
+    """Some of the candidates were kept, by a model, a ranker or an oracle."""
 
     purpose: str = ""
     chosen_by: str = ""

@@ -62,21 +62,13 @@ def is_secret_parameter(name: str, value: str) -> bool:
 
 
 def is_word(secret: str) -> bool:
-    """Tell whether a secret is a word or number that ordinary texts have too, so that hiding it there would hide those.
-
-    >>> is_word("dbpedia"), is_word("123456"), is_word("sk-12345"), is_word("bWU6c2VjcmV0")
-    (True, True, False, False)
-    """
+    """Tell whether a secret is a word or number that ordinary texts have too: hiding it would hide those."""
     is_spelt_so = secret.islower() or secret.isupper() or secret.istitle()
     return secret.isdecimal() or (secret.isalpha() and is_spelt_so and len(secret) <= _LONGEST_WORD)
 
 
 def shown_source(text: str) -> str:
-    """Return what may be shown of a source that could not be opened: all of a path, less of what may be a URL.
-
-    >>> shown_source("data/a.ttl"), shown_source("me:pass@host/sparql"), shown_source("htps:///me:pass@host/")
-    ('data/a.ttl', '***@host/sparql', '***@host/')
-    """
+    """Return what may be shown of a source that could not be opened: all of a path, less of what may be a URL."""
     return unreadable_url(text) if "://" in text or ":" in text.rpartition("@")[0] else text
 
 

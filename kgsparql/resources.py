@@ -28,11 +28,7 @@ def resource(folder: str, name: str) -> Traversable:
 
 
 def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
-    """Return the bytes of a file that an option names, which may be a device without an end.
-
-    :raises InputError: for a file of more than ``at_most`` bytes.
-    :raises OSError: for a file that cannot be read.
-    """
+    """Return the bytes of a file that an option names, which may be a device without an end."""
     with Path(path).open("rb") as file:
         data = file.read(at_most + 1)
     if len(data) > at_most:

@@ -259,10 +259,7 @@ class Answer:
 
     @property
     def best(self) -> tuple[AnswerTerm, ...]:
-        """The answers; where nobody chose among candidates, those that the best reading of the question leads to.
-
-        If the first candidate is met from several names of the question, those that are met from all of these.
-        """
+        """The answers; where nobody chose among candidates, those that the best reading of the question leads to."""
         if not self.is_ranked or not self.answers:
             return self.answers
         first = self.answers[0]
@@ -292,10 +289,7 @@ _NAMED_ROWS, _DECIMAL_PLACES = 10, 6
 
 
 def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
-    """List ranked candidates as lines under a heading that does not call them an answer; empty without any.
-
-    :param more: a last line, for those that are not listed.
-    """
+    """List ranked candidates as lines under a heading that does not call them an answer; empty without any."""
     lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
     return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
 

@@ -26,14 +26,7 @@ _MAX_CHARACTERS = 4_000
 
 
 def checked_question(text: str) -> str:
-    """Return the question without control characters and surrounding space.
-
-    :raises InputError: if no letter or digit is left.
-    :raises LimitError: if it is longer than 4,000 characters.
-
-    >>> checked_question(" Who? ")
-    'Who?'
-    """
+    """Return the question without control characters and surrounding space."""
     if len(text) > _MAX_CHARACTERS:
         message = f"the question has {len(text):,} characters; at most {_MAX_CHARACTERS:,}"
         raise LimitError(message, hint="ask a shorter question")
@@ -121,13 +114,7 @@ class AskOptions:
 def asked_with(
     options: Callable[P, AskOptions],
 ) -> Callable[[Callable[[Asked, str, AskOptions], Result]], Callable[Concatenate[Asked, str, P], Result]]:
-    """Have a method of (question, asking) take the options of ``asking`` one by one, as keywords.
-
-    The fields of :class:`AskOptions` are the one place that says which there are: type checkers, ``help`` and the
-    completion of a notebook read them from there.
-
-    :raises OptionError: when the method is called with an option that there is not.
-    """
+    """Have a method of (question, asking) take the options of ``asking`` one by one, as keywords."""
 
     def decorated(method: Callable[[Asked, str, AskOptions], Result]) -> Callable[Concatenate[Asked, str, P], Result]:
         @functools.wraps(method)

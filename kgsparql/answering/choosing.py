@@ -78,11 +78,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What the names of a question were taken for, and what else they may mean, for a model to mend.
-
-    :param lines: what they were taken for, a line each.
-    :param others: what they may mean instead, each with its line.
-    """
+    """What the names of a question were taken for, and what else they may mean, for a model to mend."""
 
     lines: tuple[str, ...] = ()
     others: tuple[tuple[LinkedEntity, str], ...] = ()
@@ -105,20 +101,14 @@ class Chosen:
 
 
 def choose(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """Choose at most ``at_most`` candidates, the best first: as the oracle, else the model, else the ranker does.
-
-    :param purpose: what for, in words: a model reads it.
-    """
+    """Choose at most ``at_most`` candidates, the best first: as the oracle, else the model, else the ranker does."""
     return list(choose_or_mend(candidates, purpose, at_most, session).choices)
 
 
 def choose_or_mend(
     candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, links: Links | None = None
 ) -> Chosen:
-    """Choose as :func:`choose`; a model that is shown links may also say what else names mean, or a name to look up.
-
-    Numbers that are not on the list choose nothing; where a reply is of no use at all, the ranker chooses.
-    """
+    """Choose as :func:`choose`; a model that is shown links may also say what else names mean, or a name to look up."""
     if session.oracle is not None:
         return Chosen(tuple(_oracle_choices(candidates, purpose, at_most, session)))
     if session.model is None:

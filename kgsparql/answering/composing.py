@@ -78,11 +78,7 @@ SCHEMA = object_schema(
 
 
 def compose(retrieval: Retrieval, session: Session) -> Draft:
-    """Write the draft of a method that has no prompt of its own.
-
-    :raises ModelError: if a model was asked and there is no reply, or none that can be used.
-    :raises BudgetExceededError: if the budget does not hold the call.
-    """
+    """Write the draft of a method that has no prompt of its own."""
     if session.model is None:
         return compose_from_templates(retrieval)
     messages = answer_messages(RULES, REPLY, retrieval, session)
@@ -153,10 +149,7 @@ def closed_book(session: Session) -> Draft | None:
 def answer_messages(
     rules: str, reply: str, retrieval: Retrieval, session: Session, *, texts: Mapping[str, str] = _AS_THEY_ARE
 ) -> tuple[Message, ...]:
-    """Make the conversation that asks for an answer: the facts are a turn of their own.
-
-    :param texts: what is read of some items, by their markers, in place of their own texts.
-    """
+    """Make the conversation that asks for an answer: the facts are a turn of their own."""
     facts: list[str] = []
     left = _MAX_FACTS_CHARACTERS
     for item in retrieval.evidence:
@@ -184,11 +177,7 @@ def answer_messages(
 
 
 def compose_from_templates(retrieval: Retrieval) -> Draft:
-    """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
-
-    The first are listed; of the best item that was followed to its ends, all ends are answers. What was computed says
-    itself what it is.
-    """
+    """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
     if retrieval.computed is not None and retrieval.draft is not None:
         return retrieval.draft
     answers = (*retrieval.candidates[:LISTED], *_rest_of_best_item(retrieval))

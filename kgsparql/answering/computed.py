@@ -39,11 +39,7 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
 def computed_retrieval(
     found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
 ) -> Retrieval:
-    """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them.
-
-    :param score: how well the plan fits the question; comparable only within one answer.
-    :param gaps: what of the question the plan leaves out.
-    """
+    """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
     if found.is_confirmed is False:
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     examples = [own.example for own in found.left_out]
@@ -121,12 +117,7 @@ _SAID_BY_PLANS = frozenset({"operation", "word"})  # what a path may leave out t
 
 
 def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """Compute what is asked of what was found, verified, beside the evidence; ``None`` if that cannot be.
-
-    Called where the question asks for an operation.
-
-    :param missing: what of the question the best path does not account for.
-    """
+    """Compute what is asked of what was found, verified, beside the evidence; ``None`` if that cannot be."""
     computed: Retrieval | None = None
     with session.within_budget():
         computed = _path_computation(found, session, missing)

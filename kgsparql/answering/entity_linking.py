@@ -152,10 +152,7 @@ _LIKE_ENOUGH = 0.5  # the score of what is found under a name that a model gave,
 
 
 def find_links(session: Session) -> bool:
-    """Where nothing in the question was linked, or only a predicate, link what a model means; whether it was asked.
-
-    It chooses from what looks like words of the question, or names something to look up.
-    """
+    """Where nothing in the question was linked, or only a predicate, link what a model means; whether it was asked."""
     is_linked = session.given or any(link.kind != "predicate" for link in session.links)
     if is_linked or session.linker is None or not session.model_reads or not session.can_spare_call("links"):
         return False
@@ -168,10 +165,7 @@ def find_links(session: Session) -> bool:
 
 
 def links_to_mend(session: Session) -> Links | None:
-    """List the links and what else the names may mean, as a model reads them; one query.
-
-    ``None`` where the entities were given: they are what is meant.
-    """
+    """List the links and what else the names may mean, as a model reads them; one query."""
     links = session.links
     if session.linker is None or session.given or any(link.matched == "given" for link in links):
         return None

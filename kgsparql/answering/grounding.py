@@ -223,10 +223,7 @@ def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
 
 
 def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
-    """Return the candidates of a text that is a list of their names and nothing else.
-
-    A sentence names others, too, and may deny what it names. A name that two candidates have is nobody's.
-    """
+    """Return the candidates of a text that is a list of their names and nothing else."""
     named: dict[str, list[AnswerTerm]] = {}
     for candidate in candidates:
         named.setdefault(normalised(candidate.label), []).append(candidate)

@@ -181,10 +181,7 @@ class Oracle:
         return self.predicates.issuperset(step.predicate for step in path.steps)
 
     def is_enough(self, evidence: Evidence) -> bool | None:
-        """Tell whether a way of the evidence walks a whole gold path; ``None`` where nothing gold is known.
-
-        Where gold triples are known: whether it holds them all, or walks every gold path.
-        """
+        """Tell whether a way of the evidence walks a whole gold path; ``None`` where nothing gold is known."""
         walked = {path.property_path for item in evidence for path in item.paths}
         reached = [any(own.steps[: len(gold.steps)] == gold.steps for own in walked) for gold in self.paths]
         if self.triples:
@@ -316,10 +313,7 @@ class Session:
         return self.model is not None and self.oracle is None
 
     def can_spare_call(self, purpose: str) -> bool:
-        """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer.
-
-        That a call is not made is counted as a fallback.
-        """
+        """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer."""
         left = self.usage.calls_left
         if self.model is None or left is None or left > 1:
             return True

@@ -192,12 +192,7 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
 
 
 def _computed_quads(nodes: Sequence[IRI], found: Computed, unit: str) -> Iterator[Quad]:
-    """Yield what a plan came to: a number, a yes or no, or each item of a set; and rows, as lines of SPARQL's TSV.
-
-    A blank node has no name to say.
-
-    :param nodes: the item, and what else has its value.
-    """
+    """Yield what a plan came to: a number, a yes or no, or each item of a set; and rows, as lines of SPARQL's TSV."""
     values = found.items if found.value is None else (found.value,)
     for node in nodes:
         yield from _about(node, *(("schema:value", value) for value in values if not isinstance(value, BlankNode)))

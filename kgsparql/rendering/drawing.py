@@ -60,10 +60,7 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A drawing of what an answer rests on; false where there is nothing to draw.
-
-    :param left_out: how many terms of the evidence have no node.
-    """
+    """A drawing of what an answer rests on; false where there is nothing to draw."""
 
     nodes: tuple[DrawnNode, ...]
     edges: tuple[DrawnEdge, ...]
@@ -82,10 +79,7 @@ class Drawing:
 
 
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
-    """Draw the evidence that an answer cites; the same answer gives the same drawing.
-
-    :param most_nodes: further terms are left out and counted; those of the best answers come first.
-    """
+    """Draw the evidence that an answer cites; the same answer gives the same drawing."""
     best = {marker for one in answer.best for marker in one.markers[:1]}
     items = sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
     answers = {one.term for one in answer.best} | set(answer.computed.items if answer.computed else ())
@@ -182,11 +176,7 @@ class Place(NamedTuple):
 
 
 def shortened(label: str, longest: int) -> str:
-    """Return the label, cut where it is too long.
-
-    >>> shortened("received the award", 10)
-    'received…'
-    """
+    """Return the label, cut where it is too long."""
     return label if len(label) <= longest else label[: longest - 1].rstrip() + "…"
 
 
@@ -251,11 +241,7 @@ def layout_in_layers(
 
 
 def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, int, str]]) -> list[int]:
-    """Count the steps to each node from the first ones; a part of the drawing without any starts from its first node.
-
-    >>> _hops_from({1}, 4, [(0, 1, "p"), (2, 3, "p")])
-    [1, 0, 0, 1]
-    """
+    """Count the steps to each node from the first ones; a part without any starts from its first node."""
     near: dict[int, list[int]] = {node: [] for node in range(count)}
     for source, target, _ in edges:
         near[source].append(target)
@@ -302,10 +288,6 @@ def drawing_to_dot(drawing: Drawing) -> str:
 
 
 def _dot_string(text: str) -> str:
-    r"""Write the text as a string of DOT, in which a backslash stands for itself.
-
-    >>> print(_dot_string('a "b" \\N'))
-    "a \"b\" \\N"
-    """
+    """Write the text as a string of DOT, in which a backslash stands for itself."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -63,11 +63,7 @@ def as_lines(answer: Answer, form: str) -> str:
 
 
 def plain_answers(answer: Answer) -> list[str]:
-    """List what answers, a name a line; where nobody chose, what the best reading of the question leads to.
-
-    A number, or a yes or no, is its value; of a table, each row is a line. Nothing where that does not account for the
-    question.
-    """
+    """List what answers, a name a line; where nobody chose, what the best reading of the question leads to."""
     if answer.gaps:
         return []
     rows = _table_rows(answer, has_iris=False)[1:]
@@ -159,10 +155,7 @@ def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
 
 
 def _columns_of(found: Computed, *, has_iris: bool = True) -> list[tuple[str, list[Term | None], bool]]:
-    """Return each column's name and terms, and whether these are the IRIs of things: behind a column of their labels.
-
-    A column of values has none.
-    """
+    """Return each column's name and terms, and whether these are IRIs: behind a column of labels of things."""
     columns = []
     for i, name in enumerate(found.columns):
         terms = [row[i] for row in found.rows]

@@ -76,10 +76,7 @@ def edge_shapes(drawing: Drawing) -> list[EdgeShape]:
 def _edge_curve(
     edge: DrawnEdge, nodes: Sequence[DrawnNode], boxes: Mapping[int, Box], place: int, beside: int
 ) -> tuple[_Point, _Point, _Point, _Point]:
-    """Draw from side to side of two columns; within a column, round its right side.
-
-    :param place: among the edges of the same nodes, of which there are ``beside``.
-    """
+    """Draw from side to side of two columns; within a column, round its right side."""
     start, end = boxes[edge.source], boxes[edge.target]
     steps = nodes[edge.target].layer - nodes[edge.source].layer
     leaving, coming = (1 if steps >= 0 else -1), (1 if steps <= 0 else -1)
@@ -119,10 +116,7 @@ _DARK = "\n".join([
 
 
 def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
-    """Write the drawing as one SVG element; the same drawing gives the same text.
-
-    :param title: what a screen reader says first.
-    """
+    """Write the drawing as one SVG element; the same drawing gives the same text."""
     shapes, boxes = edge_shapes(drawing), node_boxes(drawing)
     left, top, right, bottom = _picture_bounds(shapes, boxes.values())
     nothing = "" if drawing else "Nothing to draw: the answer rests on no facts."
