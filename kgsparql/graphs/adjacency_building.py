@@ -138,7 +138,7 @@ def _triples_of_files(sources: Iterable[StoredSource], predicates: Mapping[IRI, 
             if number is None or subject[0] == "_" or object_[0] == "_":
                 raise StoreError("is not what was loaded, or has blank nodes, which the store names in its own way")
             yield subject, object_, number
-        if file.tally.sha256 != source.sha256:
+        if file.tally.digest.hexdigest() != source.sha256:
             raise StoreError("is not what was loaded")
 
 

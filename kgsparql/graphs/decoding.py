@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
@@ -34,11 +34,8 @@ MAX_RATIO, _RATIO_FROM_BYTES = 200, 16 << 20
 """Unpacked bytes per packed byte, once so many are unpacked; RDF has 10 to 40."""
 MAX_XML_DEPTH = 1000
 """Of nested elements in RDF/XML, in which its parser is quadratic."""
-MAX_QUOTED_DEPTH = 100
-"""Of quoted triples in quoted triples: 20,000 crash Oxigraph, 1,000 take it 10 s."""
 _CHUNK_BYTES = 1 << 17
 _SNIFFED_BYTES = 4096
-_LONGEST_TOKEN = 17 << 20
 _GZIP = b"\x1f\x8b"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"BZh": "bzip2 data", b"\xfd7zXZ": "xz data",
              b"\x28\xb5\x2f\xfd": "Zstandard data"}  # fmt: skip
@@ -60,11 +57,6 @@ class Tally:
     unpacked_bytes: int = 0
     lines: int = 0
     digest: _Hash = field(default_factory=hashlib.sha256)
-
-    @property
-    def sha256(self) -> str:
-        """The digest in hexadecimal."""
-        return self.digest.hexdigest()
 
 
 class _CountedFile(io.RawIOBase):
@@ -90,8 +82,6 @@ def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], N
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
 
     :param on_read: gets the number of bytes read so far.
-    :raises GraphLoadError: for other archives, gzip inside gzip, damaged or cut data.
-    :raises LimitError: for data that unpacks beyond the limits.
     """
     raw = io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
     is_packed = raw.peek(2).startswith(_GZIP)
@@ -122,11 +112,7 @@ def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
 
 
 def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:
-    """UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``.
-
-    :raises GraphLoadError: with code ``E_ENCODING`` and the offset of the first byte that is not in the encoding.
-    :raises OptionError: for an encoding that Python does not know.
-    """
+    """Yield UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``."""
     codec = text_codec(encoding or "utf-8")
     if codec is None:
         raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16")
@@ -134,8 +120,10 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
     transcode = codec != "utf-8"
     offset = 0
     for chunk in chain(chunks, [b""]):
-        if offset == 0 and not transcode:
-            _refuse_utf16(chunk, name)
+        guess = json.detect_encoding(chunk[:4]) if offset == 0 and not transcode else "utf-8"
+        if not guess.startswith("utf-8"):
+            message, hint = f"{name}: looks like {guess.upper()}; expected UTF-8", f"--encoding {guess}"
+            raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=name)
         pending = len(decoder.getstate()[0])
         data = chunk
         try:
@@ -143,7 +131,11 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
                 text = decoder.decode(chunk, not chunk)
                 data = text.encode() if transcode else chunk
         except UnicodeDecodeError as error:
-            raise _encoding_error(error, offset - pending, name, tally) from error
+            before = bytes(error.object[: error.start])
+            line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
+            message = f"byte {offset - pending + error.start:,} is not valid {error.encoding.upper()}; expected UTF-8"
+            hint = "name the encoding, for example --encoding latin-1"
+            raise error_at(GraphLoadError, name, line, column, message, code="E_ENCODING", hint=hint) from error
         if tally.lines == 0 and offset == 0:
             data = data.removeprefix(codecs.BOM_UTF8)
         offset += len(chunk)
@@ -162,32 +154,6 @@ def text_codec(encoding: str) -> str | None:
         return None
 
 
-def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:
-    """Make the error about a byte; ``offset`` is that of the decoder's first one, ``tally`` counts lines before."""
-    before = bytes(error.object[: error.start])
-    line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
-    offset += error.start
-    message = f"byte {offset:,} is not valid {error.encoding.upper()}; expected UTF-8"
-    hint = "name the encoding, for example --encoding latin-1"
-    return error_at(GraphLoadError, name, line, column, message, code="E_ENCODING", hint=hint, offset=offset)
-
-
-def _refuse_utf16(head: bytes, name: str) -> None:
-    """Refuse UTF-16 and UTF-32, recognised by their marks, or by the zeros beside ASCII characters."""
-    sample = head[:_SNIFFED_BYTES]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    guess = None
-    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        guess = "utf-32"
-    elif sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        guess = "utf-16"
-    elif len(sample) >= 4 and max(even, odd) > len(sample) // 8 and min(even, odd) < max(even, odd) // 4:
-        guess = "utf-16-be" if even > odd else "utf-16-le"
-    if guess is not None:
-        message, hint = f"{name}: looks like {guess.upper()}; expected UTF-8", f"--encoding {guess}"
-        raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=name)
-
-
 class ChunkReader:
     """A file object over chunks, with the methods that pyoxigraph needs. Keeps the error that ended the reading."""
 
@@ -196,11 +162,6 @@ class ChunkReader:
         self._chunk = b""
         self._at = 0
         self.error: BaseException | None = None
-
-    @property
-    def file(self) -> IO[bytes]:
-        """The reader itself, typed as a file."""
-        return cast("IO[bytes]", self)
 
     def read(self, size: int = 1 << 62) -> bytes:
         """Read at most ``size`` bytes; none at the end."""
@@ -222,26 +183,15 @@ _XML, _JSON = re.compile(rb"\s*(<\?xml\s|<rdf:RDF\s)"), re.compile(rb"\s*[{\[]\s
 _HTML = re.compile(
     rb"\s*(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|(?:html|head|body)[\s>])", re.IGNORECASE | re.DOTALL
 )
-_UNQUOTED = re.compile(
-    rb"""(?:[^<>#"'\\]+|\\.|#[^\r\n]*[\r\n]|<[^<>"\s]*>|>(?=[^>])"""
-    rb"""|"(?:[^"\\\r\n]++|\\.)++"|""(?=[^"])|\"{3}(?:[^"\\]++|\\.|"(?!""))*+\"{3}"""
-    rb"""|'(?:[^'\\\r\n]++|\\.)++'|''(?=[^'])|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3})*+""",
-    re.DOTALL,
-)
-"""What stands between the brackets of quoted triples; strings, IRIs and comments are tokens, as in the parser."""
-_NO_TOKEN = re.compile(
-    rb"""<[^<>"\s]*[<"\s]|"(?!"")(?:[^"\\\r\n]++|\\.)*+[\r\n]|'(?!'')(?:[^'\\\r\n]++|\\.)*+[\r\n]""", re.DOTALL
-)
 
 
 def guarded(
     chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, tally: Tally, *, encoding: str | None = None
 ) -> Iterator[bytes]:
-    """UTF-8 for the parser of a format, from unpacked bytes.
+    """Yield UTF-8 for the parser of a format, from unpacked bytes.
 
     :raises GraphLoadError: with code ``E_FORMAT`` for content of another format, ``E_DTD`` for RDF/XML with a document
         type definition, ``E_ENCODING`` for bytes that are not text.
-    :raises LimitError: for elements or quoted triples nested too deep.
     """
     head, chunks = _with_head(chunks)
     is_xml = rdf_format == ox.RdfFormat.RDF_XML
@@ -253,9 +203,7 @@ def guarded(
             raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
     head, text = _with_head(utf8(chunks, name, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)
-    if is_xml:
-        return _checked_rdf_xml(text, name)
-    return text if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked(text, rdf_format, name)
+    return _checked_rdf_xml(text, name) if is_xml else text
 
 
 def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -268,9 +216,7 @@ def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> None:
     looks_like, hint = "", ""
-    if head.startswith(b"version https://git-lfs.github.com/"):
-        looks_like, hint = "a pointer of Git LFS", "fetch the file itself: git lfs pull"
-    elif _HTML.match(head):
+    if _HTML.match(head):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"
@@ -328,37 +274,6 @@ def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
         held = b"\r" if text.endswith(b"\r") else b""
         yield text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     yield held.replace(b"\r", b"\n")
-
-
-def _with_depth_checked(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str) -> Iterator[bytes]:
-    """Yield Turtle and its kin after the depth of its quoted triples was checked: nothing else in it nests."""
-    in_lines = rdf_format.name in LINE_FORMATS
-    depth, line, rest, wanted = 0, 1, b"", 0
-    for chunk in chain(chunks, [b""]):
-        data, at, is_last = rest + chunk, 0, not chunk
-        if len(data) < wanted and not is_last:
-            rest = data
-            continue
-        if in_lines and not depth and b"<<" not in data:  # no token of theirs goes beyond its line
-            at = len(data)
-        while at < len(data):
-            at = cast("re.Match[bytes]", _UNQUOTED.match(data, at)).end()
-            bracket = data[at : at + 2]
-            if bracket == b"<<":
-                depth += 1
-            elif bracket == b">>":
-                depth = max(0, depth - 1)
-            elif not (is_last or _NO_TOKEN.match(data, at) or len(data) - at > _LONGEST_TOKEN):
-                break  # the rest of a token is in the next chunk
-            if depth > MAX_QUOTED_DEPTH:
-                line += data.count(b"\n", 0, at)
-                message = f"quoted triples nested deeper than {MAX_QUOTED_DEPTH:,}"
-                raise error_at(LimitError, name, line, at - data.rfind(b"\n", 0, at), message, hint="leave it out")
-            at += 2 if bracket in {b"<<", b">>"} else 1
-        line += data.count(b"\n", 0, at)
-        rest, wanted = data[at:], 2 * (len(data) - at)  # a long token is not scanned again for each chunk
-        if at:
-            yield data[:at]
 
 
 def with_context(document: bytes, context: Any) -> bytes:

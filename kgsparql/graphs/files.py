@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -29,19 +30,12 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
 
 FORMATS: dict[str, ox.RdfFormat] = {
-    "ttl": ox.RdfFormat.TURTLE,
-    "turtle": ox.RdfFormat.TURTLE,
-    "nt": ox.RdfFormat.N_TRIPLES,
-    "ntriples": ox.RdfFormat.N_TRIPLES,
-    "nq": ox.RdfFormat.N_QUADS,
-    "nquads": ox.RdfFormat.N_QUADS,
+    **dict.fromkeys(("ttl", "turtle"), ox.RdfFormat.TURTLE),
+    **dict.fromkeys(("nt", "ntriples"), ox.RdfFormat.N_TRIPLES),
+    **dict.fromkeys(("nq", "nquads"), ox.RdfFormat.N_QUADS),
     "trig": ox.RdfFormat.TRIG,
-    "rdf": ox.RdfFormat.RDF_XML,
-    "xml": ox.RdfFormat.RDF_XML,
-    "owl": ox.RdfFormat.RDF_XML,
-    "rdfxml": ox.RdfFormat.RDF_XML,
-    "jsonld": ox.RdfFormat.JSON_LD,
-    "json-ld": ox.RdfFormat.JSON_LD,
+    **dict.fromkeys(("rdf", "xml", "owl", "rdfxml"), ox.RdfFormat.RDF_XML),
+    **dict.fromkeys(("jsonld", "json-ld"), ox.RdfFormat.JSON_LD),
 }
 """Format by file suffix or name, without the dot, in lower case."""
 
@@ -102,9 +96,7 @@ class RdfFile:
 
     :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
-    :param tally: counts of what was read so far.
-    :param skipped: number of invalid statements that were skipped; only with ``skip_bad``.
-    :param first_skipped: the error in the first of them.
+    :param skipped: number of invalid statements that were skipped; ``first_skipped`` is the error in the first.
     :param prefixes: declared in Turtle or TriG; known after reading.
     """
 
@@ -189,7 +181,6 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``).
 
     :param more_hint: end of the hint for a path that does not exist.
-    :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
     """
     name = str(source)
     if name == "-":
@@ -237,10 +228,10 @@ def left_out(directory: str | Path) -> str:
     path = Path(directory)
     found = []
     for entry in sorted(path.iterdir()) if path.is_dir() else ():
-        is_hidden = entry.name[0] == "."
-        why = ""
+        is_hidden, why = entry.name[0] == ".", ""
         if entry.is_dir():
-            why = "a directory in it" if not is_hidden and _may_hold_rdf(entry) else ""
+            _, _, names = next(os.walk(entry), ("", (), ()))  # without an error for what cannot be looked into
+            why = "a directory in it" if not is_hidden and any(has_rdf_suffix(Path(name)) for name in names) else ""
         elif has_rdf_suffix(entry) and (is_hidden or not entry.is_file()):
             why = "hidden" if is_hidden else "not a file" if entry.exists() else "a link to nothing"
         if why:
@@ -249,21 +240,9 @@ def left_out(directory: str | Path) -> str:
     return f"{printable(str(path), 200)}: not read: {', '.join(found[:_SHOWN])}{more}" if found else ""
 
 
-def _may_hold_rdf(directory: Path) -> bool:
-    try:
-        return any(has_rdf_suffix(entry) for entry in islice(directory.iterdir(), _MOST_COMPARED))
-    except OSError:
-        return True  # it cannot be looked into
-
-
 @contextlib.contextmanager
 def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """Open a reader of UTF-8, from which all hostile input that shows before parsing was refused.
-
-    :raises GraphLoadError: for content that is not RDF in its format.
-    :raises LimitError: for a file larger than the limits.
-    :raises InputError: for a file that cannot be read.
-    """
+    """Open a reader of UTF-8, from which all hostile input that shows before parsing was refused."""
     rdf_format = format_of(file, options)
     total = file.size
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
@@ -278,10 +257,6 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
 
 @contextlib.contextmanager
 def _raw_file(file: RdfFile) -> Iterator[BinaryIO]:
-    """Open the file, or standard input.
-
-    :raises InputError: for a file that cannot be opened, or read.
-    """
     try:
         with contextlib.nullcontext(standard_input()) if file.path is None else file.path.open("rb") as raw:
             yield raw
@@ -293,10 +268,7 @@ def _raw_file(file: RdfFile) -> Iterator[BinaryIO]:
 
 
 def standard_input() -> BinaryIO:
-    """Return the bytes of standard input.
-
-    :raises InputError: if it is closed or is not binary.
-    """
+    """Return the bytes of standard input; an InputError if it is closed or not binary."""
     binary: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if binary is None:
         raise InputError("standard input cannot be read", hint="give a file instead of -")

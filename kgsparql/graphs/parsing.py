@@ -60,8 +60,6 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
             cause = reader.error or error  # pyoxigraph may have wrapped what our reader raised
             if not isinstance(cause, Exception) or isinstance(cause, KgsparqlError):
                 raise cause from error
-            if isinstance(cause, SyntaxError) and cause.lineno is None:
-                _add_place(cause, file, options)
             raise _load_error(cause, file, in_lines=format_of(file, options).name in LINE_FORMATS) from error
 
 
@@ -113,7 +111,7 @@ def _parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> I
     if options.skip_bad and rdf_format.name in LINE_FORMATS:
         yield from _good_lines(reader, file, rdf_format)
         return
-    parser = ox.parse(reader.file, format=rdf_format, base_iri=options.base)
+    parser = ox.parse(cast("IO[bytes]", reader), format=rdf_format, base_iri=options.base)
     yield from _good_statements(parser, file) if options.skip_bad else parser
     file.prefixes = dict(parser.prefixes)
 
@@ -171,40 +169,6 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
 def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
     file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message
-
-
-def _add_place(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
-    """Add the place to an error without one: the file is read again line by line, up to the error."""
-    if file.path is None:
-        return
-    copy = RdfFile(file.name, file.path)
-    with reader_of(copy, options) as reader:
-        lines = _LineReader(reader)
-        try:
-            deque(ox.parse(cast("IO[bytes]", lines), format_of(copy, options), base_iri=options.base), maxlen=0)
-        except SyntaxError:
-            quoted = re.search(r"'([^']+)'", str(error.msg))
-            error.lineno = max(lines.number, 1)
-            error.offset = lines.line.find(quoted[1].encode()) + 1 if quoted else 1
-
-
-class _LineReader:
-    """A file object that gives at most one line at a time, so that its line is the parser's line."""
-
-    def __init__(self, reader: ChunkReader) -> None:
-        self._reader = reader
-        self._rest = b""
-        self.line = b""
-        self.number = 0
-
-    def read(self, size: int) -> bytes:
-        self._rest = self._rest or self._reader.read(_BLOCK_BYTES)
-        end = min(size, self._rest.find(b"\n") + 1 or len(self._rest))
-        given, self._rest = self._rest[:end], self._rest[end:]
-        if not self.line or self.line.endswith(b"\n"):
-            self.number, self.line = self.number + 1, b""
-        self.line += given
-        return given
 
 
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")

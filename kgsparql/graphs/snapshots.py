@@ -49,8 +49,6 @@ class Snapshot:
     :param mode: ``write`` to record, ``only`` to replay.
     :param about: entries for the manifest about the run that is recorded; without secrets.
     :param note: called with each line that a person should read.
-    :raises InputError: if there is no snapshot to replay.
-    :raises SnapshotError: if its format is unknown to this version of kgsparql.
     """
 
     def __init__(
@@ -94,12 +92,7 @@ class Snapshot:
         return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
     def about_graph(self, graph: KnowledgeGraph) -> None:
-        """Note a graph in the manifest when recording; in a replay check that it is a recorded one.
-
-        A snapshot holds the hashes of local graphs, not the graphs.
-
-        :raises SnapshotError: if a local graph has changed.
-        """
+        """Note the hash of a local graph when recording; in a replay, raise a SnapshotError if it is another."""
         fingerprints = {member.name: "" if member.is_remote else member.fingerprint for member in graph.members}
         if not self.is_replay:
             self._add_run(fingerprints)
@@ -114,8 +107,6 @@ class Snapshot:
         """Return the path in this snapshot for a directory of the user's cache, which is copied there when recording.
 
         So an index with vectors, which takes long to build, is used in a recording and in each replay.
-
-        :raises StoreError: if it cannot be copied.
         """
         own = self.cache / kept.relative_to(cache)
         if self.is_replay or own.exists():
@@ -146,10 +137,7 @@ class Snapshot:
         return Elapsed(**kept | {name: None if pair is None else tuple(pair) for name, pair in pairs.items()})
 
     def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:
-        """Keep the time and cost of a question, when recording.
-
-        :param reported: the usage that the answer reports.
-        """
+        """Keep the time and cost of a question, when recording; ``reported`` is the usage that its answer reports."""
         if not self.is_replay:
             taken = {name: reported[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
             elapsed = Elapsed(**taken, over_at=usage.over_at, owed_over_at=usage.owed_over_at)
@@ -185,6 +173,4 @@ class Snapshot:
             return []
         except (OSError, ValueError, KeyError, TypeError) as error:
             hint = "record it again, into another directory, or use the kgsparql that wrote it"
-            raise SnapshotError(
-                f"{path}: not the manifest of a snapshot: {error}", hint=hint, path=str(path)
-            ) from error
+            raise SnapshotError(f"{path}: not the manifest of a snapshot: {error}", hint=hint) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 from uuid import uuid4
 
 import pyoxigraph as ox
@@ -114,9 +114,9 @@ def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, repor
         store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=progress))
     else:
         with opened(file, options, progress) as reader:
-            store.bulk_load(reader.file, rdf_format, base_iri=options.base, to_graph=graph)
+            store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base, to_graph=graph)
     return StoredSource(
-        source=job["source"], sha256=file.tally.sha256, graph=job["graph"],
+        source=job["source"], sha256=file.tally.digest.hexdigest(), graph=job["graph"],
         graphs=tuple(sorted(met - {job["graph"]})),
         triples=len(store) - size_before, skipped=file.skipped, first_skipped=file.first_skipped,
         recipe=options.recipe, prefixes=prefixes_of(file, options),

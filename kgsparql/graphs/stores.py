@@ -53,12 +53,7 @@ _IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The result of a load.
-
-    :param loaded: the sources that were read.
-    :param unchanged: names of files that the store already held, byte for byte.
-    :param manifest: with all sources of the store after the load.
-    """
+    """The result of a load; ``unchanged`` are the names of files that the store already held, byte for byte."""
 
     directory: Path
     loaded: tuple[StoredSource, ...]
@@ -146,10 +141,7 @@ def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitSt
 def _plan_of_load(
     jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path
 ) -> tuple[list[_Job], tuple[str, ...], set[str]]:
-    """Choose the files to read; return them, the names of the unchanged ones, and the named graphs that are replaced.
-
-    :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
-    """
+    """Return the files to read, the names of the unchanged ones, and the named graphs that are replaced."""
     to_read, unchanged, drop = [], [], set()
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     for job in jobs:
@@ -190,9 +182,7 @@ def _fill(
 ) -> tuple[StoredSource, ...]:
     """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
 
-    :param manifest: of the store that is there, if there is one; its quads are copied first, without the named graphs
-        ``drop``.
-    :raises KgsparqlError: the error that the child reported.
+    :param manifest: of the store that is there, if there is one; its quads are copied first, but the graphs ``drop``.
     """
     partial = partial_path(target)
     request = {
@@ -236,10 +226,7 @@ def _run_child(request: dict[str, Any], progress: Progress | None) -> tuple[Stor
 
 
 def describe_store(directory: str | Path) -> Manifest:
-    """Read the manifest of a store: its sources with their hashes, graphs and triples; none if another program made it.
-
-    :raises StoreError: if there is no store, or its manifest cannot be read.
-    """
+    """Read the manifest of a store: its sources, their hashes and graphs; none if another program made it."""
     path = Path(directory).absolute()
     if not has_store(path):
         hint = f"make one: kgsparql load FILE --store {directory}"
@@ -248,10 +235,7 @@ def describe_store(directory: str | Path) -> Manifest:
 
 
 def has_store(path: Path) -> bool:
-    """Tell whether there is a store at a path. A store whose load was killed between two renames is restored.
-
-    :raises StoreError: for a store that lacks files (``E_STORE_CORRUPT``).
-    """
+    """Tell whether there is a store at a path. A store whose load was killed between two renames is restored."""
     if is_abandoned(path):
         sweep([path])
     try:
@@ -280,7 +264,6 @@ def open_store(
     :param name: the name in citations; the directory as given, if ``None``.
     :param sources: how to cite its named graphs, where that is not by name and IRI.
     :param stored: the files it was filled from, where they have other names than in its manifest.
-    :raises StoreError: if there is no store, or it cannot be read.
     """
     manifest = describe_store(directory)
     path = Path(directory).absolute()
@@ -327,7 +310,7 @@ def graph_in_memory(
         before = sizes.total()
         sizes.update({name: _graph_size(store, name) - sizes[name] for name in changed})
         source = StoredSource(
-            source=file.name, sha256=file.tally.sha256, graph=None if graph is None else graph.value,
+            source=file.name, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
             graphs=tuple(sorted(met)), triples=sizes.total() - before, skipped=file.skipped,
             first_skipped=file.first_skipped, recipe=options.recipe, prefixes=prefixes_of(file, options),
         )  # fmt: skip

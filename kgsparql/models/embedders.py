@@ -304,7 +304,7 @@ class VectorStore:
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; return how many they were."""
-        return self._file.delete("DELETE FROM vector", shrink=True)
+        return self._file.change("DELETE FROM vector", shrink=True)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

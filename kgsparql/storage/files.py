@@ -39,11 +39,9 @@ def partial_path(target: Path) -> Path:
 
 
 def put_in_place(partial: Path, target: Path) -> None:
-    """Rename a file or directory; a file there is replaced.
+    """Rename a file or directory; a file there is replaced. If that is refused, both are as they were.
 
     Windows refuses it while a program has one of the two open: a search index or a virus scanner, for a moment.
-
-    :raises OSError: if it stays refused; both are as they were.
     """
     until = time.monotonic() + _HELD_S
     while True:
@@ -66,9 +64,10 @@ def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False
     partial = partial_path(file)
     try:
         partial.touch(mode)
-        partial.write_bytes(text.encode("utf-8", "replace"))
-        if sync:
-            with partial.open("rb+") as stream:
+        with partial.open("rb+") as stream:
+            stream.write(text.encode("utf-8", "replace"))
+            stream.flush()
+            if sync:
                 os.fsync(stream.fileno())
         put_in_place(partial, file)
     finally:
@@ -105,14 +104,12 @@ def replace_directory(partial: Path, target: Path) -> None:
 
 def _exchange_names(one: Path, other: Path) -> bool:
     """Exchange two names atomically; ``False`` where the system or the file system cannot."""
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
     names = os.fsencode(one), os.fsencode(other)
-    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+    if sys.platform.startswith("linux"):
+        with suppress(OSError, AttributeError):
+            exchange = ctypes.CDLL(None, use_errno=True).renameat2
+            return bool(exchange(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+    return False
 
 
 def previous_states(target: Path) -> list[Path]:
@@ -177,17 +174,17 @@ def unsealed_json(text: str, *, where: object = "", **version: int) -> dict[str,
 
 
 def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
-    """Read a file of :func:`sealed_json`, with the errors of :func:`unsealed_json`; an OSError if it cannot be read."""
+    """Read a file of :func:`sealed_json`, with the errors of :func:`unsealed_json`."""
     return unsealed_json(file.read_text(encoding="utf-8"), where=file, **version)
 
 
 def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
     """Take size, time and digest of files that stay as they are, by their paths in a directory."""
-    found = {}
-    for file in files:
-        stat = file.stat()
-        found[file.relative_to(directory).as_posix()] = [stat.st_size, stat.st_mtime_ns, digest_of(file)]
-    return found
+    stats = [(file, file.stat()) for file in files]
+    return {
+        file.relative_to(directory).as_posix(): [stat.st_size, stat.st_mtime_ns, digest_of(file)]
+        for file, stat in stats
+    }
 
 
 def damaged(directory: Path, sealed: Mapping[str, Any], *, thoroughly: bool = False) -> list[str]:
@@ -219,9 +216,7 @@ def lock_path(directory: Path) -> Path:
 
 @contextmanager
 def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a directory: a file beside it that names its owner.
-
-    The operating system drops the lock when its process ends, so that no lock file has to be deleted by hand.
+    """Hold the lock of a directory: a file beside it that names its owner, and that the system drops with its process.
 
     :param wait_s: how long to wait for another process that holds it.
     :raises StoreLockedError: if another process holds it longer; ``detail["pid"]`` is that process.
@@ -266,16 +261,14 @@ def _owner_of_lock(path: Path) -> str:
 
 def is_abandoned(directory: Path) -> bool:
     """Tell whether the writer of a directory was killed: it left its lock file, which nobody holds."""
-    try:
+    with suppress(OSError, RuntimeError, ValueError):  # it is held; or a circle of links, or no path at all
         path = lock_path(directory)
-        if not path.exists() or not _owner_of_lock(path):
-            return False
-        import filelock
+        if path.exists() and _owner_of_lock(path):
+            import filelock
 
-        with filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False):
-            return True
-    except (OSError, RuntimeError, ValueError):  # it is held; or a circle of links, or no path at all
-        return False
+            with filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False):
+                return True
+    return False
 
 
 # What a killed writer leaves
@@ -295,9 +288,8 @@ def remove_leftovers(target: Path) -> None:
 
 def _entries_beside(target: Path, kind: str) -> list[Path]:
     """List entries beside a store that are named after it. No glob, because the name may hold any character."""
-    if not target.parent.is_dir():
-        return []
-    return sorted(entry for entry in target.parent.iterdir() if entry.name.startswith(f"{target.name}.{kind}-"))
+    beside = target.parent.iterdir() if target.parent.is_dir() else ()
+    return sorted(entry for entry in beside if entry.name.startswith(f"{target.name}.{kind}-"))
 
 
 def leftovers(cache: Path) -> Iterator[Path]:
@@ -332,8 +324,8 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def disk_full(name: object) -> DiskFullError:
-    """Make the error for a device without space; the store is unchanged then."""
-    hint = "free some space (a store needs about as much as its sources unpacked), then load again"
+    """Make the error for a device without space; what was there is unchanged then."""
+    hint = "free some space (a store needs about as much as its sources unpacked), then try again"
     return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
 
 
@@ -351,7 +343,6 @@ def size_of(path: Path) -> int:
 
 
 def _database_files(file: Path) -> list[Path]:
-    """Name an SQLite file, and the files that SQLite keeps beside it."""
     return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 

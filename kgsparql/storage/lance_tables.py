@@ -9,66 +9,53 @@ import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
-from kgsparql.errors import DiskFullError, OptionError, StoreError
+from kgsparql.errors import OptionError, StoreError
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.files import damaged, replace_text, sealed_json, seals, unsealed_json, writer_lock
+from kgsparql.storage.files import (
+    damaged,
+    disk_full,
+    is_disk_full,
+    replace_text,
+    sealed_json,
+    seals,
+    unsealed_json,
+    writer_lock,
+)
 
 _URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://[^/]+(?:/[^/?#]+)*/?")
 _SCHEMES = ("s3", "gs", "az")
 """Those of the storages that LanceDB reads and writes; who may do so, and where, is in variables such as AWS_…."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPrefix:
-    """The first part of the names of some objects, such as ``s3://bucket/prefix``; without a slash at its end.
+class ObjectPrefix(PurePosixPath):
+    """The first part of the names of some objects, such as ``s3://bucket/prefix``.
 
-    >>> index = ObjectPrefix("s3://bucket/prefix") / "labels" / "1f"
-    >>> str(index), index.name, str(index.parent)
-    ('s3://bucket/prefix/labels/1f', '1f', 's3://bucket/prefix/labels')
+    >>> str(ObjectPrefix("s3://bucket/prefix") / "labels" / "1f")
+    's3://bucket/prefix/labels/1f'
     """
 
-    uri: str
+    __slots__ = ()
 
     def __str__(self) -> str:
-        return self.uri
-
-    def __truediv__(self, name: str) -> ObjectPrefix:
-        return ObjectPrefix(f"{self.uri}/{name}")
-
-    @property
-    def name(self) -> str:
-        """The part after the last slash."""
-        return self.uri.rpartition("/")[2]
-
-    @property
-    def parent(self) -> ObjectPrefix:
-        """The prefix before the last slash."""
-        return ObjectPrefix(self.uri.rpartition("/")[0])
+        return super().__str__().replace(":/", "://", 1)
 
 
 Location: TypeAlias = Path | ObjectPrefix
 
 
 def location(text: str) -> Location:
-    """Read the location that a person names: a URI of object storage, else a directory.
-
-    :raises OptionError: for a URI that is not one of object storage.
-
-    >>> location("s3://bucket/prefix/")
-    ObjectPrefix(uri='s3://bucket/prefix')
-    """
+    """Read the location that a person names: a URI of object storage, else a directory."""
     if "://" not in text:
         return Path(text).absolute()
     found = _URI.fullmatch(text)
     if found is None or found["scheme"] not in _SCHEMES:
         raise OptionError(f"{text!r} is no place for an index", hint="a directory, or s3://bucket/prefix")
-    return ObjectPrefix(text.rstrip("/"))
+    return ObjectPrefix(text)
 
 
 MANIFEST = "kgsparql-index.json"
@@ -154,11 +141,13 @@ class Tables:
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
         text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)})
-        if isinstance(self.directory, ObjectPrefix):
-            Tables(self.directory.parent).replace_table(_MANIFEST_OF + self.directory.name, {"json": [text]})
-            return
         with errors_translated(self.directory):
-            replace_text(self.directory / MANIFEST, text, sync=True)
+            if not isinstance(self.directory, ObjectPrefix):
+                replace_text(self.directory / MANIFEST, text, sync=True)
+                return
+            name, above = _MANIFEST_OF + self.directory.name, Tables(self.directory.parent)
+            mode = "create" if above.open(name) is None else "overwrite"  # of nothing, it writes to stderr
+            above._open_database.create_table(name, arrow().table({"json": [text]}), mode=mode)
 
     def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
@@ -169,19 +158,8 @@ class Tables:
             named = [self.directory / f"{name}.lance" for name in self.names() if json.dumps(name) in text]
             return seals(self.directory, sorted(file for table in named for file in table.rglob("*") if file.is_file()))
 
-    def replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Put a small table in the place of another, or of none, in one step."""
-        import pyarrow as pa
-
-        is_new = self.open(name) is None  # to overwrite nothing writes a warning to stderr
-        with errors_translated(self.directory):
-            self._open_database.create_table(name, pa.table(columns), mode="create" if is_new else "overwrite")
-
     def lock(self, *, wait_s: float = 0.0) -> AbstractContextManager[object]:
-        """Take the lock that a writer holds; none in object storage.
-
-        :raises StoreLockedError: if another process holds it for so many seconds.
-        """
+        """Take the lock that a writer holds; none in object storage."""
         return nullcontext() if isinstance(self.directory, ObjectPrefix) else writer_lock(self.directory, wait_s=wait_s)
 
     def names(self) -> list[str]:
@@ -223,7 +201,7 @@ class Tables:
         package = lancedb()  # takes a second or more: only when a table is needed
         with errors_translated(self.directory):
             if isinstance(self.directory, ObjectPrefix):
-                return package.connect(self.directory.uri)
+                return package.connect(str(self.directory))
             self.directory.mkdir(parents=True, exist_ok=True)
             return package.connect(self.directory)
 
@@ -251,12 +229,11 @@ def errors_translated(directory: Location) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, StoreError):
             raise
-        text = printable(str(error), 200)
-        if getattr(error, "errno", None) == 28 or "No space left" in str(error):
-            raise DiskFullError(f"{directory}: no space left", hint="free some, and run it again") from error
-        is_gone = isinstance(error, FileNotFoundError) or "not found" in str(error).lower()
-        elsewhere = "set KGSPARQL_CACHE_DIR to a directory you may write to"
-        if isinstance(directory, ObjectPrefix):
-            elsewhere = "are bucket, credentials and endpoint right (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL …)?"
-        hint = "it was removed meanwhile; ask again" if is_gone else elsewhere
-        raise StoreError(f"{directory}: {text}", hint=hint) from error
+        if is_disk_full(error):
+            raise disk_full(directory) from error
+        hint = "set KGSPARQL_CACHE_DIR to a directory you may write to"
+        if isinstance(error, FileNotFoundError) or "not found" in str(error).lower():
+            hint = "it was removed meanwhile; ask again"
+        elif isinstance(directory, ObjectPrefix):
+            hint = "are bucket, credentials and endpoint right (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL …)?"
+        raise StoreError(f"{directory}: {printable(str(error), 200)}", hint=hint) from error

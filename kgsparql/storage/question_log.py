@@ -19,25 +19,23 @@ MOST_ENTRIES = 10_000
 """Of a log; beyond it the oldest go, those that nobody rated first."""
 
 _LONGEST_BYTES = 256_000
-"""Of one compressed answer: of a longer one, the evidence is left out."""
-
+"""Of one compressed answer: of a longer one, these are left out."""
 _HEAVY = ("evidence", "linked", "inference", "tree", "computed")
-
 _CONTENTS = Contents(
     what="logged questions",
     tables=(
         "CREATE TABLE question (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, question TEXT NOT NULL, "
-        "status TEXT NOT NULL, text TEXT NOT NULL, graphs TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL, "
-        "tokens INTEGER, cost REAL, seconds REAL, rating INTEGER, right_answers TEXT, answer BLOB NOT NULL);"
+        "rating INTEGER, right_answers TEXT, answer BLOB NOT NULL);"
         "CREATE INDEX question_by_rating ON question (rating, id)"
     ),
-    version=1,
+    version=2,
     again="",
     room="drop old questions: kgsparql log prune",
     elsewhere="--log names another file",
 )
-
-_COLUMNS = "id, at, question, status, text, graphs, method, model, tokens, cost, seconds, rating, right_answers, answer"
+_SELECT = "SELECT id, at, question, rating, right_answers, answer FROM question WHERE "
+_IS_RATED = "(rating IS NOT NULL OR right_answers IS NOT NULL)"
+_DROP_OLDEST = f"DELETE FROM question WHERE id IN (SELECT id FROM question ORDER BY {_IS_RATED}, id LIMIT ?)"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +80,12 @@ class LoggedQuestion:
     def _own_answers(self) -> dict[str, Any] | None:
         """Return the best answers; ``None`` if they are more than the log has, or are only in the text."""
         best = [one["term"] for one in self.answer.get("answers", ()) if one["is_best"]]
+        kinds = {term["type"] for term in best}
         if not best:
             return {"answers": []} if self.status in {"not_in_graph", "no_entity"} else None
-        if self.answer.get("more_answers") or any(term["type"] not in {"uri", "literal"} for term in best):
+        if self.answer.get("more_answers") or kinds - {"uri", "literal"}:
             return None
-        if all(term["type"] == "uri" for term in best):
+        if kinds == {"uri"}:
             return {"answers": [term["label"] for term in best], "answer_iris": [term["value"] for term in best]}
         return {"answers": [term["value"] for term in best]}
 
@@ -121,24 +120,12 @@ class QuestionLog:
         self._file.close()
 
     def add(self, answer: Mapping[str, Any]) -> int:
-        """Log an answer, or what stands for one after an error; its number in the log.
-
-        :param answer: the JSON object of an answer: of :func:`kgsparql.answer_to_json`.
-        """
-        usage, error = answer.get("usage") or {}, answer.get("error") or {}
-        row = (
-            datetime.now(UTC).isoformat(timespec="seconds"), redacted(answer["question"]), answer["status"],
-            redacted(answer.get("text") or error.get("message", "")), json.dumps(list(answer.get("graphs", ()))),
-            answer.get("retriever", ""), answer.get("model", ""), usage.get("tokens"), usage.get("cost"),
-            usage.get("seconds"), _packed_answer(answer),
-        )  # fmt: skip
+        """Log an answer, or what stands for one after an error, as JSON objects; return its number in the log."""
+        row = datetime.now(UTC).isoformat(timespec="seconds"), redacted(answer["question"]), _packed_answer(answer)
         with self._file.transaction() as connection:
-            number = connection.execute(
-                "INSERT INTO question (at, question, status, text, graphs, method, model, tokens, cost, seconds, "
-                "answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            ).lastrowid
-            self._drop_beyond(connection, self.most_entries)
+            insert = "INSERT INTO question (at, question, answer) VALUES (?, ?, ?)"
+            number = connection.execute(insert, row).lastrowid
+            _drop_beyond(connection, self.most_entries)
         return int(number or 0)
 
     def entries(self, *, newest: int | None = None, words: str = "", rated: bool = False) -> list[LoggedQuestion]:
@@ -148,19 +135,13 @@ class QuestionLog:
         :param words: only questions in which this text is, whatever its case.
         :param rated: only those that a person rated, or gave the right answer of.
         """
-        limit = -1 if newest is None else newest
-        is_rated = "(rating IS NOT NULL OR right_answers IS NOT NULL)" if rated else "TRUE"
-        where = f"{is_rated} AND (? = '' OR instr(lower(question), lower(?)))"
-        select = f"SELECT {_COLUMNS} FROM question WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - no values
-        return [_entry_of_row(row) for row in self._file.rows(select, (words, words, limit))]
+        where = f"{_IS_RATED if rated else 'TRUE'} AND (? = '' OR instr(lower(question), lower(?)))"
+        parameters = words, words, -1 if newest is None else newest
+        return [_entry_of_row(row) for row in self._file.rows(f"{_SELECT}{where} ORDER BY id DESC LIMIT ?", parameters)]
 
     def entry(self, number: int) -> LoggedQuestion:
-        """One question.
-
-        :raises NotFoundError: if the log has none of this number.
-        """
-        select = f"SELECT {_COLUMNS} FROM question WHERE id = ?"  # noqa: S608 - no values
-        rows = self._file.rows(select, (number,))
+        """Return one question; a NotFoundError if the log has none of this number."""
+        rows = self._file.rows(f"{_SELECT}id = ?", (number,))
         if not rows:
             raise self._missing_question(number)
         return _entry_of_row(rows[0])
@@ -175,49 +156,34 @@ class QuestionLog:
         if right_answers is not None and not all(answer.strip() for answer in right_answers):
             raise InputError("a right answer is empty", hint="name an IRI, a name or a value")
         given = None if right_answers is None else json.dumps([answer.strip() for answer in right_answers])
-        rating = None if is_right is None else int(is_right)
-        if not self.path.exists():
-            raise self._missing_question(number)
-        with self._file.transaction() as connection:
-            changed = connection.execute(
-                "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) "
-                "WHERE id = ?",
-                (rating, given, number),
-            ).rowcount
-        if not changed:
+        update = (
+            "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) WHERE id = ?"
+        )
+        if not self._file.change(update, (None if is_right is None else int(is_right), given, number)):
             raise self._missing_question(number)
 
     def prune(self, *, keep: int | None = None, before: str | None = None) -> int:
-        """Drop old questions, and give their space back; how many were dropped.
+        """Drop old questions, and give their space back; return how many were dropped.
 
         :param keep: as many of the newest stay; of those beyond it, those that nobody rated go first.
         :param before: a day such as ``2026-10-01``: what was asked earlier, and what nobody rated, goes.
         """
-        if not self.path.exists():
-            return 0
         dropped = 0
-        with self._file.transaction() as connection:
-            if before is not None:
-                unrated = "DELETE FROM question WHERE at < ? AND rating IS NULL AND right_answers IS NULL"
-                dropped += connection.execute(unrated, (before,)).rowcount
-            if keep is not None:
-                dropped += self._drop_beyond(connection, keep)
-        self._file.delete("DELETE FROM question WHERE 0", shrink=True)
+        if before is not None:
+            dropped += self._file.change(f"DELETE FROM question WHERE at < ? AND NOT {_IS_RATED}", (before,))  # noqa: S608
+        if keep is not None and self.path.exists():
+            with self._file.transaction() as connection:
+                dropped += _drop_beyond(connection, keep)
+        self._file.change("DELETE FROM question WHERE FALSE", shrink=True)
         return dropped
-
-    @staticmethod
-    def _drop_beyond(connection: sqlite3.Connection, most: int) -> int:
-        (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
-        if count <= most:
-            return 0
-        oldest = (
-            "DELETE FROM question WHERE id IN (SELECT id FROM question "
-            "ORDER BY rating IS NOT NULL OR right_answers IS NOT NULL, id LIMIT ?)"
-        )
-        return connection.execute(oldest, (count - most,)).rowcount
 
     def _missing_question(self, number: int) -> NotFoundError:
         return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
+
+
+def _drop_beyond(connection: sqlite3.Connection, most: int) -> int:
+    (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
+    return connection.execute(_DROP_OLDEST, (count - most,)).rowcount if count > most else 0
 
 
 def _is_iri(text: str) -> bool:
@@ -237,13 +203,18 @@ def _packed_answer(answer: Mapping[str, Any]) -> bytes:
 
 
 def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:
-    own = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    rating, right = own.pop("rating"), own["right_answers"]
+    number, at, question, rating, right, kept = row
     try:
-        own["graphs"] = tuple(json.loads(own["graphs"]))
-        own["right_answers"] = None if right is None else tuple(json.loads(right))
-        own["answer"] = json.loads(zlib.decompress(own["answer"]))
+        answer = json.loads(zlib.decompress(kept))
+        right_answers = None if right is None else tuple(json.loads(right))
     except (zlib.error, ValueError, TypeError) as error:
         hint = "kgsparql log prune removes old questions; the others are whole"
-        raise StoreError(f"question {own['id']} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
-    return LoggedQuestion(**own, is_right=None if rating is None else bool(rating))
+        raise StoreError(f"question {number} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
+    usage, failure = answer.get("usage") or {}, answer.get("error") or {}
+    return LoggedQuestion(
+        id=number, at=at, question=question, status=answer["status"],
+        text=answer.get("text") or failure.get("message", ""), graphs=tuple(answer.get("graphs", ())),
+        method=answer.get("retriever", ""), model=answer.get("model") or "", tokens=usage.get("tokens"),
+        cost=usage.get("cost"), seconds=usage.get("seconds"), is_right=None if rating is None else bool(rating),
+        right_answers=right_answers, answer=answer,
+    )  # fmt: skip

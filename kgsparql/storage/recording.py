@@ -69,10 +69,7 @@ class Recording(Exchanges):
     def asker_number(self, where: str, *who: str) -> int:
         """Return the number of an asker among all who ask an address, from 0, in the order in which they first come.
 
-        The number keeps the replies for different users apart without saying who they are. A replay of the same
-        command gives the same numbers, even without credentials.
-
-        :param who: what identifies the asker, such as user and password; it is not kept.
+        It keeps the replies for different users apart, without their names and passwords (``who``) in the recording.
         """
         own = digest_of(who)
         with self._lock:
@@ -84,8 +81,7 @@ class Recording(Exchanges):
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "", asked: str = "") -> dict[str, Any] | None:
         """Return the reply to a request: in a replay as it was this time, while recording only if it has one already.
 
-        :param what: the words for the request in the error.
-        :param asked: the name of the request, for the detail of the error.
+        :param what: the words for the request in the error; ``asked`` is its name there.
         :raises ReplayMissError: if a replay makes a request that was not recorded.
         :raises KgsparqlError: the same error again, if the request failed when it was recorded.
         """
@@ -108,10 +104,7 @@ class Recording(Exchanges):
         return _without_mark(found)
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
-        """Keep a reply; earlier results of the request in this run stay.
-
-        :param again: the same request will be made again, and may get another reply: keep both.
-        """
+        """Keep a reply; with ``again``, the same request will be made again, and may get another reply: keep both."""
         key = key_of(kind, request)
         with self._lock:
             number = self._times[key]
@@ -143,10 +136,7 @@ class Recording(Exchanges):
         within_s: float = math.inf,
         cancel: threading.Event | None = None,
     ) -> Iterator[None]:
-        """Hold a request while it is made: a second thread with the same request waits, and then finds the reply.
-
-        :raises CancelledError: if ``cancel`` is set while waiting.
-        """
+        """Hold a request while it is made: a second thread with the same request waits, and then finds the reply."""
         key, until = key_of(kind, request), time.monotonic() + within_s
         with self._lock:
             lock = self._request_locks.setdefault(key, threading.Lock())

@@ -47,11 +47,7 @@ DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How many exchanges of one kind are kept, and of what size.
-
-    :param bytes: of requests and replies together, as JSON.
-    :param oldest: time at which the oldest was kept, ISO 8601, UTC; ``newest`` likewise.
-    """
+    """How many exchanges of one kind are kept, of how many bytes as JSON, and since when (ISO 8601, UTC)."""
 
     kind: str
     count: int
@@ -61,12 +57,7 @@ class Kind:
 
 
 class Exchanges:
-    """Requests and their replies in one SQLite file, which several threads and processes may use at once.
-
-    The file is opened at the first use, and only what is kept creates it.
-
-    :raises StoreError: from any method, if the file is damaged, is of another program, or cannot be read or written.
-    """
+    """Requests and their replies in one SQLite file, which several threads and processes may use at once."""
 
     def __init__(self, path: Path, *, mode: Mode = "use") -> None:
         self.path = Path(path)
@@ -80,10 +71,7 @@ class Exchanges:
         self.close()
 
     def lookup(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
-        """Return the reply that is kept for a request, whatever the mode; ``None`` if there is none.
-
-        :param at_most_s: the greatest age of a reply, in seconds.
-        """
+        """Return the reply that is kept for a request and at most so old, whatever the mode."""
         key = key_of(kind, request)
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
         rows = self._file.rows(select, (key, _earliest_time(at_most_s)))
@@ -120,8 +108,7 @@ class ResponseCache(Exchanges):
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
         """Return the reply that is kept for a request; ``None`` where the caller should ask.
 
-        :param what: the words for the request in an error message.
-        :raises ReplayMissError: if the mode is ``only`` and there is no reply.
+        :raises ReplayMissError: if the mode is ``only`` and there is no reply; ``what`` are the words for the request.
         """
         if self.mode == "write":
             return None
@@ -137,7 +124,7 @@ class ResponseCache(Exchanges):
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
-        return self._file.delete(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
+        return self._file.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
     def summary(self) -> list[Kind]:
         """Return how much there is of each kind, sorted by kind."""
@@ -146,7 +133,7 @@ class ResponseCache(Exchanges):
 
     def clear(self, kind: str | None = None) -> int:
         """Delete the exchanges of a kind, or all, and shrink the file; return how many were deleted."""
-        return self._file.delete("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
+        return self._file.change("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
 
 
 _SEAL = '"kgsparql crc":'

@@ -32,13 +32,10 @@ _NOT_FOR_US = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 class Contents:
     """The tables of a file, and the words for them in messages.
 
-    :param what: the name in error messages, for example ``exchanges``.
     :param tables: the statements that create the tables and indexes, a semicolon after each.
     :param version: of these tables; kept as SQLite's ``user_version``.
-    :param again: what happens if the file is deleted, for example ``the replies are asked for again``; empty for what
-        cannot be made again.
-    :param room: the hint that says how to free space.
-    :param elsewhere: the hint that says how to have the file in another place.
+    :param again: what happens if the file is deleted; empty for what cannot be made again.
+    :param room: the hint that says how to free space; ``elsewhere``, how to have the file in another place.
     """
 
     what: str
@@ -100,26 +97,22 @@ class SqliteFile:
                 return []
             return _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
 
-    def delete(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
-        """Return the number of rows that a DELETE removed; 0 if there is no file.
+    def change(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
+        """Return the number of rows that an UPDATE or a DELETE changed; 0 if there is no file.
 
         :param shrink: give the freed space back to the disk.
         """
         with self.connection() as connection:
             if connection is None:
                 return 0
-            deleted = _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
+            changed = _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
             for also in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") if shrink else ():
                 _retried_while_busy(partial(connection.execute, also))
-            return deleted
+            return changed
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open the connection in a transaction, which is committed unless an error leaves the block. Creates the file.
-
-        :raises DiskFullError: if there is no space left.
-        :raises StoreLockedError: if another process is writing for longer than we wait.
-        """
+        """Open a transaction, which is committed unless an error leaves the block. Creates the file."""
         with self._errors_translated(), self._own_use() as use:
             connection = self._opened(use, create=True)
             _retried_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))

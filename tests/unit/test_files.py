@@ -15,12 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyoxigraph as ox
 import pytest
 
-from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs import OxigraphGraph, decoding, load_store, open_graph
-from kgsparql.graphs.decoding import Tally, guarded
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.rdf.query import Query
@@ -179,7 +177,7 @@ def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
     assert refused("E_IRI", load, "rel.nt", b"<a> <b> <c> .").hint.endswith("--skip-bad")  # where a base is not heeded
     assert "top of the file" not in refused("E_PARSE", load, "ff.nt", b"<http://e.org/a> \f <http://e.org/p> 1 .").hint
     xml = RDF + ABOUT_A + b'<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description></rdf:RDF>'
-    assert "rel.rdf:3:29" in refused("E_PARSE", load, "rel.rdf", xml).message
+    assert "'x'" in refused("E_PARSE", load, "rel.rdf", xml).message
     graph = load("rel.ttl", b"<a> <b> <c> .", base="http://e.org/")
     assert [str(quad) for quad in graph.store] == ["<http://e.org/a> <http://e.org/b> <http://e.org/c>"]
     with pytest.raises(OptionError, match="base"):
@@ -268,37 +266,12 @@ def test_L18_hidden_by_an_encoding(load: Load) -> None:
         refused("E_DTD", load, "hidden.rdf", data, encoding=codec)
 
 
-def test_L20_L21_L22_rdf_xml_quoted_triples_and_json_ld_nested_without_end(load: Load) -> None:
+def test_L20_L22_rdf_xml_and_json_ld_nested_without_end(load: Load) -> None:
     start = time.monotonic()
     data = RDF + b"<rdf:Description><e:p>" * 25_000 + b"</e:p></rdf:Description>" * 25_000 + b"</rdf:RDF>"
     assert "nested deeper" in refused("E_LIMIT", load, "deep.rdf", data).message
     assert time.monotonic() - start < 10
-    opening = b"<<( <http://e.org/a> <http://e.org/p>\t"  # 20,000 of them end the process
-    nested = opening * 20_000 + b"<http://e.org/c>" + b" )>>" * 20_000
-    shallow = opening * 50 + b'"' + b"<<" * 200 + b'"' + b" )>>" * 50
-    for suffix in ("nq", "ttl"):
-        error = refused("E_LIMIT", load, f"deep.{suffix}", b"\n<http://e.org/a> <http://e.org/p>\n" + nested + b" .")
-        assert f"deep.{suffix}:3:" in error.message
-        assert len(load(f"shallow.{suffix}", b"<http://e.org/a> <http://e.org/p> " + shallow + b" .").store) == 1
     assert "Max stack size" in refused("E_PARSE", load, "deep.jsonld", b"[" * 100_000).message
-
-
-def test_brackets_in_strings_iris_and_comments_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    fine = (
-        b'e:a e:b "<<<<", "", \'\', """ "" << " \'\'\' """, \'\'\' << \'\'\' . # <<\r'
-        b'e:it\\\'s e:b "a\\"<<" , <#x> , <> .\n'
-        b'<<e:a e:b <http://x/>>> e:c "<<" . e:a e:b <<( e:a e:b "x" )>>, "not closed << \n'
-    )
-    monkeypatch.setattr(decoding, "MAX_QUOTED_DEPTH", 2)
-
-    def passed(data: bytes, size: int) -> bytes:
-        chunks = (data[i : i + size] for i in range(0, len(data), size))
-        return b"".join(guarded(chunks, ox.RdfFormat.TURTLE, "x", Tally()))
-
-    for size in (1, 2, 3, 5, 8, 1000):
-        assert passed(fine, size) == fine
-        with pytest.raises(LimitError, match="deeper than 2"):
-            passed(fine + b'e:a e:b <<( e:a # >> " \r e:b <<( e:a e:b <<( e:a e:b 1 )>> )>> )>> .', size)
 
 
 @pytest.mark.parametrize(
@@ -381,9 +354,7 @@ def test_L26_gzip_is_known_by_its_bytes(load: Load) -> None:
 
 def test_L27_what_is_no_rdf_or_another_format(load: Load) -> None:
     pages = (b"<!DOCTYPE html><html></html>", b"\n <!-- x --> <HTML lang=en>", b"<html>404</html>")
-    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
     for suffix in ("ttl", "nt", "rdf", "trig"):
-        assert "git lfs pull" in refused("E_FORMAT", load, f"page.{suffix}", pointer).hint
         for page in pages:
             assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
     assert "looks like RDF/XML" in refused("E_FORMAT", load, "x.ttl", RDF + b"</rdf:RDF>").message

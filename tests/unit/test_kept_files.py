@@ -327,7 +327,7 @@ def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[
 
 
 def test_a_database_of_another_version_is_refused(made: Callable[[str], Path], tmp_path: Path) -> None:
-    for name, number in itertools.product(("vectors", "exchanges", "log"), (2, 99)):
+    for name, number in itertools.product(("vectors", "exchanges", "log"), (3, 99)):
         copy = Path(shutil.copytree(made(name), tmp_path / f"{name}{number}"))
         (file,) = copy.glob("*.sqlite")
         with closing(sqlite3.connect(file)) as connection:

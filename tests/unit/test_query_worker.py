@@ -477,6 +477,6 @@ def test_the_table_has_no_control_characters() -> None:
 def test_JSON_LD_has_no_quoted_triples() -> None:
     triple = f"<{EX}a> <{EX}p> <<( <{EX}a> <{EX}p> 1 )>> ."
     result = QueryResult("CONSTRUCT", triple.replace("1 )", '"1" )').encode(), 1)
-    with pytest.raises(OptionError, match="JSON-LD cannot write a quoted triple"):
+    with pytest.raises(OptionError, match="a quoted triple that jsonld cannot hold"):
         serialise(result, "jsonld")
     assert b"<<(" in serialise(result, "ttl")

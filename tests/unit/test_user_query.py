@@ -16,7 +16,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import ForbiddenQueryError, InputError, KgsparqlError, LimitError, QuerySyntaxError
-from kgsparql.graphs.user_query import QueryLimits, check
+from kgsparql.graphs.user_query import check
 from kgsparql.rdf.terms import PrefixMap
 
 from .user_query_corpus import DATASETS, LEGITIMATE, SECOND_READINGS, forbidden
@@ -158,13 +158,6 @@ def test_Q12_other_limits() -> None:
         with pytest.raises(LimitError) as refused:
             check(text)
         assert refused.value.detail["limit"] == limit
-
-
-def test_limits_are_options() -> None:
-    text = "ASK { VALUES ?s { 1 2 3 } }"
-    assert check(text, limits=QueryLimits(tokens=10)).form == "ASK"
-    with pytest.raises(LimitError, match="longer in tokens than 9"):
-        check(text, limits=QueryLimits(tokens=9))
 
 
 def test_checking_takes_time_in_proportion_to_the_text() -> None:

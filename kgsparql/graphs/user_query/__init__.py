@@ -5,11 +5,11 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 
 from __future__ import annotations
 
-from kgsparql.graphs.user_query.checking import CheckedQuery, Form, QueryLimits, check
+from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, query_runner, run_on_endpoint
 
 __all__ = [
-    "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryLimits", "QueryResult", "QueryWorker", "Target", "check",
+    "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "QueryWorker", "Target", "check",
     "query_runner", "run_on_endpoint", "serialise",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, cast
 
@@ -69,28 +69,12 @@ _ESCAPES = {'"': r"\"", "'": r"\'", "\\": r"\\", "\n": r"\n", "\r": r"\r"}
 _OPERAND = re.compile(r"[?$+\-!(='.0-9#]|true|false|[^:/?#]*:(?!//)|\w+\(", re.IGNORECASE)
 _HIDING = re.compile(r"['#(\[!]|.{500}")
 _STRING_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_TOO_MUCH = {"length": "longer in characters than", "depth": "nested deeper than", "tokens": "longer in tokens than",
-             "regex": "looking for a regular expression that is longer, when written out, than"}  # fmt: skip
-_UNESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LIMITS = {"length": (1_000_000, "longer in characters than"), "depth": (100, "nested deeper than"),
+           "tokens": (20_000, "longer in tokens than"),
+           "regex": (10_000, "looking for an expression that, when written out, is longer than")}  # fmt: skip
+"""Below what ends Oxigraph 0.5 (2,000 nested groups, 10,000 conditions), or nearly so: what is below these and ends the
+engine all the same ends a process of its own."""
 _REGEX_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryLimits:
-    """How large a query may be: below what ends Oxigraph 0.5 (2,000 nested groups, 10,000 conditions), or nearly so.
-
-    What is below these and ends the engine all the same ends a process of its own.
-
-    :param length: characters.
-    :param depth: brackets, or prefix operators, inside one another.
-    :param tokens: words, terms and signs.
-    :param regex: characters of a regular expression when its counted repetitions are written out.
-    """
-
-    length: int = 1_000_000
-    depth: int = 100
-    tokens: int = 20_000
-    regex: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +104,7 @@ class SparqlToken(NamedTuple):
         return self.text.upper() if self.kind == "word" else ""
 
 
-def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits | None = None) -> CheckedQuery:
+def check(text: str, *, prefixes: PrefixMap | None = None) -> CheckedQuery:
     r"""Check SPARQL typed by a user or written by a model, without parsing it. The engine finds other errors.
 
     :param prefixes: declared where the text uses them and does not declare them; the shipped ones by default.
@@ -136,23 +120,18 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits |
     ...
     kgsparql.errors.ForbiddenQueryError: line 2:3: DROP is not run here
     """
-    limits = limits or QueryLimits()
-    _refuse_over("length", len(text), limits)
+    _refuse_over("length", len(text))
     decoded = _without_codepoint_escapes(text.removeprefix("\ufeff"))
-    tokens = tokenise(decoded, limits)
+    tokens = tokenise(decoded)
     _refuse_forbidden(tokens, decoded)
     form = _form_of(tokens, decoded)
-    _refuse_regular_expressions(tokens, decoded, limits)
+    _refuse_regular_expressions(tokens, decoded)
     added = prologue(_undeclared_prefixes(tokens, decoded, dict(prefixes or PrefixMap.default())))
     return CheckedQuery(form, added + decoded, added.count("\n"))
 
 
 def _place(text: str, offset: int) -> tuple[int, int]:
-    r"""Return line and column of an offset, from 1.
-
-    >>> _place("ab\ncd", 4)
-    (2, 2)
-    """
+    """Return line and column of an offset, from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
@@ -165,11 +144,6 @@ def _without_codepoint_escapes(text: str) -> str:
     r"""Decode ``\uXXXX`` and ``\UXXXXXXXX``: in SPARQL 1.1 they stand for characters anywhere.
 
     A quote, backslash or line end becomes an escape of a string, so that it cannot end the string it stands in.
-
-    :raises QuerySyntaxError: for an escape that stands for no character.
-
-    >>> _without_codepoint_escapes(r"S\u0045RVICE"), _without_codepoint_escapes(r"'\\u0045'")
-    ('SERVICE', "'\\\\u0045'")
     """
 
     def decoded(match: re.Match[str]) -> str:
@@ -184,13 +158,8 @@ def _without_codepoint_escapes(text: str) -> str:
     return _CODEPOINT.sub(decoded, text)
 
 
-def tokenise(text: str, limits: QueryLimits | None = None) -> list[SparqlToken]:
-    """Split a text into its tokens, without white space and comments.
-
-    :raises LimitError: if the text is larger or nested deeper than the limits.
-    :raises QuerySyntaxError: for a character that starts no token, or a bracket without its partner.
-    """
-    limits = limits or QueryLimits()
+def tokenise(text: str) -> list[SparqlToken]:
+    """Split a text into its tokens, without white space and comments."""
     found: list[SparqlToken] = []
     opened: list[int] = []
     position = operators = 0
@@ -216,17 +185,17 @@ def tokenise(text: str, limits: QueryLimits | None = None) -> list[SparqlToken]:
         if kind == "sign" and part in _CLOSING:
             opened.append(len(found) - 1)
         operators = operators + len(part) if part in _PREFIX_OPERATORS else 0
-        _refuse_over("depth", max(operators, len(opened)), limits)
-        _refuse_over("tokens", len(found), limits)
+        _refuse_over("depth", max(operators, len(opened)))
+        _refuse_over("tokens", len(found))
     if opened:
         raise _syntax_error(f"{found[opened[-1]].text} is never closed", text, found[opened[-1]].start)
     return found
 
 
-def _refuse_over(name: str, number: int, limits: QueryLimits) -> None:
-    most = getattr(limits, name)
+def _refuse_over(name: str, number: int) -> None:
+    most, words = _LIMITS[name]
     if number > most:
-        raise LimitError(f"the query is {_TOO_MUCH[name]} {most:,}", hint="ask for less at once", limit=name)
+        raise LimitError(f"the query is {words} {most:,}", hint="ask for less at once", limit=name)
 
 
 def _is_ambiguous_iri(token: SparqlToken, before: Sequence[SparqlToken]) -> bool:
@@ -314,64 +283,48 @@ def _undeclared_prefixes(
             yield prefix, known[prefix]
 
 
-def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str, limits: QueryLimits) -> None:
+def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str) -> None:
     """Refuse patterns of REGEX and REPLACE that cannot be compiled, or only to something huge: they find nothing."""
-    for i, (token, opened) in enumerate(pairwise(tokens), 1):
-        if token.word not in {"REGEX", "REPLACE"} or opened.text != "(":
+    for i, token in enumerate(tokens[:-1]):
+        if token.word not in {"REGEX", "REPLACE"} or tokens[i + 1].text != "(":
             continue
-        arguments = _call_arguments(tokens, i)
-        flags = arguments.get(2 if token.word == "REGEX" else 3, [])
-        if any("q" in part.text for part in flags):  # a text, and no expression
-            continue
-        for part in arguments.get(1, []):
-            try:
-                size = _expanded_size(part.text)
-            except ValueError as error:
+        arguments: list[list[SparqlToken]] = [[]]
+        for part in tokens[i + 2 :]:
+            if part.owner <= i:
+                break  # the call is over
+            if part.text == "," and part.owner == i + 1:
+                arguments.append([])
+            elif part.kind == "string":
+                arguments[-1].append(part)
+        flags = arguments[2 if token.word == "REGEX" else 3 :]
+        is_text = any("q" in flag.text for flag in chain.from_iterable(flags))
+        for pattern in chain.from_iterable(arguments[1:2] if not is_text else ()):
+            size = _expanded_size(_STRING_ESCAPE.sub(r"\1", pattern.text))
+            if size is None:
                 hint = r"a bracket that stands for itself is written \\( in SPARQL"
-                raise _syntax_error(f"the regular expression has {error}", text, part.start, hint=hint) from error
-            _refuse_over("regex", size, limits)
+                raise _syntax_error("the parentheses of the expression do not pair", text, pattern.start, hint=hint)
+            _refuse_over("regex", size)
 
 
-def _call_arguments(tokens: Sequence[SparqlToken], opened: int) -> dict[int, list[SparqlToken]]:
-    """Return the strings in each argument of a call, by position."""
-    arguments: dict[int, list[SparqlToken]] = {}
-    position, inside = 0, {opened}
-    for i in range(opened + 1, len(tokens)):
-        if tokens[i].owner not in inside:
-            break
-        inside.add(i)
-        position += tokens[i].text == "," and tokens[i].owner == opened
-        if tokens[i].kind == "string":
-            arguments.setdefault(position, []).append(tokens[i])
-    return arguments
+def _expanded_size(pattern: str) -> int | None:
+    """Count the characters of an expression with its counted repetitions written out; ``None`` for no expression.
 
-
-def _expanded_size(quoted: str) -> int:
-    """Count the characters that a regular expression matches when its counted repetitions are written out.
-
-    :param quoted: a string of SPARQL.
-    :raises ValueError: for parentheses that do not pair; the message says which.
-
-    >>> _expanded_size("'ab+c?'"), _expanded_size("'(a{1000}){1000}'"), _expanded_size(r"'[(]{3}'")
-    (3, 1000000, 3)
+    >>> _expanded_size("ab+c?"), _expanded_size("(a{1000}){1000}"), _expanded_size("[(]{3}"), _expanded_size("((")
+    (5, 1000000, 3, None)
     """
-    quotes = 3 if quoted[:3] in {"'''", '"""'} else 1
-    pattern = _STRING_ESCAPE.sub(lambda m: _UNESCAPED.get(m[1], m[1]), quoted[quotes:-quotes])
-    groups: list[tuple[int, int]] = [(0, 0)]  # size so far, size of the last part, for each open group
+    groups = [(0, 0)]  # size so far, size of the last part, for each open group
     for part in _REGEX_PART.finditer(pattern):
         total, last = groups[-1]
         if part[0] == "(":
             groups.append((0, 0))
         elif part[0] == ")":
-            if len(groups) == 1:
-                raise ValueError("a ) without its (")
             groups.pop()
+            if not groups:
+                return None
             groups[-1] = (groups[-1][0] + total, total)
         elif part[1] is not None:
             times = max(int(part[1][:9]), int((part[2] or "0")[:9]), 1)
             groups[-1] = (total + last * (times - 1), last * times)
-        elif part[0] not in {"*", "+", "?", "|", "^", "$"}:
+        else:
             groups[-1] = (total + 1, 1)
-    if len(groups) > 1:
-        raise ValueError("a ( without its )")
-    return groups[0][0]
+    return groups[0][0] if len(groups) == 1 else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 import pyoxigraph as ox
 
@@ -31,9 +31,6 @@ FORMATS: dict[Form, tuple[str, ...]] = {
 }
 """The formats of each form of query; the first is the one for people."""
 
-_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
-_ENDS_IN_NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
-_ENDS_IN_DOT = re.compile(r"<([^<>\s]*\.)>")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _MAX_CELL = 80
@@ -80,8 +77,6 @@ class QueryResult:
         """Make a data frame: a column for each variable of a SELECT, or subject, predicate and object; Python's values.
 
         ``attrs["cut"]`` of the frame says what a limit cut off, where one did.
-
-        :raises OptionError: for an ASK, or where pandas is not installed.
         """
         if self.form == "ASK":
             raise OptionError("the result of an ASK is no table", hint="bool(result) is yes or no")
@@ -97,10 +92,7 @@ class QueryResult:
         return frame
 
     def to_rdflib(self) -> rdflib.Graph:
-        """Make a graph of rdflib of the triples of a CONSTRUCT or DESCRIBE.
-
-        :raises OptionError: for another form.
-        """
+        """Make a graph of rdflib of the triples of a CONSTRUCT or DESCRIBE; an OptionError for another form."""
         from kgsparql.graphs.rdflib_interop import triples_to_rdflib
 
         if self.form in {"SELECT", "ASK"}:
@@ -126,10 +118,7 @@ class QueryResult:
 
     @property
     def solutions(self) -> Solutions:
-        """The solutions of a SELECT; none for another form.
-
-        :raises QueryError: if the store holds an invalid term.
-        """
+        """The solutions of a SELECT; none for another form."""
         if self.form != "SELECT":
             return Solutions()
         with _term_errors():
@@ -144,10 +133,7 @@ class QueryResult:
 
     @property
     def triples(self) -> tuple[Triple, ...]:
-        """The distinct triples of a CONSTRUCT or DESCRIBE, in the order they came; none for another form.
-
-        :raises QueryError: if the store holds an invalid term.
-        """
+        """The distinct triples of a CONSTRUCT or DESCRIBE, in the order they came; none for another form."""
         if self.form not in {"CONSTRUCT", "DESCRIBE"}:
             return ()
         with _term_errors():
@@ -159,8 +145,7 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
     r"""Write a result: ``table`` for people; W3C SPARQL results or RDF for programs.
 
     :param prefixes: to shorten IRIs in ``table``, ``ttl`` and ``trig``; the shipped ones by default.
-    :raises OptionError: if the result has no such format, or holds what that cannot write; :data:`FORMATS` lists those
-        of each form.
+    :raises OptionError: if the result has no such format (:data:`FORMATS`), or holds what that cannot write.
 
     >>> serialise(QueryResult("SELECT", b'?name\n"Ada"@en\n', 1), "csv")
     b'name\r\nAda\r\n'
@@ -174,45 +159,27 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         return _text_table(result, known).encode()
     if format == "tsv":
         return result.content
-    if result.form in {"CONSTRUCT", "DESCRIBE"}:
-        used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
-        _refuse_unwritable(result.triples, format)
-        written = ox.serialize(result.triples, format=ox.RdfFormat.from_extension(format), prefixes=used)
-    else:
-        with _term_errors():
-            results = ox.parse_query_results(result.content, format=ox.QueryResultsFormat.TSV)
-            written = results.serialize(format=ox.QueryResultsFormat.from_extension(format))
-    found = _NOT_IN_XML.search(written or b"") if format in {"xml", "rdf"} else None
-    if found is not None:  # no XML can hold it, not even escaped; Oxigraph 0.5 writes it as it is
-        shown = f"U+{ord(found[0].decode()):04X}"
-        raise OptionError(
-            f"a literal has the character {shown}, which XML cannot hold", hint="another format: json, nt"
-        )
-    return written or b""
-
-
-def _refuse_unwritable(triples: Iterable[Triple], format: str) -> None:  # noqa: A002
-    """Refuse what a format has no syntax for; Oxigraph 0.5 writes an element for any predicate, which may be no XML."""
-    for triple in triples:
-        if format == "jsonld" and isinstance(triple.object, Triple):
-            raise OptionError("JSON-LD cannot write a quoted triple", hint="another format: ttl, nt")
-        if format == "rdf" and not _ENDS_IN_NAME.search(triple.predicate.value):
-            shown = printable(triple.predicate.value, 120)
-            raise OptionError(f"RDF/XML cannot write the predicate <{shown}>", hint="another format: ttl, nt")
+    try:
+        if result.form in {"CONSTRUCT", "DESCRIBE"}:
+            used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
+            rdf_format = ox.RdfFormat.from_extension(format)
+            written = ox.serialize(result.triples, format=rdf_format, prefixes=used) or b""
+        else:
+            with _term_errors():
+                results = ox.parse_query_results(result.content, format=ox.QueryResultsFormat.TSV)
+                written = results.serialize(format=ox.QueryResultsFormat.from_extension(format)) or b""
+        if format in {"xml", "rdf"}:
+            expat.ParserCreate().Parse(written, True)
+    except (OSError, expat.ExpatError) as error:  # Oxigraph 0.5 writes any character and any predicate as XML
+        why = f"the result holds a character, a predicate or a quoted triple that {format} cannot hold"
+        raise OptionError(why, hint="another format: json, nt") from error
+    return written
 
 
 def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    r"""Return the prefixes that the triples use, so that no other is declared.
-
-    None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
-    """
+    """Return the prefixes that the triples use, so that no other is declared."""
     text = result.content.decode()
-    dotted = tuple(set(_ENDS_IN_DOT.findall(text)))
-    return {
-        prefix: namespace
-        for prefix, namespace in prefixes
-        if f"<{namespace}" in text and not any(iri.startswith(namespace) for iri in dotted)
-    }
+    return {prefix: namespace for prefix, namespace in prefixes if f"<{namespace}" in text}
 
 
 def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:

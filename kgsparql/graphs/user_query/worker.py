@@ -39,8 +39,6 @@ from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.storage.files import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
-"""A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
-
 _POLL_S = 0.1
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
@@ -48,13 +46,11 @@ _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 class QueryWorker:
     """Runs checked queries in a process of its own, kept between queries and started again after it was killed.
 
-    :param target: opened in the worker as :func:`kgsparql.graphs.open_graph` opens it; a ``pyoxigraph.Store`` is sent
-        as it is when the worker starts, blank nodes with their names.
+    :param target: a store on disk, RDF files, or a ``pyoxigraph.Store``, which is sent when the worker starts.
     :param options: keyword options of ``open_graph`` (``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``).
     :param memory_bytes: what queries may take beside what the graph takes; only Linux enforces it.
-    :param progress: called with phase, done and total while the worker loads files; loading is no part of any deadline.
+    :param progress: called with phase, done and total while the worker loads files, which is no part of any deadline.
     :param notes: called with one line for each thing about the loading or a result that the user may want to know.
-    :raises OptionError: for standard input, which the worker cannot read.
 
     The worker makes no connections: :func:`check` stops SERVICE. Over a graph held in memory it could not either, on
     Linux, for want of a file descriptor; over a store on disk, which opens files as it goes, the check is all there is.
@@ -100,11 +96,7 @@ class QueryWorker:
             child.stop(end_s=END_S if self._is_loading else 0.0)
 
     def start(self, *, cancel: threading.Event | None = None) -> None:
-        """Start the process and have it load its graph, if that is not done yet; ``run`` does it too.
-
-        :raises GraphLoadError: or whatever else is wrong with the sources.
-        :raises CancelledError: if ``cancel`` was set meanwhile.
-        """
+        """Start the process and have it load its graph, if that is not done yet; ``run`` does it too."""
         with self._busy:
             self._ensure_started(cancel)
 
@@ -119,9 +111,6 @@ class QueryWorker:
     ) -> QueryResult:
         """Run one query over all graphs as one. Several threads take turns.
 
-        A triple that is in several graphs of a store on disk is a solution for each: ``notes`` says so where it
-        matters.
-
         :param timeout_s: from the moment the worker has the query; it is killed then.
         :param max_rows: solutions or triples that are kept; ``complete`` is ``False`` when there were more.
         :param cancel: looked at ten times a second; the worker is killed when it is set.
@@ -130,7 +119,6 @@ class QueryWorker:
         :raises LimitError: if it takes more memory than it may.
         :raises QueryCrashError: if it ended the worker.
         :raises QueryError: for any other failure of the engine.
-        :raises CancelledError: if ``cancel`` was set.
         """
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
         try:
@@ -257,14 +245,9 @@ def run_on_endpoint(
     max_bytes: int = 2**28,
     cancel: threading.Event | None = None,
 ) -> QueryResult:
-    """Run one checked query at an endpoint instead of a worker, over the union of its graphs where it has one.
+    """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`.
 
-    :param timeout_s: for the whole reply to arrive.
-    :param max_rows: solutions or triples that are kept; the query is sent as it is, with the LIMIT it has.
-    :raises QuerySyntaxError: if the endpoint says that it is not SPARQL, with line and column of what the user wrote.
-    :raises QueryError: if it cannot run it.
     :raises UnreachableError: for whatever else is wrong at the endpoint.
-    :raises CancelledError: if ``cancel`` is set.
     """
     from kgsparql.graphs.protocol.replies import boolean, read, refuse_other_variables, repaired_reply, triples, why_cut
 
@@ -314,9 +297,6 @@ class GraphQueries:
     """Runs queries on one graph; the process they run in is kept between them, and ends with this.
 
     A graph that its owner may change, such as a ``pyoxigraph.Store``, is sent to a new process for each query.
-
-    :param prefixes: that a query may use without declaring them.
-    :param note: called with what a reader should know about a result: that a limit cut it.
     """
 
     def __init__(self, graph: KnowledgeGraph, *, prefixes: PrefixMap, note: Callable[[str], None]) -> None:
@@ -334,11 +314,7 @@ class GraphQueries:
             self._worker.close()
 
     def run(self, text: str, **limits: Any) -> QueryResult:
-        """Check a query and run it; limits and errors as of :meth:`QueryWorker.run`.
-
-        :raises ForbiddenQueryError: for what :func:`check` refuses; its other errors likewise.
-        :raises InputError: for a graph that is made of several.
-        """
+        """Check a query and run it; limits and errors as of :func:`check` and :meth:`QueryWorker.run`."""
         query = check(text, prefixes=self._prefixes)
         with nullcontext(self._worker.run) if self._worker is not None else query_runner(self._graph) as run:
             result = run(query, **limits)
