@@ -279,13 +279,13 @@ def prices_of(text: str | None) -> Prices | None:
     from kgsparql.budget import Prices
 
     try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError as error:
-        hint = "two numbers, for example --prices 0.15,0.60"
-        raise OptionError(f"--prices {printable(text, 40)}", hint=hint) from error
-    if not (0 <= prompt < float("inf") and 0 <= completion < float("inf")):
-        raise OptionError(f"--prices {printable(text, 40)}", hint="prices are numbers from 0 on")
-    return Prices(prompt, completion)
+        prices = [float(part) for part in text.split(",")]
+    except ValueError:
+        prices = []
+    if len(prices) != 2 or not all(0 <= one < math.inf for one in prices):
+        hint = "two numbers from 0 on, for example --prices 0.15,0.60"
+        raise OptionError(f"--prices {printable(text, 40)}", hint=hint)
+    return Prices(*prices)
 
 
 # -- The method ---------------------------------------------------------------------------------------------------

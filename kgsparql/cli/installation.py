@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,21 +44,6 @@ _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 
 
-@dataclass(slots=True)
-class KindSummary:
-    """How much there is of one kind, or was removed: in bytes on the disk, and when its oldest and newest were written.
-
-    :param what: what it is, or why it cannot be read.
-    """
-
-    kind: str
-    what: str
-    count: int = 0
-    bytes: int = 0
-    oldest: str = ""
-    newest: str = ""
-
-
 @c.command
 def cache(
     clear: Annotated[
@@ -84,21 +69,25 @@ def cache(
         _clear(directory, clear, form, output)
         return
     kept = list(_summaries(directory))
-    size = sum(kind.bytes for kind in kept)
+    size = sum(kind["bytes"] for kind in kept)
     if form == "json":
-        found = {"directory": str(directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
-        c.write_json(found, output)
+        c.write_json({"directory": str(directory), "bytes": size, "kinds": kept}, output)
         return
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
     for kind in kept:
-        days = " to ".join(dict.fromkeys(when[:10] for when in (kind.oldest, kind.newest) if when))
-        lines.append(f"  {kind.kind:<11} {kind.count:>7,}  {decimal(kind.bytes):>7}  {days:<24}  {kind.what}")
+        days = " to ".join(dict.fromkeys(when[:10] for when in (kind["oldest"], kind["newest"]) if when))
+        counts = f"{kind['count']:>7,}  {decimal(kind['bytes']):>7}"
+        lines.append(f"  {kind['kind']:<11} {counts}  {days:<24}  {kind['what']}")
     c.write("\n".join(lines), output)
     c.say("remove a kind: kgsparql cache --clear KIND, or all" if kept else "", quiet=quiet)
 
 
-def _summaries(directory: Path) -> Iterator[KindSummary]:
-    """Say how much there is of each kind; empty kinds are left out."""
+def _kind(kind: str, what: str, count: int, size: int, oldest: str = "", newest: str = "") -> dict[str, Any]:
+    return {"kind": kind, "what": what, "count": count, "bytes": size, "oldest": oldest, "newest": newest}
+
+
+def _summaries(directory: Path) -> Iterator[dict[str, Any]]:
+    """Say how much there is of each kind, in bytes on the disk, and when its oldest and newest were written."""
     from kgsparql.storage.files import bytes_of, size_of
 
     for folder, what in _FOLDERS.items():
@@ -106,7 +95,7 @@ def _summaries(directory: Path) -> Iterator[KindSummary]:
         whole = [entry for entry in entries if entry == _target_of(entry)]
         times = sorted(map(_modified_at, whole)) or [""]
         if entries:
-            yield KindSummary(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
+            yield _kind(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
     for kind in _FILES:
         file = _file_of(directory, kind)
         if file.is_symlink() or not file.exists():
@@ -114,17 +103,14 @@ def _summaries(directory: Path) -> Iterator[KindSummary]:
         try:
             with ExitStack() as stack:
                 found = _opened_file(kind, file, stack).summary()
-            if kind == "vectors":
+            if kind == "exchanges":
+                for own in found:
+                    yield _kind(own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest)
+            elif found[0]:
                 count, oldest, newest = found
-                kept = [KindSummary(kind, "vectors of texts", count, bytes_of(file), oldest, newest)]
-            else:
-                kept = [
-                    KindSummary(own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest)
-                    for own in found
-                ]
-            yield from (one for one in kept if one.count)
+                yield _kind(kind, "vectors of texts", count, bytes_of(file), oldest, newest)
         except StoreError as error:
-            yield KindSummary(kind, printable(error.message, 400), 0, bytes_of(file))
+            yield _kind(kind, printable(error.message, 400), 0, bytes_of(file))
 
 
 def _clear(directory: Path, kinds: Sequence[str], form: str, output: Path | None) -> None:
@@ -139,15 +125,14 @@ def _clear(directory: Path, kinds: Sequence[str], form: str, output: Path | None
     done = []
     for kind in [*_FOLDERS, *_FILES] if "all" in named else named:
         clear = _clear_folder if kind in _FOLDERS else _clear_file
-        done.append(KindSummary(kind, "", *clear(directory, kind, failures)))
+        done.append((kind, *clear(directory, kind, failures)))
     if form == "json":
-        cleared = [{"kind": own.kind, "count": own.count, "bytes": own.bytes} for own in done]
+        cleared = [{"kind": kind, "count": count, "bytes": size} for kind, count, size in done]
         c.write_json({"cleared": cleared, "failures": [own.to_json() for own in failures]}, output)
     else:
-        c.write("\n".join(f"{own.kind}: {own.count:,} removed, {decimal(own.bytes)} freed" for own in done), output)
-    is_nothing = not any(one.count or one.bytes for one in done)
+        c.write("\n".join(f"{kind}: {count:,} removed, {decimal(size)} freed" for kind, count, size in done), output)
     for failure in failures:
-        if is_nothing or not isinstance(failure, StoreLockedError):
+        if not any(count or size for _, count, size in done) or not isinstance(failure, StoreLockedError):
             raise failure
         c.say(f"skipped: {printable(failure.message, 400)}")
 

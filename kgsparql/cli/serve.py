@@ -211,12 +211,7 @@ def shown_token(token: str) -> str:
 
 
 def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
-    """Read the sites that ``--cors`` names, as browsers write them.
-
-    >>> origins_of(["https://YASGUI.org", "http://localhost:3000"], token="") == {
-    ...     "https://yasgui.org", "http://localhost:3000"}
-    True
-    """
+    """Read the sites that ``--cors`` names, as browsers write them."""
     for text in given or ():
         if text == "*" and token:
             raise OptionError("--cors *: with a token, any site is too many", hint="name each: --cors https://e.org")
@@ -229,30 +224,17 @@ def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
 def listening_at(host: str, port: int) -> socket.socket:
     """Listen there, so that a port that is taken is said before anything else."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
-        try:
-            if os.name == "posix":  # on Windows it would let two programs listen at one port
-                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen(128)  # whoever reads the address may come before the server is ready
-        except OSError:
-            made.close()
-            raise
+        # Whoever reads the address may come before the server is ready.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        raise InputError(
-            f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}",
-            hint=f"another port: --port {port + 1}, or --port 0 for one that is free",
-        ) from error
-    return made
+        message = f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}"
+        hint = f"another port: --port {port + 1}, or --port 0 for one that is free"
+        raise InputError(message, hint=hint) from error
 
 
 def address_of(host: str, port: int) -> str:
-    """Write the URL of a server.
-
-    >>> address_of("::1", 8080)
-    'http://[::1]:8080'
-    """
+    """Write the URL of a server."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -272,12 +272,7 @@ def _holding_graph(knowledge: KnowledgeBase, item: Mapping[str, Any], graphs: Se
 
 
 def curl_command(url: str, query: str, *, needs_token: bool = False) -> str:
-    r"""Write a command line for a POSIX shell; the token is read from the environment.
-
-    >>> print(curl_command("http://127.0.0.1:8080/sparql", "ASK { ?it ?is 'so' }"))
-    curl http://127.0.0.1:8080/sparql -H 'Accept: application/sparql-results+json' \
-      --data-urlencode 'query=ASK { ?it ?is '"'"'so'"'"' }'
-    """
+    """Write a command line for a POSIX shell; the token is read from the environment."""
     token = ' -H "Authorization: Bearer $KGSPARQL_TOKEN"' if needs_token else ""
     # What a terminal would act on when it is pasted, and what would not be seen, is sent encoded.
     is_plain = _is_plain(query)
@@ -286,16 +281,7 @@ def curl_command(url: str, query: str, *, needs_token: bool = False) -> str:
 
 
 def python_code(sources: list[str], options: dict[str, object], query: str) -> str:
-    """Write a program that prints the solutions.
-
-    >>> print(python_code(["data.ttl"], {}, "ASK { ?it ?is 'so' }"))
-    import kgsparql
-    <BLANKLINE>
-    knowledge = kgsparql.open('data.ttl')
-    print(knowledge.query('''
-    ASK { ?it ?is 'so' }
-    '''))
-    """
+    """Write a program that prints the solutions."""
     given = [*map(repr, sources), *(f"{name}={value!r}" for name, value in options.items())]
     is_safe = _is_plain(query) and "\\" not in query and "'''" not in query
     text = f"'''\n{query}\n'''" if is_safe else repr(query)

@@ -303,22 +303,13 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gap_text(gap: Mapping[str, str]) -> str:
-    """Say which words the answer does not account for; a page has a click where a terminal has options.
-
-    >>> _gap_text({"code": "ambiguous", "text": "'Bragg' may mean 2 things (-e dbr:A or -e dbr:B)"})
-    "'Bragg' may mean 2 things. Click the underlined name to choose."
-    """
+    """Say which words the answer does not account for; a page has a click where a terminal has options."""
     text = _OPTIONS.sub("", gap["text"])
     return f"{text}. Click the underlined name to choose." if gap["code"] == "ambiguous" else text
 
 
 def meter(usage: Mapping[str, Any], *, left_out: int = 0) -> str:
-    """Say what a run cost; without prices that is unknown, never 0.
-
-    >>> usage = {"queries": 1, "rows": 1200, "model_calls": 2, "cached_calls": 0, "prompt_tokens": 40, "cost": None}
-    >>> meter({**usage, "completion_tokens": 9, "seconds": 0.5})
-    '1 query · 1,200 solutions · 2 model calls · 40 tokens in, 9 out · cost unknown (no prices) · 0.50 s'
-    """
+    """Say what a run cost; without prices that is unknown, never 0."""
     kept = f" ({counted(usage['cached_calls'], 'kept reply', 'kept replies')})" if usage["cached_calls"] else ""
     tokens = f"{counted(usage['prompt_tokens'], 'token')} in, {usage['completion_tokens']:,} out"
     cost = "cost unknown (no prices)" if usage["cost"] is None else f"cost {usage['cost']}"
@@ -330,7 +321,7 @@ def meter(usage: Mapping[str, Any], *, left_out: int = 0) -> str:
 
 
 def recheck_words(found: Recheck) -> dict[str, Any]:
-    """Say the verdict, what else is to be known of it, the triples that are gone, and the evidence that changed."""
+    """Say the verdict, what else is to be known of it, and what is gone or changed."""
     if not found.stands:
         verdict = "It does not stand any more."
     elif not found.is_whole:

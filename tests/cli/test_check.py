@@ -50,23 +50,25 @@ def changed(tmp_path: Path, old: str, new: str) -> Path:
     return tmp_path / "nobel.ttl"
 
 
-@pytest.mark.parametrize("suffix", ["trig", "json", "jsonl"])
-def test_on_an_unchanged_graph_all_stands(run: Run, tmp_path: Path, suffix: str) -> None:
-    for question in QUESTIONS:
-        done = run("check", asked(run, question, tmp_path / f"a.{suffix}"), "-k", NOBEL)
-        assert done.exit_code == 0, done.output
-        assert done.stdout.startswith("stands: " + question)
+def test_on_an_unchanged_graph_all_stands_in_each_format(run: Run, tmp_path: Path) -> None:
+    for suffix in ("trig", "json", "jsonl"):
+        for question in QUESTIONS:
+            done = run("check", asked(run, question, tmp_path / f"a.{suffix}"), "-k", NOBEL)
+            assert done.exit_code == 0, done.output
+            assert done.stdout.startswith("stands: " + question)
 
 
 @pytest.mark.parametrize("suffix", ["trig", "json"])
-def test_a_deleted_triple_is_named_and_nothing_else(run: Run, tmp_path: Path, suffix: str) -> None:
-    file = asked(run, BORN, tmp_path / f"a.{suffix}")
+def test_a_deleted_triple_a_new_answer_and_a_moved_number_are_named_and_nothing_else(
+    run: Run, tmp_path: Path, suffix: str
+) -> None:
+    born, named, children = (asked(run, q, tmp_path / f"{i}.{suffix}") for i, q in enumerate((BORN, NAMED, CHILDREN)))
     comment = 'first person to receive two Nobel Prizes."@en ;\n    dbo:birthDate "1867-11-07"^^xsd:date ;\n'
     kg = changed(tmp_path, comment + "    dbo:birthPlace dbr:Warsaw ;", comment)
-    done = run("check", file, "-k", kg)
+    done = run("check", born, "-k", kg)
     assert done.exit_code == 3
     assert " there, 1 gone\n    gone    dbr:Marie_Curie dbo:birthPlace dbr:Warsaw\n" in done.stdout
-    found = json.loads(run("check", file, "-k", kg, "-f", "json").stdout)
+    found = json.loads(run("check", born, "-k", kg, "-f", "json").stdout)
     lost = f"<{DBPEDIA}resource/Marie_Curie> <{DBPEDIA}ontology/birthPlace> <{DBPEDIA}resource/Warsaw>"
     assert found["triples"]["found"] > 2
     assert {**found["triples"], "found": 0} == {"found": 0, "gone": [lost], "unnamed": 0, "unknown": 0}
@@ -74,31 +76,25 @@ def test_a_deleted_triple_is_named_and_nothing_else(run: Run, tmp_path: Path, su
     assert [(item["marker"], item["gone"], item["new"]) for item in differing] == [
         ("P1", [[f"<{DBPEDIA}resource/Warsaw>"]], [])
     ]
-
-
-@pytest.mark.parametrize("suffix", ["trig", "json"])
-def test_a_new_answer_and_a_moved_number_are_named(run: Run, tmp_path: Path, suffix: str) -> None:
-    born, children = (asked(run, q, tmp_path / f"{i}.{suffix}") for i, q in enumerate((NAMED, CHILDREN)))
     kg = changed(tmp_path, PARENT, PARENT.replace("dbo:child", "dbo:child dbr:Third,"))
-    done = run("check", born, "-k", kg)
-    assert done.exit_code == 3
-    assert done.stdout.count("new:") == 1
+    done = run("check", named, "-k", kg)
+    assert (done.exit_code, done.stdout.count("new:")) == (3, 1)
     assert "new: dbr:Third\n" in done.stdout
     assert "0 gone" in done.stdout
     done = run("check", children, "-k", kg)
-    assert done.exit_code == 3
-    assert "was 2, now 3" in done.stdout
+    assert (done.exit_code, "was 2, now 3" in done.stdout) == (3, True)
 
 
 def test_many_answers_in_one_file_and_one_of_them_changed(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(
-        "".join(asked(run, q, tmp_path / "one.jsonl").read_text() for q in (BORN, CHILDREN))
-    )
+    lines = [asked(run, q, tmp_path / "one.jsonl").read_text() for q in (BORN, CHILDREN)]
     own = 'Nobel Prizes."@en ;\n    dbo:birthDate "1867-11-07"^^xsd:date ;\n    dbo:birthPlace dbr:Warsaw'
     kg = changed(tmp_path, own, own.replace("Warsaw", "Paris"))
-    done = run("check", "-", "-k", kg, stdin=(tmp_path / "a.jsonl").read_bytes())
+    done = run("check", "-", "-k", kg, stdin="".join(lines).encode())
     assert done.exit_code == 3
     assert [part.split(":")[0] for part in done.stdout.split("\n\n")] == ["CHANGED", "stands"]
+    (tmp_path / "a.jsonl").write_text(lines[0].replace("Where was", "Where\u2028was") * 2)
+    done = run("check", tmp_path / "a.jsonl", "-k", NOBEL)
+    assert (done.exit_code, done.stdout.count("stands: ")) == (0, 2), "another line end ends no line"
 
 
 def three_answers(run: Run, tmp_path: Path, damage: bytes) -> Path:
@@ -148,14 +144,6 @@ def test_a_damaged_line_comes_before_a_change_and_diff_pairs_nothing_with_it(run
     assert (done.exit_code, "NOT READ: 1 of 3\n  object 2: this is no answer" in done.stdout) == (4, True)
 
 
-def test_a_text_with_another_line_end_is_one_line(run: Run, tmp_path: Path) -> None:
-    line = asked(run, BORN, tmp_path / "one.jsonl").read_text()
-    (tmp_path / "a.jsonl").write_text(line.replace("Where was", "Where\u2028was") * 2)
-    done = run("check", tmp_path / "a.jsonl", "-k", NOBEL)
-    assert done.exit_code == 0, done.output
-    assert done.stdout.count("stands: ") == 2
-
-
 def test_a_store_on_disk_is_opened_again_and_not_copied(run: Run, tmp_path: Path) -> None:
     run("load", NOBEL, "--store", tmp_path / "store", "-q")
     graph = open_graph(tmp_path / "store")
@@ -202,29 +190,20 @@ def test_blank_nodes_are_counted_apart(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "SERVICE is not run here"),
-        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here"),
+        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "refused: SERVICE is not run here"),
+        ("DELETE WHERE { ?s ?p ?o }", "refused: DELETE is not run here"),
         ("SELECT * " + "{" * 5_000 + "}" * 5_000, "deep"),
+        ("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", "not told: the query was stopped"),
     ],
 )
 def test_a_hostile_query_is_refused_and_the_rest_is_checked(run: Run, tmp_path: Path, query: str, said: str) -> None:
     file = asked(run, BORN, tmp_path / "a.trig")
     assert file.read_text().count(QUERY) == 1
     file.write_text(file.read_text().replace(QUERY, query))
-    done = run("check", file, "-k", NOBEL)
-    assert done.exit_code == 3
-    assert "refused:" in done.stdout
+    done = run("check", file, "-k", NOBEL, "--max-seconds", "2" if "COUNT" in query else "60")
+    assert done.exit_code == (6 if "COUNT" in query else 3)
     assert said in done.stdout
     assert "queries   4 of 5 give the same" in done.stdout
-
-
-def test_a_query_that_never_ends_is_stopped(run: Run, tmp_path: Path) -> None:
-    file = asked(run, BORN, tmp_path / "a.trig")
-    slow = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
-    file.write_text(file.read_text().replace(QUERY, slow))
-    done = run("check", file, "-k", NOBEL, "--max-seconds", "2")
-    assert done.exit_code == 6
-    assert "not told: the query was stopped" in done.stdout
 
 
 def test_what_is_no_answer_is_an_error(run: Run) -> None:
@@ -238,7 +217,7 @@ def test_what_is_no_answer_is_an_error(run: Run) -> None:
         assert (done.exit_code, said in done.stderr) == (4, True), (content[:40], done.stderr)
 
 
-def test_an_answer_that_was_changed_by_hand_or_cut_is_an_error(run: Run, tmp_path: Path) -> None:
+def test_an_answer_that_was_changed_by_hand_cut_or_huge_is_an_error(run: Run, tmp_path: Path) -> None:
     files = {suffix: asked(run, BORN, tmp_path / f"a.{suffix}").read_bytes() for suffix in ("trig", "json")}
     table = asked(run, "For each author, the number of books.", tmp_path / "table.trig")
     assert b"kgs:row" in table.read_bytes()
@@ -252,19 +231,14 @@ def test_an_answer_that_was_changed_by_hand_or_cut_is_an_error(run: Run, tmp_pat
         (tmp_path / f"changed.{suffix}").write_bytes(data.replace(old, new, 1))
         done = run("check", tmp_path / f"changed.{suffix}", "-k", NOBEL)
         assert (done.exit_code, "kgsparql" in done.stderr) == (4, True), (new[:40], done.output)
+    with (tmp_path / "huge.trig").open("wb") as opened:
+        opened.truncate(100 * 2**20)
+    done = run("check", tmp_path / "huge.trig", "-k", NOBEL)
+    assert (done.exit_code, "more than 64 MiB" in done.stderr) == (2, True)
     for suffix, data in files.items():
         (tmp_path / f"half.{suffix}").write_bytes(data[: len(data) // 2])
         done = run("check", tmp_path / f"half.{suffix}", "-k", NOBEL)
         assert (done.exit_code, "cut off" in done.stderr) == (4, True)
-
-
-def test_a_huge_file_is_refused_before_it_is_read(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "a.trig"
-    with file.open("wb") as opened:
-        opened.truncate(100 * 2**20)
-    done = run("check", file, "-k", NOBEL)
-    assert done.exit_code == 2
-    assert "more than 64 MiB" in done.stderr
 
 
 def test_diff_names_what_differs_across_formats(run: Run, tmp_path: Path) -> None:
