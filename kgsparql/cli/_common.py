@@ -247,10 +247,7 @@ def most_lines(lines: Sequence[str], most: int, more: str) -> list[str]:
 
 
 def languages(text: str) -> tuple[str, ...]:
-    """Return the language tags in ``en,de``, the preferred first.
-
-    :raises InputError: for something that is no language tag.
-    """
+    """Return the language tags in ``en,de``, the preferred first."""
     from kgsparql.rdf.terms import Literal, validated
 
     tags = tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)

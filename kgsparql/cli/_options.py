@@ -303,10 +303,7 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 
 
 def method_with(path: Path | None, name: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the name and the options of one method, from a preset if one is named.
-
-    :raises OptionError: if it is of another method, or has options that do not exist any more.
-    """
+    """Return the name and the options of one method, from a preset if one is named."""
     if path is None:
         return name or "auto", dict(options)
     from kgsparql.retrievers._loading import Preset

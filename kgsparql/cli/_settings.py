@@ -99,10 +99,7 @@ def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
 
 
 def _checked(key: str, value: Any) -> Any:
-    """Return the value of a setting, one text as a list where there may be several.
-
-    :raises ValueError: for a setting that there is not, or another value than it has.
-    """
+    """Return the value of a setting, one text as a list where there may be several."""
     if key.startswith("graphs."):
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key.removeprefix("graphs.")):
             raise ValueError("a graph is named by letters, digits, - and _")
@@ -216,10 +213,7 @@ class Settings:
         return list(given or ()) or [line for line in lines if line] or list(self.get("graph") or ())
 
     def sources(self, given: Sequence[str] | None) -> list[str]:
-        """List the same, with the sources of a graph in place of its name.
-
-        :raises InputError: for the name of a graph that is also a file here, or a known endpoint.
-        """
+        """List the same, with the sources of a graph in place of its name."""
         found: list[str] = []
         for name in self.named_sources(given):
             self._check_name(name)
@@ -273,10 +267,7 @@ def settings() -> Settings:
 
 
 def load_settings() -> Settings:
-    """Read the files, and have their settings hold from now on.
-
-    :raises OptionError: for a file that is not right, or says what it may not.
-    """
+    """Read the files, and have their settings hold from now on."""
     values: dict[str, Setting] = {}
     notes: list[str] = []
     for file, is_trusted in settings_files(notes):
@@ -297,11 +288,7 @@ def user_file() -> Path:
 
 
 def settings_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
-    """Find the files, the one that counts most last, each with whether it is trusted.
-
-    :param notes: gets a line for a file that is not read.
-    :raises OptionError: if there is no file where the variable says.
-    """
+    """Find the files, the one that counts most last, each with whether it is trusted."""
     named = os.environ.get(CONFIG_VARIABLE, "").strip()
     if named == "none":
         return
@@ -395,10 +382,7 @@ class _PlainValue:
 
 
 def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:
-    """Set the defaults of a command from the files; return its words, options of the method before those typed.
-
-    :param given: the options that were typed, by their parameters.
-    """
+    """Set the defaults of a command from the files; return its words, options of the method before those typed."""
     found = settings()
     if not found.values:
         return args

@@ -255,10 +255,7 @@ def show(
 
 
 def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple[str, Any, str]]:
-    """Show all settings, each with its value and where that is from: a variable, a file, or ``default``.
-
-    :param kg: the graphs that are named, which leave out the others; else what holds for the default graph is shown.
-    """
+    """Show all settings, each with its value and where that is from: a variable, a file, or ``default``."""
     from kgsparql.cli.ask import AnswerOptions
 
     groups = (GraphOptions, ModelOptions, LimitOptions, AnswerOptions)

@@ -127,7 +127,7 @@ def serve(
             serve_app(Guard(sparql_only_app(queries), port=port, **guard), listening)
             return
         from kgsparql.resources import cache_directory
-        from kgsparql.serving.app import ServedPage, make_app
+        from kgsparql.serving.app import ServedPage
         from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
 
         run_log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
@@ -137,14 +137,15 @@ def serve(
         is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
         queries_of = BoundedQueries(served, limits=limits_of_queries) if served is not None and is_one else None
         page = ServedPage(
-            knowledge=served, asking=asking, kept=KeptRuns(cache_directory() / FOLDER), log=run_log,
-            port=listening.getsockname()[1], workers=how.workers,
-            routes=sparql_routes(stack.enter_context(queries_of)) if queries_of is not None else (), **guard,
+            served, asking, KeptRuns(cache_directory() / FOLDER), log=run_log, needs_token=bool(token),
+            routes=sparql_routes(stack.enter_context(queries_of)) if queries_of is not None else (),
+            workers=how.workers,
         )  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
         graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
-        c.write(address_of(page.host, page.port) + (f"/?token={shown_token(token)}" if token else "/"), None)
-        serve_app(make_app(page), listening)
+        port = listening.getsockname()[1]
+        c.write(address_of(how.host, port) + (f"/?token={shown_token(token)}" if token else "/"), None)
+        serve_app(Guard(page.app, port=port, **guard), listening)
 
 
 @c.command

@@ -8,7 +8,7 @@ import time
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,6 @@ from pydantic import AfterValidator, Field
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -33,7 +32,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.retrievers import load, names
-from kgsparql.serving.guards import Guard
 from kgsparql.serving.page_facts import Sent, WiderDrawing, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
 
@@ -109,28 +107,46 @@ async def _sent_json(request: Request) -> Any:
 # -- The application ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServedPage:
-    """What is served.
+    """The page of a graph, or without one of runs that were kept; ``app`` is the application that serves it.
 
-    :param knowledge: what is asked; ``None`` where only kept runs are shown.
     :param asking: how questions are asked, unless the page says otherwise.
-    :param kept: where finished runs are kept.
     :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
-    :param host: the address that is bound, with its ``port``; ``token`` and ``origins`` as of :class:`Guard`.
     :param routes: of the SPARQL endpoint beside the page, if there is one.
     """
 
-    knowledge: KnowledgeBase | None
-    asking: AskOptions
-    kept: KeptRuns
-    log: RunLog | None = None
-    host: str = "127.0.0.1"
-    port: int = 8080
-    token: str = ""
-    origins: frozenset[str] = frozenset()
-    routes: Sequence[BaseRoute] = ()
-    workers: int = 4
+    def __init__(
+        self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: RunLog | None = None,
+        routes: Sequence[BaseRoute] = (), needs_token: bool = False, workers: int = 4,
+    ) -> None:  # fmt: skip
+        self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
+        self.routes, self.needs_token = routes, needs_token
+        self.runs = Runs(self._answer_to, self.freeze, workers=workers)
+        self._about: asyncio.Task[dict[str, Any]] | None = None
+        self._rechecking, self._looking = asyncio.Semaphore(1), asyncio.Semaphore(workers)
+        environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True)
+        self._template = environment.get_template("page.html")
+        run = "/api/runs/{name}"
+        served: list[BaseRoute] = [
+            Route("/", self.html),
+            Route("/runs/{name}.{suffix}", self.file),
+            Route("/runs/{name}", self.html),
+            Route("/api/graph", self.graph),
+            Route("/api/ask", self.ask, methods=["POST"]),
+            Route(run, self.run, methods=["GET"]),
+            Route(run, self.stop, methods=["DELETE"]),
+            Route(run + "/events", self.events),
+            Route(run + "/recheck", self.recheck, methods=["POST"]),
+            Route(run + "/queries/{marker}", self.queries),
+            Route(run + "/rating", self.rate, methods=["POST"]),
+            Route(run + "/drawing", self.drawing, methods=["POST"]),
+            Route("/api/neighbours", self.neighbours),
+            Route("/healthz", self.health),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            *routes,
+        ]
+        handlers: Any = {KgsparqlError: _error_response}
+        self.app = Starlette(routes=served, lifespan=self._lifespan, exception_handlers=handlers)
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
         """Make a finished run one JSON object, which needs no graph to be shown again; it is kept."""
@@ -154,51 +170,9 @@ class ServedPage:
             answered["notes"].append({"code": "not_kept", "text": why})
         return frozen
 
-
-def make_app(page: ServedPage) -> Starlette:
-    """Make the application that serves a page."""
-    return _Handlers(page).app()
-
-
-class _Handlers:
-    """What is done for each request."""
-
-    def __init__(self, page: ServedPage) -> None:
-        self.page = page
-        self.runs = Runs(self._answer_to, page.freeze, workers=page.workers)
-        self._about: asyncio.Task[dict[str, Any]] | None = None
-        self._rechecking = asyncio.Semaphore(1)
-        self._looking = asyncio.Semaphore(page.workers)
-        environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True)
-        self._template = environment.get_template("page.html")
-
-    def app(self) -> Starlette:
-        page, run = self.page, "/api/runs/{name}"
-        routes: list[BaseRoute] = [
-            Route("/", self.html),
-            Route("/runs/{name}.{suffix}", self.file),
-            Route("/runs/{name}", self.html),
-            Route("/api/graph", self.graph),
-            Route("/api/ask", self.ask, methods=["POST"]),
-            Route(run, self.run, methods=["GET"]),
-            Route(run, self.stop, methods=["DELETE"]),
-            Route(run + "/events", self.events),
-            Route(run + "/recheck", self.recheck, methods=["POST"]),
-            Route(run + "/queries/{marker}", self.queries),
-            Route(run + "/rating", self.rate, methods=["POST"]),
-            Route(run + "/drawing", self.drawing, methods=["POST"]),
-            Route("/api/neighbours", self.neighbours),
-            Route("/healthz", self.health),
-            Mount("/static", StaticFiles(directory=STATIC)),
-            *page.routes,
-        ]
-        guard = Middleware(Guard, host=page.host, port=page.port, token=page.token, origins=page.origins)
-        handlers: Any = {KgsparqlError: _error_response}
-        return Starlette(routes=routes, middleware=[guard], lifespan=self._lifespan, exception_handlers=handlers)
-
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self._about = asyncio.create_task(run_in_threadpool(graph_facts, self.page.knowledge, self.page.asking))
+        self._about = asyncio.create_task(run_in_threadpool(graph_facts, self.knowledge, self.asking))
         sweeping = asyncio.create_task(self._sweep())
         try:
             yield
@@ -209,12 +183,12 @@ class _Handlers:
     async def _sweep(self) -> None:
         while True:
             self.runs.sweep()
-            await run_in_threadpool(self.page.kept.sweep)
+            await run_in_threadpool(self.kept.sweep)
             await asyncio.sleep(_SWEEP_S)
 
     async def html(self, _: Request) -> Response:
         """Send the page; a script fills it."""
-        name = printable(self.page.knowledge.graph.name, 200) if self.page.knowledge else ""
+        name = printable(self.knowledge.graph.name, 200) if self.knowledge else ""
         return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
 
     async def health(self, _: Request) -> Response:
@@ -224,7 +198,7 @@ class _Handlers:
     async def graph(self, _: Request) -> Response:
         """Send what the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
-        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": bool(self.page.routes)})
+        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": bool(self.routes)})
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
@@ -240,13 +214,13 @@ class _Handlers:
 
     async def run(self, request: Request) -> Response:
         """Send a run, finished or not, with what people said of its answer, if that is in the log."""
-        found, log = await self._run_json(request.path_params["name"]), self.page.log
+        found, log = await self._run_json(request.path_params["name"]), self.log
         rating = await run_in_threadpool(log.rating, found) if log else None
         return JSONResponse({**found, "rating": rating, **run_words(found)})
 
     async def rate(self, request: Request) -> Response:
         """Log that the answer of a run was right or wrong, and what is right."""
-        log = self.page.log
+        log = self.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
         sent, found = _Rating.read(await _sent_json(request)), await self._run_json(request.path_params["name"])
@@ -282,19 +256,21 @@ class _Handlers:
 
     async def queries(self, request: Request) -> Response:
         """Tell how the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
-        found, page = await self._run_json(request.path_params["name"]), self.page
-        if page.knowledge is None or "answer" not in found:
+        found = await self._run_json(request.path_params["name"])
+        if self.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
-        served_at = f"{request.base_url}sparql" if page.routes else None
-        marker, needs_token = request.path_params["marker"], bool(page.token)
-        ways = query_ways(page.knowledge, found["answer"], marker, served_at=served_at, needs_token=needs_token)
+        served_at = f"{request.base_url}sparql" if self.routes else None
+        ways = query_ways(
+            self.knowledge, found["answer"], request.path_params["marker"], served_at=served_at,
+            needs_token=self.needs_token,
+        )  # fmt: skip
         return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
 
     async def neighbours(self, request: Request) -> Response:
         """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
         knowledge, query = self._knowledge, dict(request.query_params)
         async with self._looking:
-            return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.page.asking, query))
+            return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.asking, query))
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
@@ -342,14 +318,14 @@ class _Handlers:
         if run is not None:
             run.seen_at = time.monotonic()
             return run.frozen or run.summary()
-        kept = await run_in_threadpool(self.page.kept.get, name)
+        kept = await run_in_threadpool(self.kept.get, name)
         if kept is None:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
     def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""
-        knowledge, asking, method = self._knowledge, self.page.asking, settings.get("method")
+        knowledge, asking, method = self._knowledge, self.asking, settings.get("method")
         if method is not None:
             if method not in names():
                 raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
@@ -363,15 +339,15 @@ class _Handlers:
         try:
             return self._knowledge.answer(question, asking)
         except KgsparqlError as error:
-            if self.page.log and not isinstance(error, CancelledError):
-                self.page.log.add(unanswered_json(question, error))
+            if self.log and not isinstance(error, CancelledError):
+                self.log.add(unanswered_json(question, error))
             raise
 
     @property
     def _knowledge(self) -> KnowledgeBase:
-        if self.page.knowledge is None:
+        if self.knowledge is None:
             raise InputError("no graph is open: only kept runs can be looked at", hint="kgsparql serve -k GRAPH")
-        return self.page.knowledge
+        return self.knowledge
 
 
 async def _error_response(_: Request, error: KgsparqlError) -> Response:

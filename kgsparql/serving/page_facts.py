@@ -48,10 +48,7 @@ class Sent(BaseModel):
 
     @classmethod
     def read(cls, sent: Any) -> Self:
-        """Read what a request has sent.
-
-        :raises InputError: for anything else, with where it is wrong.
-        """
+        """Read what a request has sent."""
         try:
             return cls.model_validate(sent)
         except ValidationError as error:
@@ -105,12 +102,7 @@ def as_of(graph: KnowledgeGraph) -> str | None:
 
 
 def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:
-    """Describe a node as JSON: its kinds and description, and those of its triples after some others.
-
-    :param query: of the request: ``term``, an IRI in angle brackets, and ``after``, how many triples are there already.
-    :raises InputError: for a term that is no IRI, or too far along.
-    :raises NotFoundError: if the graph does not mention it.
-    """
+    """Describe a node as JSON: its kinds and description, and those of its triples after some others."""
     term, after = parse_term(query.get("term", "")), query.get("after", "0")
     if not isinstance(term, IRI):
         raise InputError("only what has an IRI can be looked up", hint="look up a node beside it")
@@ -229,12 +221,7 @@ class WiderDrawing(Sent):
 def query_ways(
     knowledge: KnowledgeBase, answer: Mapping[str, Any], marker: str, *, served_at: str | None, needs_token: bool
 ) -> list[dict[str, str]]:
-    """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy.
-
-    :param answer: the JSON object of an answer; of graphs that are not open here nothing is told.
-    :param served_at: the URL of the endpoint beside the page, if there is one.
-    :raises NotFoundError: if it has no such piece.
-    """
+    """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy."""
     item = next((item for item in answer["evidence"] if item["marker"] == marker), None)
     if item is None:
         raise NotFoundError("this run has no such evidence", hint="open the run again")

@@ -51,13 +51,7 @@ _RUN = "run"
 
 @dataclass(slots=True, eq=False)
 class AskedRun:
-    """A question on its way, and then its answer.
-
-    :param settings: what the page asked for, beside the question.
-    :param meanings: links that are shown in the place of the answer's own, where a person corrected one of them.
-    :param frozen: the finished run as one JSON object, its answer and pictures included; ``None`` until then.
-    :param seen_at: when it was last watched, or else made, as :func:`time.monotonic` tells it.
-    """
+    """A question on its way, and then its answer."""
 
     question: str
     asking: AskOptions
@@ -103,11 +97,7 @@ class AskedRun:
 
 
 class Runs:
-    """The runs of a page: asked on ``workers`` threads, a bounded number in line, the newest kept in memory.
-
-    :param ask: answers a question.
-    :param freeze: makes the JSON of a finished run, and keeps it.
-    """
+    """The runs of a page: asked on ``workers`` threads, a bounded number in line, the newest kept in memory."""
 
     def __init__(
         self, ask: Callable[[str, AskOptions], Answer], freeze: Callable[[AskedRun, Answer], dict[str, Any]], *,
@@ -124,10 +114,7 @@ class Runs:
         self, question: str, asking: AskOptions, settings: Mapping[str, Any],
         meanings: list[dict[str, Any]] | None = None,
     ) -> AskedRun:  # fmt: skip
-        """Put a question in line.
-
-        :raises BudgetExceededError: if too many are waiting.
-        """
+        """Put a question in line."""
         with self._lock:
             running = sum(not run.is_over for run in self._runs.values())
             if running >= _MAX_WAITING:
@@ -177,7 +164,6 @@ class Runs:
 def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
 
-    :raises InputError: if there are no such numbers of a link and a candidate.
 
     >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
     >>> [link] = corrected({"answer": {"linked": [paris]}}, {"link": 0, "candidate": 0})
@@ -234,10 +220,7 @@ class KeptRuns:
 
 
 class RunLog:
-    """A log of questions whose entries know their run, and what people say of their answers.
-
-    :raises StoreError: if the file is there, but is no log of questions.
-    """
+    """A log of questions whose entries know their run, and what people say of their answers."""
 
     def __init__(self, path: Path) -> None:
         self._log = QuestionLog(path)
@@ -268,10 +251,7 @@ class RunLog:
         return {"is_right": entry.is_right, "right_answers": None if right is None else list(right)}
 
     def rate(self, run: Mapping[str, Any], *, is_right: bool | None, right_answers: Sequence[str] | None) -> None:
-        """Say whether the answer of a run was right, or what is; what is ``None`` stays as it was.
-
-        :raises InputError: for a run that is not in this log.
-        """
+        """Say whether the answer of a run was right, or what is; what is ``None`` stays as it was."""
         if self.rating(run) is None:
             raise InputError("this run is not in the log", hint="ask the question again")
         self._log.rate(run["logged"], is_right=is_right, right_answers=right_answers)

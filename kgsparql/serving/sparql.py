@@ -233,7 +233,6 @@ def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | Non
 
     The most specific range that a media type matches counts, as RFC 9110 has it; an empty header likes everything.
 
-    :param offered: formats, each with its media types: the first is sent, the others count only where they are named.
 
     >>> offered = {"json": ["application/sparql-results+json", "application/json"], "csv": ["text/csv"]}
     >>> [best_offered(accept, offered) for accept in ("", "text/*;q=.5", "application/json, text/csv", "a/b")]
@@ -279,10 +278,7 @@ class ServedLimits:
 
 
 class BoundedQueries:
-    """Runs the queries of many clients, checked and bounded as those of ``kgsparql query``.
-
-    :raises InputError: for several graphs as one: a query of a client's own runs on one.
-    """
+    """Runs the queries of many clients, checked and bounded as those of ``kgsparql query``."""
 
     def __init__(self, knowledge: KnowledgeBase, *, limits: ServedLimits | None = None) -> None:
         self.limits = limits or ServedLimits()
@@ -316,7 +312,6 @@ class BoundedQueries:
     async def run(self, query: CheckedQuery, form: str) -> tuple[bytes, int, str]:
         """Run a query; return its result in a format, its rows, and a clause that says what it lacks, or is empty.
 
-        :raises LimitError: if too many wait, or it waited too long (``limit`` is ``waiting``).
         :raises KgsparqlError: as :meth:`QueryWorker.run`, :func:`run_on_endpoint` and :func:`serialise`.
         """
         await self._wait_for_turn()

@@ -459,7 +459,7 @@ def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_pat
     """It was told to be a bug in kgsparql, and lost: it may have cost money."""
     (tmp_path / "runs").touch()
     knowledge, asking = kgsparql.open(NOBEL, embedder="none"), AskOptions(model=None)
-    page = ServedPage(knowledge=knowledge, asking=asking, kept=KeptRuns(tmp_path / "runs"))
+    page = ServedPage(knowledge, asking, KeptRuns(tmp_path / "runs"))
     run = AskedRun("Where was Marie Curie born?", asking, {})
     frozen = page.freeze(run, knowledge.ask(run.question, model=None))
     assert "Warsaw" in frozen["answer"]["text"]
