@@ -73,39 +73,6 @@ def test_a_request_that_is_not_whole_in_time_is_given_up(monkeypatch: pytest.Mon
     assert failures == []
 
 
-@pytest.mark.parametrize("reads", [False, True])
-def test_whoever_reads_nothing_of_a_reply_is_given_up(monkeypatch: pytest.MonkeyPatch, reads: bool) -> None:
-    monkeypatch.setattr(connections, "UNREAD_S", 2.0 if reads else 0.2)
-    size = 20_000_000
-
-    async def app(_: object, receive: Receive, send: Send) -> None:
-        length = str(size).encode()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
-        await send({"type": "http.response.body", "body": bytes(size)})
-
-    async def got() -> int:
-        state, config = ServerState(), Config(app, lifespan="off", log_level="critical")  # type: ignore[arg-type]
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: PunctualConnection(config, state, {}), "127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        writer.write(b"GET / HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n")
-        body = b""
-        try:
-            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
-            while reads and len(body) < size:  # slower than the time in which it must read something
-                body += await reader.readexactly(4_000_000)
-                await asyncio.sleep(0.7)
-            async with asyncio.timeout(20):
-                while state.connections:
-                    await asyncio.sleep(0.05)
-        finally:
-            writer.close()
-            server.close()
-        return len(body)
-
-    assert asyncio.run(got()) == (size if reads else 0)
-
-
 def test_whoever_sends_a_whole_request_has_a_place(tmp_path: Path) -> None:
     with served(tmp_path, "-q", "--host", ANY_ADDRESS, KGSPARQL_TOKEN=TOKEN) as printed, ExitStack() as stack:
         port = urlsplit(printed).port
