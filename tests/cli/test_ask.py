@@ -228,6 +228,14 @@ def test_only_what_goes_wrong_with_the_file_is_said_of_the_file(tmp_path: Path) 
             write_lines(results(error), tmp_path / "out.txt")
         assert caught.value is error
         assert (tmp_path / "out.txt").read_text() == "first\n"
+
+    def stopped() -> Iterator[str]:
+        yield "first"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(stopped(), tmp_path / "stopped.txt")
+    assert (tmp_path / "stopped.txt").read_text() == "first\n"
     with pytest.raises(InputError, match="cannot write"):
         write_lines(["first"], tmp_path / "nowhere" / "out.txt")
 

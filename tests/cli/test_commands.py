@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyoxigraph
@@ -213,34 +212,25 @@ def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     assert "Ask, for example" not in run("info", "-k", small).stdout
 
 
-def test_info_counts_a_triple_of_three_graphs_once(run: Run) -> None:
+def test_info_counts_a_triple_of_three_graphs_once_and_says_what_it_does_not_list(run: Run, tmp_path: Path) -> None:
     data = json.loads(run("info", "-k", CORNERS, "-f", "json").stdout)
     quads = list(pyoxigraph.parse(path=str(CORNERS)))
     assert data["triples"] == len({quad.triple for quad in quads}) == len(quads) - 2
-    counted = {entry["term"]: entry["count"] for entry in data["predicates"]}
     counts = Counter(triple.predicate for triple in {quad.triple for quad in quads})
+    counted = {entry["term"]: entry["count"] for entry in data["predicates"]}
     assert list(counted.values()) == sorted(counts.values(), reverse=True)[:10]
     assert all(counts[pyoxigraph.NamedNode(term.strip("<>"))] == count for term, count in counted.items())
     assert [s["triples"] for s in data["sources"]] == [len(quads)]
-
-
-def test_info_says_what_it_does_not_list(run: Run, tmp_path: Path) -> None:
-    quads = tmp_path / "many.nq"
-    quads.write_text("".join(f"<http://e/s> <http://e/p> <http://e/o> <http://e/g{i:02}> .\n" for i in range(12)))
-    data = json.loads(run("info", "-k", quads, "-f", "json").stdout)
-    assert (data["triples"], data["predicates"][0]["count"]) == (1, 1)
-    assert len(data["named_graphs"]) == 10
-    (cut,) = data["cuts"]
-    assert cut == "named graphs: at most 10 of 12 taken"
-    assert cut in run("info", "-k", quads).stdout
-
-
-def test_info_in_the_languages_asked_for(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "names.ttl"
+    many = tmp_path / "many.nq"
+    many.write_text("".join(f"<http://e/s> <http://e/p> <http://e/o> <http://e/g{i:02}> .\n" for i in range(12)))
+    data = json.loads(run("info", "-k", many, "-f", "json").stdout)
+    assert (data["triples"], data["predicates"][0]["count"], len(data["named_graphs"])) == (1, 1, 10)
+    assert data["cuts"] == ["named graphs: at most 10 of 12 taken"]
+    assert data["cuts"][0] in run("info", "-k", many).stdout
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    file.write_text(f'<http://e/a> <http://e/p> 1 . <http://e/p> {label} "size"@en , "Größe"@de .')
-    assert "! size (1)" in run("info", "-k", file).stdout
-    assert "! Größe (1)" in run("info", "-k", file, "--lang", "de").stdout
+    (tmp_path / "names.ttl").write_text(f'<http://e/a> <http://e/p> 1 . <http://e/p> {label} "size"@en , "Größe"@de .')
+    assert "! size (1)" in run("info", "-k", tmp_path / "names.ttl").stdout
+    assert "! Größe (1)" in run("info", "-k", tmp_path / "names.ttl", "--lang", "de").stdout
 
 
 @pytest.mark.parametrize("kind", ["store", "stdin"])
@@ -260,15 +250,12 @@ def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path, kind: s
     assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 
 
-@pytest.mark.parametrize("arguments", [("find", "Ann"), ("info",)], ids=lambda a: a[0])
-def test_a_result_in_a_file_is_the_result_on_stdout(
-    run: Run, small: Path, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    common = (*arguments, "-k", small, *(["--embedder", "none"] if arguments[0] == "find" else []))
-    for name, form in (("out.txt", "text"), ("out.json", "json")):
-        done = run(*common, "-o", tmp_path / name)
-        assert (done.exit_code, done.stdout) == (0, ""), done.stderr
-        assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
+def test_a_result_in_a_file_is_the_result_on_stdout(run: Run, small: Path, tmp_path: Path) -> None:
+    for common in (("find", "Ann", "-k", small, "--embedder", "none"), ("info", "-k", small)):
+        for name, form in (("out.txt", "text"), ("out.json", "json")):
+            done = run(*common, "-o", tmp_path / name)
+            assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+            assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
 
 
 def test_find_leaves_out_what_is_not_like_it_and_says_where_no_label_has_the_word(run: Run) -> None:
@@ -301,13 +288,6 @@ def test_sources_from_the_environment_one_per_line(run: Run, small: Path, monkey
     monkeypatch.setenv("KGSPARQL_KG", f"{small}\n{CORNERS}\n")
     assert run("show", "Ann").exit_code == 0
     assert run("show", "Springfield").exit_code == 3
-
-
-def test_version_and_help(run: Run) -> None:
-    assert run("--version").stdout.startswith("kgsparql 0.")
-    assert run().exit_code in {0, 2}
-    for command in ("ask", "load", "index", "serve", "log"):
-        assert run(command, "--help").exit_code == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
@@ -402,18 +382,6 @@ def test_output_to_a_pipe_and_through_a_link(run: Run, tmp_path: Path) -> None:
     reader = subprocess.Popen([shutil.which("cat") or "/bin/cat", pipe], stdout=subprocess.PIPE, text=True)
     assert run("query", "ASK {}", "-k", NOBEL, "-f", "json", "-o", pipe).exit_code == 0
     assert "true" in reader.communicate(timeout=30)[0]
-
-
-def test_answers_that_were_written_stay_when_the_questions_are_stopped(tmp_path: Path) -> None:
-    from kgsparql.cli._common import write_lines
-
-    def results() -> Iterator[str]:
-        yield "first"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_lines(results(), tmp_path / "answers")
-    assert (tmp_path / "answers").read_text(encoding="utf-8") == "first\n"
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a system without /dev/zero")

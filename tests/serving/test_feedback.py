@@ -159,7 +159,7 @@ def test_a_file_that_is_no_log_is_said_before_the_page_opens(tmp_path: Path) -> 
     other.write_text("mine", encoding="utf-8")
     done = CliRunner().invoke(app, ["serve", "--port", "0", "--log", str(other)])
     assert done.exit_code == 4
-    assert "that one was not changed" in done.stderr
+    assert "--log names another file" in done.stderr
     assert other.read_text(encoding="utf-8") == "mine"
 
 

@@ -104,7 +104,11 @@ async def test_a_query_an_update_and_a_large_result(own_cache: Path) -> None:
         assert (len(whole["groups"][0]["neighbours"]), "more" in whole) == (74, False)
 
 
-async def test_errors_are_those_of_a_tool_and_say_what_to_do(own_cache: Path) -> None:
+async def test_errors_are_those_of_a_tool_and_stdout_is_the_protocol_alone(own_cache: Path) -> None:
+    done = subprocess.run(
+        command(), check=True, cwd=ROOT, env=environment(own_cache), input="", capture_output=True, text=True
+    )
+    assert done.stdout == ""
     async with over_stdio(own_cache) as client:
         unknown = await client.call_tool("show", {"entity": "Nobody At All"})
         assert unknown.is_error
@@ -167,13 +171,6 @@ async def test_a_client_that_cancels_stops_the_query(own_cache: Path) -> None:
     assert time.monotonic() - began < 20
 
 
-async def test_stdout_is_the_protocol_alone(own_cache: Path) -> None:
-    done = subprocess.run(
-        command(), check=True, cwd=ROOT, env=environment(own_cache), input="", capture_output=True, text=True
-    )
-    assert done.stdout == ""
-
-
 async def test_over_http(own_cache: Path) -> None:
     with http_server(own_cache) as url:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
@@ -233,27 +230,6 @@ async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Pa
             while not server.hang_ups:
                 await anyio.sleep(0.05)
         assert len(server.requests) == 1, "a question that goes on would have asked the model again"
-
-
-@pytest.mark.parametrize("mode", ["legacy"])
-async def test_over_http_a_client_that_cancels_stops_the_question(tmp_path: Path, mode: Any) -> None:
-    with (
-        ModelServer([Slow(60)] * 5) as server,
-        http_server(tmp_path, "-r", "mindmap", "-m", "any", "--base-url", server.url) as url,
-    ):
-        async with Client(url, mode=mode) as client, anyio.create_task_group() as group:
-            with anyio.CancelScope() as scope:
-
-                async def cancel_later() -> None:
-                    while not server.requests:
-                        await anyio.sleep(0.05)
-                    scope.cancel()
-
-                group.start_soon(cancel_later)
-                await client.call_tool("ask", BORN)
-            with anyio.fail_after(20):
-                while not server.hang_ups:
-                    await anyio.sleep(0.05)
 
 
 async def test_another_address_needs_a_token(own_cache: Path) -> None:
