@@ -190,8 +190,8 @@ def test_blank_nodes_are_counted_apart(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "refused: SERVICE is not run here"),
-        ("DELETE WHERE { ?s ?p ?o }", "refused: DELETE is not run here"),
+        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "1:12: SERVICE is not run here"),
+        ("DELETE WHERE { ?s ?p ?o }", "1:1: DELETE is not run here"),
         ("SELECT * " + "{" * 5_000 + "}" * 5_000, "deep"),
         ("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", "not told: the query was stopped"),
     ],
@@ -200,10 +200,11 @@ def test_a_hostile_query_is_refused_and_the_rest_is_checked(run: Run, tmp_path: 
     file = asked(run, BORN, tmp_path / "a.trig")
     assert file.read_text().count(QUERY) == 1
     file.write_text(file.read_text().replace(QUERY, query))
-    done = run("check", file, "-k", NOBEL, "--max-seconds", "2" if "COUNT" in query else "60")
-    assert done.exit_code == (6 if "COUNT" in query else 3)
-    assert said in done.stdout
-    assert "queries   4 of 5 give the same" in done.stdout
+    is_endless = "COUNT" in query
+    done = run("check", file, "-k", NOBEL, "--max-seconds", "2" if is_endless else "60")
+    assert (done.exit_code, said in done.stdout) == (6 if is_endless else 3, True), done.stdout
+    assert is_endless or "queries   4 of 5 give the same" in done.stdout
+    assert is_endless or "refused: " in done.stdout
 
 
 def test_what_is_no_answer_is_an_error(run: Run) -> None:
