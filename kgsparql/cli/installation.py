@@ -28,7 +28,6 @@ _FOLDERS = {
     "labels": "label indexes",
     "adjacency": "adjacencies of graphs, for paths",
     "models": "the embedding model in a form that starts fast",
-    "endpoints": "what endpoints are",
     "runs": "answers of the page, by their addresses",
     "rate-limits": "when public endpoints were asked last, and whether they want peace",
 }

@@ -104,7 +104,7 @@ class EndpointGraph(KnowledgeGraph):
         address = self._address = Address.parse(url)
         self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
-        self.probe = Probe(address, self.name, profile, recording is None, note, self._now)
+        self.probe = Probe(address, self.name, profile, note)
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s, self.max_bytes = timeout_s, max_bytes
@@ -184,16 +184,10 @@ class EndpointGraph(KnowledgeGraph):
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
-        return self._as_recorded("date", datetime.now(UTC).date().isoformat())
-
-    def _now(self) -> str:
-        return self._as_recorded("time", datetime.now(UTC).isoformat(timespec="seconds"))
-
-    def _as_recorded(self, what: str, now: str) -> str:
-        """Return what the clock says; in a replay, what it said in the recording."""
+        today = datetime.now(UTC).date().isoformat()
         if self._recording is None:
-            return now
-        return str(self._recording.recorded_value(what, {"endpoint": self.url}, {what: now})[what])
+            return today
+        return str(self._recording.recorded_value("date", {"endpoint": self.url}, {"date": today})["date"])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -326,23 +320,19 @@ class EndpointGraph(KnowledgeGraph):
 
 
 def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
-    """Say what the service and its engine are, and when that was found out.
+    """Say what the service and its engine are.
 
     >>> summary(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
     'DBpedia, on Virtuoso'
-    >>> summary(UNKNOWN, ProbeResult(at="2026-11-22T01:50:20+00:00", server="nginx"))
-    'an engine that does not say what it is (server: nginx), asked 2026-11-22'
+    >>> summary(UNKNOWN, ProbeResult(server="nginx"))
+    'an engine that does not say what it is (server: nginx)'
     """
-    is_unknown = profile.name == UNKNOWN.name
-    if found is None:
-        if is_unknown:
-            return "an engine that is not known yet"
-        return profile.name + (f", on {profile.engine}" if profile.engine not in {"", profile.name} else "")
-    service = "" if is_unknown or profile.name == found.engine else f"{profile.name}, on "
-    if found.engine:
-        return f"{service}{' '.join(filter(None, (found.engine, found.version)))}, found {found.at[:10]}"
-    server = f" (server: {found.server})" if found.server else ""
-    return f"{service}an engine that does not say what it is{server}, asked {found.at[:10]}"
+    engine = profile.engine
+    if found is not None:
+        engine = " ".join(filter(None, (found.engine, found.version)))
+        engine = engine or "an engine that does not say what it is" + (found.server and f" (server: {found.server})")
+    is_named = profile.name not in {UNKNOWN.name, profile.engine}
+    return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"
 
 
 def limits_in_words(profile: EndpointProfile) -> list[str]:
@@ -368,7 +358,7 @@ def limits_in_words(profile: EndpointProfile) -> list[str]:
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
-    profile, found = graph.profile, graph.probe.found or ProbeResult(at="")
+    profile, found = graph.profile, graph.probe.found or ProbeResult()
     try:
         shows_named_graphs = not graph.notes
     except (UnreachableError, QueryError):
@@ -381,7 +371,6 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         "engine": profile.engine or None,
         "version": found.version or None,
         "server": found.server or None,
-        "found": found.at or None,
         "shows_named_graphs": shows_named_graphs,
         **{
             name: [getattr(one, "value", one) for one in value] if isinstance(value, tuple) else value

@@ -34,10 +34,7 @@ Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 
 @dataclass(frozen=True, slots=True)
 class Formatter:
-    """Turns identifiers into IRIs.
-
-    :param predicate: leads from a thing to its identifier.
-    :param stated: the triple that states the formatter.
+    """Turns identifiers into IRIs: those to which ``predicate`` leads, as the triple ``stated`` says.
 
     >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
     >>> formatter = Formatter.parse(viaf, stated, Literal("http://viaf.org/$1/rdf"))
@@ -80,11 +77,7 @@ class Formatter:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The identifying predicates of graphs: external identifiers of a Wikibase, inverse functional properties of OWL.
-
-    :param predicates: each value of theirs belongs to one thing.
-    :param formatters: of those whose values make IRIs.
-    """
+    """The identifying predicates of graphs: external identifiers of a Wikibase, inverse functional ones of OWL."""
 
     predicates: frozenset[IRI] = frozenset()
     formatters: tuple[Formatter, ...] = ()
@@ -137,16 +130,8 @@ class IgnoredPredicates:
     references and a rank. Only direct claims are walked, unless ``qualifiers`` are wanted too.
 
     :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
-    :param qualifiers: statements are walked, too, which lead to qualifiers.
     :param identifiers: predicates of identifiers, which are looked up in other graphs all the same.
-    :param notes: for the reader of an answer.
     :param hidden: filled with the entities of statements that were met and not walked.
-
-    >>> wikidata = "http://www.wikidata.org/prop/"
-    >>> IgnoredPredicates().drops(IRI(wikidata + "P39")), IgnoredPredicates().drops(IRI(wikidata + "direct/P39"))
-    (True, False)
-    >>> IgnoredPredicates(qualifiers=True).drops(IRI(wikidata + "P39"))
-    False
     """
 
     terms: frozenset[IRI] = frozenset()
@@ -171,11 +156,7 @@ class IgnoredPredicates:
 
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
-        """Ask a graph without a profile; it may be a dump of a known service, whose noise is then ignored, too.
-
-        It is a dump if it declares these properties itself, and does not only use them. One query more; two if it is a
-        Wikibase.
-        """
+        """Ask a graph without a profile; if it declares the properties of a known service, their noise is ignored."""
         if not graph.select(Query.load("predicate_triples").bind(predicate=[_DIRECT_CLAIM]).limit(1)):
             return cls.of(graph)
         named = {predicate for profile in known_endpoints().profiles for predicate in profile.noise}
@@ -223,11 +204,7 @@ def _kind_of_claim(predicate: IRI) -> str:
 
 
 def _predicates_of(direct: IRI) -> Iterable[IRI]:
-    """Return a predicate; for that of a direct claim, also those of statements of the same property.
-
-    >>> [part.value for part in _predicates_of(IRI("http://e.org/prop/direct/P1"))][1:3]
-    ['http://e.org/prop/P1', 'http://e.org/prop/statement/P1']
-    """
+    """Return a predicate; for that of a direct claim, also those of statements of the same property."""
     part = claim_part(direct)
     if part is None or part[0] != "direct":
         return (direct,)

@@ -85,19 +85,13 @@ class OxigraphGraph(KnowledgeGraph):
         return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
 
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
-        """Those of some predicates that are in a triple, remembered as long as the content stays the same.
-
-        A query that names 40 predicates is parsed in 0.3 ms, and most graphs have three of these.
-        """
+        """Those of some predicates that are in a triple, remembered as long as the content stays the same."""
         if predicates not in self._held or not self.is_as_loaded:
             self._held[predicates] = frozenset(filter(self._is_used, predicates))
         return self._held[predicates]
 
     def may_have_name(self, term: IRI) -> bool:
-        """Whether a term has a literal by a predicate that is called like a name; true of a term with many triples.
-
-        Remembered of the last terms, since nearly every neighbourhood has the same few predicates, mostly without.
-        """
+        """Whether a term has a literal by a predicate that is called like a name; true of a term with many triples."""
         if not self.is_as_loaded or len(self._named) == _REMEMBERED:
             self._named.clear()
         if term not in self._named:
@@ -111,10 +105,7 @@ class OxigraphGraph(KnowledgeGraph):
         return next(self.quads(None, predicate), None) is not None
 
     def quads(self, *pattern: Any) -> Iterator[ox.Quad]:
-        """Yield the quads with a subject, predicate, object and graph, or with any of what is left out or ``None``.
-
-        :raises QueryError: if they cannot be read; a StoreError if the store is damaged (``E_STORE_CORRUPT``).
-        """
+        """Yield the quads with a subject, predicate, object and graph, or with any of what is left out or ``None``."""
         try:
             subject, predicate, object_, graph = (*pattern, None, None, None, None)[:4]
             yield from self.store.quads_for_pattern(subject, predicate, object_, graph)
@@ -139,10 +130,7 @@ class OxigraphGraph(KnowledgeGraph):
         return named + in_default > 1
 
     def named_graphs(self) -> list[IRI] | None:
-        """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some.
-
-        A query for them reads every triple, even where there are none.
-        """
+        """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some."""
         names = list(self.store.named_graphs())
         if not all(isinstance(name, IRI) for name in names):
             return None
@@ -218,10 +206,7 @@ def _solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
 
 
 def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:
-    """How to cite the graphs of several files: a file's own graph by its name, the named graphs in it also by IRI.
-
-    :param graphs: name of a file → the named graphs in it.
-    """
+    """Say how to cite the graphs of several files: the own graph of one by its name, named graphs also by IRI."""
     sources: dict[str, Source] = {}
     for file in files:
         for graph in graphs[file.name]:

@@ -36,10 +36,7 @@ _NOTES = frozenset({"note", "sources"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusMeaning:
-    """The meaning of a status where it is not that of HTTP.
-
-    :param says: words that the body must have for this meaning, in upper or lower case; empty for any body.
-    """
+    """The meaning of a status where it is not that of HTTP, and the words that the body must have for it."""
 
     status: int
     means: Meaning
@@ -50,19 +47,16 @@ class StatusMeaning:
 class EndpointProfile:
     """How to ask an endpoint: of one engine, or of one service that runs it. A table of ``endpoints.toml`` makes one.
 
-    :param name: as ``info`` and ``doctor`` say it.
     :param aliases: what a user may write instead of the URL.
     :param urls: of the service; none for an engine.
     :param engine: the name of the engine's own profile, whose values a service takes over.
-    :param is_public: many share it. It counts clients, so that all graphs and processes of a user take turns there; it
-        counts queries that it cannot run as errors; and counts of all triples get some seconds only.
+    :param is_public: many share it: all graphs and processes of a user take turns there, and errors count.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param needs_contact: requests without a way to reach who sends them are refused.
     :param post: queries are posted; else they are sent by GET where they fit in ``max_url`` bytes.
     :param chunk_size: terms of one ``VALUES`` block.
     :param max_solutions: a result of exactly so many may have been cut.
     :param timeout_s: how long the server lets a query run.
-    :param concurrency: queries at once.
     :param pause_s: between the end of a query and the next.
     :param query_seconds: in each minute, for all queries together; at most ``burst_seconds`` may be saved up.
     :param errors_per_minute: from which on a client is banned.
@@ -71,9 +65,7 @@ class EndpointProfile:
         how an IRI begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
     :param has_union: whether the default graph is the union of all graphs; ``None``: find out.
-    :param has_named_graphs: whether there are any, so that it makes sense, and is allowed, to ask for them; ``None``:
-        find out.
-    :param text_search: how labels can be searched.
+    :param has_named_graphs: whether it makes sense, and is allowed, to ask for named graphs; ``None``: find out.
     :param search_host: of a Wikibase, whose own search ``wikibase:mwapi`` is to ask.
     :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
     :param type_predicates: lead from an entity to its class, beside ``rdf:type``.
@@ -150,21 +142,13 @@ _TYPES = get_type_hints(EndpointProfile)
 
 
 def could_be_alias(source: str) -> bool:
-    """Tell whether a source is written as an alias is, and not as a path or a URL.
-
-    >>> could_be_alias("wikidata"), could_be_alias("./wikidata"), could_be_alias("data.ttl")
-    (True, False, False)
-    """
+    """Tell whether a source is written as an alias is, and not as a path or a URL."""
     return _ALIAS.fullmatch(source.strip().lower()) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownEndpoints:
-    """Profiles; the first that fits is used.
-
-    >>> known_endpoints().named("dbpedia").urls[0]
-    'https://dbpedia.org/sparql'
-    """
+    """Profiles; the first that fits is used."""
 
     profiles: tuple[EndpointProfile, ...]
 
@@ -209,11 +193,7 @@ class KnownEndpoints:
         return replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN
 
     def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
-        """Recognise the engine by its signs; ``None`` if none fits.
-
-        :param headers: of any reply, names in lower case.
-        :param description: the text of the service description; empty if there is none.
-        """
+        """Recognise the engine by its signs in a reply, its service description, and its URL; ``None`` if none fits."""
         parts = urlsplit(Address.parse(url).url)
         where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
 

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
-    """Turn a term of rdflib into the same term of kgsparql.
-
-    :raises IriError: for an IRI that rdflib accepts and RDF does not.
-    :raises InputError: for anything that is not an RDF 1.1 term.
+    """Turn a term of rdflib into the same term of kgsparql; an InputError for what is not of RDF 1.1.
 
     >>> import rdflib
     >>> from_rdflib(rdflib.Literal("Bonn", lang="de"))
@@ -41,13 +38,7 @@ def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
 
 
 def to_rdflib(term: Term) -> Node:
-    """Turn a term into the same term of rdflib.
-
-    :raises InputError: for a triple term, which rdflib does not have.
-
-    >>> to_rdflib(IRI("http://example.org/a"))
-    rdflib.term.URIRef('http://example.org/a')
-    """
+    """Turn a term into the same term of rdflib; an InputError for a triple term, which rdflib does not have."""
     import rdflib
 
     if isinstance(term, IRI):
@@ -64,10 +55,7 @@ def to_rdflib(term: Term) -> Node:
 
 
 def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
-    """Yield the quads of an rdflib ``Graph`` or ``Dataset``.
-
-    :raises GraphLoadError: for a statement that is not RDF, which rdflib allows.
-    """
+    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF."""
     import rdflib
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
@@ -113,10 +101,7 @@ def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:
 
 
 def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
-    """Return the store in which Oxrdflib keeps a graph and no other triple; ``None`` if there is none.
-
-    Oxrdflib has no public name for it: under another name the triples are copied.
-    """
+    """Return the store in which Oxrdflib keeps a graph and no other triple; it has no public name for it."""
     import rdflib
 
     store = getattr(graph.store, "_inner", None)
@@ -130,11 +115,7 @@ def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
 
 
 def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
-    """Make an rdflib graph of triples.
-
-    >>> len(triples_to_rdflib([Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal("x"))]))
-    1
-    """
+    """Make an rdflib graph of triples."""
     import rdflib
 
     graph = rdflib.Graph()

@@ -60,9 +60,6 @@ def open_graph(
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
-    :raises LimitError: for what is larger than the limits of reading.
-    :raises StoreError: for a store that cannot be opened.
-    :raises OptionError: for options that the source does not have.
     """
     groups = groups_of(sources)
     reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
@@ -101,10 +98,7 @@ def open_embedded(
     notes: Callable[[str], None] | None = None,
     **reading: Any,
 ) -> OxigraphGraph:
-    """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does.
-
-    :param reading: the options of files (:class:`ReadOptions`).
-    """
+    """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does."""
     given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
@@ -129,9 +123,7 @@ def open_embedded(
 
 
 def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
-    """Group the sources that are one graph: all files together, every store and every endpoint, in the order given.
-
-    A source that is named twice counts once.
+    """Group the sources that are one graph: all files together, every store and every endpoint; each source once.
 
     >>> groups_of(["a.ttl", "https://example.org/sparql", "b.ttl"])
     [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
@@ -157,10 +149,7 @@ def is_graph_by_itself(source: GraphSource) -> bool:
 def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) -> dict[str, str]:
     """Return the prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
 
-    Of one prefix with several meanings, the first. Standard input is not read: the opened graph knows its prefixes.
-
-    :param reading: options of files (:class:`ReadOptions`).
-    :raises KgsparqlError: as :func:`open_graph`, for errors that show at the head of a file.
+    Of one prefix with several meanings, the first. ``reading`` are the options of files (:class:`ReadOptions`).
     """
     given = _as_list(sources)
     if names_endpoint(given):
@@ -174,12 +163,8 @@ def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) ->
 def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     """Tell whether one of the sources is the URL of an endpoint, or the alias of a known one.
 
-    :raises InputError: for an alias that is also the name of a file here.
-
-    >>> names_endpoint("https://example.org/sparql"), names_endpoint(["https://example.org/data.ttl"])
-    (True, False)
-    >>> names_endpoint("wikidata"), names_endpoint("./wikidata")
-    (True, False)
+    >>> [names_endpoint(source) for source in ("https://e.org/sparql", "https://e.org/data.ttl", "wikidata")]
+    [True, False, True]
     """
     return any(_is_endpoint(source) for source in _as_list(sources))
 

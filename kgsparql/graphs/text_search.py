@@ -29,10 +29,8 @@ def label_search(
 ) -> Query:
     """Make a query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
 
-    :param kind: any but ``none`` and ``wikibase:mwapi``.
     :param searches: at most :data:`MAX_SEARCHES`; those without a letter or digit are left out.
     :param languages: tags, the empty one for literals without.
-    :param limit: labels of each search.
     """
     tags = [Literal(tag) for tag in languages]
     one = Query.load(_FILES[kind]).bind(predicate=predicates, language=tags).limit(limit)
@@ -41,11 +39,7 @@ def label_search(
 
 
 def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
-    """Make a query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``.
-
-    :param host: of its web page.
-    :param languages: whose labels and aliases are searched; those without a language are always searched.
-    """
+    """Make a query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``."""
     query = Query.load("text_search/mwapi").fix(host=Literal(host))
     words = dict.fromkeys(Literal(name) for name in names if name.strip())
     return query.bind(words=list(words), language=[Literal(tag) for tag in languages])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +17,22 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
 from kgsparql.errors import (
-    AuthenticationError,
     EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
     NotFoundError,
-    QueryError,
-    RateLimitError,
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.graph import Solutions
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal
 from tests.deep import DEEP
 from tests.endpoints import proxy as faults
-from tests.endpoints.faults import XML, reply, taking
-from tests.endpoints.proxy import Fault, Proxy, Response, as_json, changed, first, late, sends
+from tests.endpoints.faults import reply, taking
+from tests.endpoints.proxy import Fault, Proxy, Response, changed, first, late, sends
 
 TEXT = "SELECT ?s ?label WHERE { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?label } ORDER BY ?s ?label LIMIT 1000"
 LABELS = Query("labels_of_all", TEXT)
@@ -136,25 +130,6 @@ def test_E02_one_deadline_for_all_queries_of_a_question(nobel_url: str) -> None:
     assert 1 < len(proxy.requests) - began < 16
 
 
-def test_E05_a_plea_for_a_user_agent(nobel_url: str) -> None:
-    plea = b"Please set a user-agent with a contact, see https://w.wiki/4wJS"
-    error, times = failing(nobel_url, sends(reply(plea, type="text/plain")))
-    assert error.code == "E_ENDPOINT_NOT_SPARQL"
-    assert "Please set a user-agent" in error.message
-    assert "KGSPARQL_CONTACT" in error.hint
-    assert times == 1
-
-
-def test_E07_a_java_trace(nobel_url: str) -> None:
-    trace = b"java.util.concurrent.TimeoutException\n\tat com.bigdata.rdf.sail.webapp.QueryServlet.doSparqlQuery"
-    for at in (500, None):  # inside the results, or after them
-        error, times = failing(nobel_url, changed(lambda whole, at=at: replace(whole, body=whole.body[:at] + trace)))
-        assert error.code in {"E_PARTIAL", "E_TIMEOUT"}
-        assert "out of time" in error.hint or "took too long" in error.message
-        assert "ask for less" in error.hint
-        assert times == 1
-
-
 def test_E08_a_reply_that_breaks_off(nobel_url: str, all_labels: Solutions) -> None:
     for fault in (
         faults.cut(700),
@@ -202,16 +177,6 @@ CUTS: dict[str, Callable[[Response], Response]] = {
 }
 
 
-def test_E09_what_a_server_says_it_cut_is_not_complete(nobel_url: str, all_labels: Solutions) -> None:
-    for cut in CUTS.values():
-        found, _ = asked(nobel_url, changed(cut))
-        assert not found.complete
-        assert found.solutions == all_labels.solutions
-    for more in (0, 1):
-        found, _ = asked(nobel_url, profile=EndpointProfile(max_solutions=len(all_labels) + more))
-        assert found.complete is bool(more), "exactly as many as it gives at most"
-
-
 def told_of_cuts(url: str, plan: faults.Plan | None, **profile: Any) -> tuple[Answer, list[str]]:
     """An answer over a proxy, and its notes that name the proxy."""
     with Proxy(url, plan) as proxy:
@@ -232,87 +197,6 @@ def test_E09_an_answer_says_that_the_endpoint_cut_results_and_why(nobel_url: str
         assert len(answer.evidence)
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_E09_an_endpoint_that_gives_so_many_solutions_and_says_nothing(nobel_url: str, is_kept: bool) -> None:
-    def birth_place_first(row: dict[str, Any]) -> tuple[bool, str]:
-        text = json.dumps(row, sort_keys=True)
-        return ("/birthPlace" in text) is not is_kept, text
-
-    def cap(document: dict[str, Any]) -> None:
-        rows = document["results"]["bindings"]
-        rows[:] = sorted(rows, key=birth_place_first)[:10]
-
-    whole, _ = told_of_cuts(nobel_url, None)
-    answer, notes = told_of_cuts(nobel_url, first(then=changed(as_json(cap))), max_solutions=10)
-    assert "10 solutions" in " ".join(notes)
-    assert "predicates of Marie Curie: at most 10 taken, there are more" in answer.notes
-    assert all(cited.verified for item in answer.evidence for cited in item.triples)
-    assert (answer.answers[0].term == whole.answers[0].term) is is_kept  # what it keeps is its own choice
-
-
-def test_E10_one_wait_and_then_success(nobel_url: str, all_labels: Solutions) -> None:
-    for after in ("2", formatdate(time.time() + 5, usegmt=True)):
-        found, proxy = asked(nobel_url, throttled(f"Retry-After: {after}"))
-        assert found == all_labels
-        refused, then = proxy.of(TEXT)
-        assert refused.went is not None
-        assert then.came - refused.went >= 1.8
-
-
-def test_E11_throttled_for_ever(nobel_url: str) -> None:
-    for after, most in (("86400", 1), ("Sun, 22 Nov 2093 00:00:00 GMT", 1), ("abc", 3), (None, 3), ("1.5", 3)):
-        with taking(less_than=12):
-            error, times = failing(nobel_url, throttled(*[f"Retry-After: {after}"][: after is not None]), timeout_s=2)
-        assert isinstance(error, RateLimitError), after
-        assert error.code == "E_RATE"
-        assert "wait" in f"{error.message} {error.hint}"
-        assert 1 <= times <= most, after
-
-
-def test_E12_E13_a_429_that_means_out_of_time_and_a_405_that_means_throttling(
-    nobel_url: str, all_labels: Solutions
-) -> None:
-    body = json.dumps({"exception": "Operation timed out.", "query": TEXT, "status": "ERROR"}).encode()
-    for profile in (QLEVER, UNKNOWN):
-        fault = status("429 Too Many Requests", body, kind="application/json")
-        error, times = failing(nobel_url, fault, profile=profile)
-        assert isinstance(error, EndpointTimeoutError)
-        assert "less" in error.hint
-        assert times == 1
-    busy = status("405 Method Not Allowed", b"Too many requests", "Retry-After: 1")
-    for fault, profile in ((throttled("Retry-After: 1"), QLEVER), (busy, DBPEDIA)):
-        with taking(at_least=0.9):
-            found, proxy = asked(nobel_url, fault, profile=profile)
-        assert found == all_labels
-        assert len(proxy.of(TEXT)) == 2
-    error, _ = failing(nobel_url, status("405 Method Not Allowed", b"no", "Retry-After: 3000"), profile=DBPEDIA)
-    assert isinstance(error, RateLimitError)
-
-
-def test_E14_E15_E16_what_would_fail_again_is_not_asked_again(nobel_url: str) -> None:
-    broken, sql = "500 SPARQL Request Failed", f"Virtuoso %s\n\nSPARQL query:\n{TEXT}"
-    for line, body, kind, says in (
-        ("401 Unauthorized", "Please set a user-agent", AuthenticationError, ""),
-        ("403 Forbidden", "Please set a user-agent", AuthenticationError, "KGSPARQL_CONTACT"),
-        (broken, sql % "37000 Error TN...: transitive start not given", QueryError, "transitive start not given"),
-        (broken, sql % "S1T00 Error SR171: timed out", EndpointTimeoutError, ""),
-        ("504 Gateway Timeout", "no", EndpointTimeoutError, ""),
-        ("400 Bad Request", "nothing to be done", KgsparqlError, "nothing to be done"),
-        ("404 Not Found", "nothing to be done", EndpointError, "nothing to be done"),
-        ("500 Internal Server Error", "nothing to be done", EndpointError, "nothing to be done"),
-    ):
-        error, times = failing(nobel_url, status(line, body.encode(), "Retry-After: 1"))
-        assert isinstance(error, kind), (line, body)
-        assert says in f"{error.message} {error.hint}"
-        assert times == 1, (line, body)
-
-
-def test_E16_overloaded_twice_and_then_there(nobel_url: str, all_labels: Solutions) -> None:
-    found, proxy = asked(nobel_url, status("503 Unavailable", b"", "Retry-After: 1"), status("502 Bad Gateway"))
-    assert found == all_labels
-    assert len(proxy.of(TEXT)) == 3
-
-
 def test_E17_no_request_to_a_server_that_nobody_named_and_none_from_https_to_http(
     nobel_url: str, tls: ssl.SSLContext, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,30 +214,6 @@ def test_E17_no_request_to_a_server_that_nobody_named_and_none_from_https_to_htt
             graph.select(LABELS)
     assert caught.value.code == "E_REDIRECT"
     assert target.connections == 0
-
-
-def test_E19_xml_of_the_engine_though_json_was_asked_and_no_type_at_all(nobel_url: str, all_labels: Solutions) -> None:
-    def without_type(whole: Response) -> Response:
-        return whole.with_headers(Content_Type=None)
-
-    assert asked(nobel_url, changed(lambda whole: whole, accept=XML))[0] == all_labels
-    assert asked(nobel_url, changed(without_type))[0] == all_labels
-    assert asked(nobel_url, changed(without_type, accept=XML))[0] == all_labels
-
-
-def test_E20_typed_literals_of_old_servers(nobel_url: str) -> None:
-    years = Query("years", "SELECT ?o WHERE { ?s ?p ?o FILTER(isNumeric(?o)) } ORDER BY ?s ?p ?o LIMIT 50")
-
-    def old(document: dict[str, Any]) -> None:
-        for row in document["results"]["bindings"]:
-            row["o"]["type"] = "typed-literal"
-
-    with Proxy(nobel_url, first(None, changed(as_json(old)), only="isNumeric")) as proxy:
-        graph = EndpointGraph(proxy.url)
-        new = graph.select(years)
-        assert graph.select(years) == new
-    assert len(new) == 50
-    assert all(isinstance(s["o"], Literal) for s in new)
 
 
 @pytest.mark.longer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -32,7 +30,7 @@ from tests.conftest import FIXTURES, PREFIXES
 from tests.contract.conftest import SMALL
 from tests.deep import deep
 from tests.endpoints.sameness import differences, told, was_cut
-from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, oxigraph_serve, rdflib_endpoint, store_of, virtuoso
+from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, rdflib_endpoint, virtuoso
 from tests.queries.test_queries import QUERIES as NAMES
 from tests.queries.test_queries import bound, is_as_kept, kept_cases, solutions_of
 
@@ -208,32 +206,3 @@ def test_a_method_finds_the_same_through_blank_nodes(
     opened = request.getfixturevalue("on_virtuoso" if engine == "virtuoso" else "on_rdflib")(small)
     embedded = KnowledgeBase(open_graph(small, name="data"), embedder="none")
     check_same(embedded, KnowledgeBase(opened, embedder="none"), method, list(SMALL_QUESTIONS))
-
-
-@pytest.mark.deep
-def test_every_method_finds_the_same_over_claims_of_wikidata_on_oxigraphs_server(
-    shared_data: Path, tmp_path: Path
-) -> None:
-    """Five questions that people asked; what a limit cut may be another part of the same."""
-    data = tmp_path / "claims.nt"
-    data.write_bytes(gzip.decompress((shared_data / "wikidata_qald10" / "graph.nt.gz").read_bytes()))
-    dataset = load_dataset(shared_data / "wikidata_qald10")
-    questions = [question.text for question in dataset.questions if question.type == "SELECT"][:5]
-    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
-        embedded, remote = (
-            KnowledgeBase(open_graph(source, name="wikidata"), embedder="none") for source in (data, url)
-        )
-        for method in names():
-            compared, answered = 0, 0
-            for question in questions:
-                events: list[Event] = []
-                one = embedded.ask(question, retriever=method, emit=events.append)
-                other = remote.ask(question, retriever=method, emit=events.append)
-                answered += bool(one.answers)
-                if not was_cut(one, events) and not was_cut(other, events):
-                    compared += 1
-                    first, second = told(one), told(other)
-                    for part in differences(first, second):
-                        assert second[part] == first[part], (method, question, part)
-            assert answered >= 3, method
-            assert compared >= 3, method

@@ -40,7 +40,6 @@ from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
-from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import (
@@ -181,17 +180,6 @@ def test_E09_what_is_not_there_in_what_was_cut_may_be_there() -> None:
         assert type(failure(answering(NO_JSON, **options), ANY)) is EndpointTimeoutError
         assert asked(answering(ASK_JSON, **options)).ask(ANY)
     assert not asked(answering(NO_JSON)).ask(ANY)
-
-
-def test_E09_false_that_may_be_wrong_is_asked_for_again(tmp_path: Path) -> None:
-    fake = Fake(http(NO_JSON, status=206), http(ASK_JSON))
-    with ResponseCache(tmp_path / "kept.sqlite") as kept:
-        graph = fake.graph(profile=EndpointProfile(name="kept", keep_s=3600.0, has_union=True), response_cache=kept)
-        with pytest.raises(EndpointTimeoutError):
-            graph.ask(ANY)
-        assert graph.ask(ANY)
-        assert graph.ask(ANY)
-    assert len(fake.asked) == 2
 
 
 def listed(number: int, iri: Callable[[int], str]) -> bytes:

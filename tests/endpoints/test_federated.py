@@ -282,14 +282,3 @@ def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wi
         f"{lost} cited triple{'s' * (lost > 1)} could not be looked up again",
         f"{proxy.url}: no reply: Connection reset by peer; what it holds may be missing",
     ]
-
-
-def test_evidence_says_its_graph_wherever_several_are_named(halves: tuple[Path, Path], served: str) -> None:
-    run, asked = CliRunner(), ["ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none"]
-    alone = run.invoke(app, [*asked, "-k", str(halves[0])])
-    several = run.invoke(app, [*asked, "-k", str(halves[0]), "-k", served])
-    assert f"({halves[0]})" not in alone.stdout
-    lines = several.stdout.partition("Evidence")[2].splitlines()
-    items = [line for line in lines if line.startswith("  P")]
-    assert items
-    assert all(str(halves[0]) in line or served in line for line in items)

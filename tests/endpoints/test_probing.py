@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +12,9 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol.discovery import FOLDER, ProbeResult
+from kgsparql.graphs.protocol.discovery import ProbeResult
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from kgsparql.rdf.query import Query
-from kgsparql.storage.files import sealed_json
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -26,18 +22,11 @@ from tests.endpoints import faults
 from tests.endpoints.faults import FaultServer, answering, fresh_url, http, reply, results, taking
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, rdflib_endpoint
-from tests.kept import read_sealed_json, rewrite
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
 VIRTUOSO = "Virtuoso/07.20.3229 (Linux) x86_64-pc-linux-gnu"
 URL = "http://sparql.example.org/query"
-
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache" / FOLDER
 
 
 def found_out(graph: EndpointGraph) -> ProbeResult:
@@ -63,7 +52,7 @@ def described(said: HttpReply, probes: list[HttpRequest] | None = None) -> Trans
     return transport
 
 
-def test_engines_say_what_they_are(people_url: str, cache: Path, virtuoso_server: Virtuoso) -> None:
+def test_engines_say_what_they_are(people_url: str, virtuoso_server: Virtuoso) -> None:
     graph = EndpointGraph(people_url)
     assert (graph.profile, graph.probe.found) == (UNKNOWN, None), "nothing is sent before the first query"
     found = found_out(graph)
@@ -71,7 +60,6 @@ def test_engines_say_what_they_are(people_url: str, cache: Path, virtuoso_server
     assert found.version.split(".")[0].isdigit()
     assert found.server == f"Oxigraph/{found.version}"
     assert (graph.profile.name, graph.profile.engine, graph.profile.urls) == ("Oxigraph", "Oxigraph", ())
-    assert not cache.exists(), "nothing is kept of a server on this machine"
     with rdflib_endpoint(FIXTURES / "queries" / "people.ttl") as url:
         graph = EndpointGraph(url)
         found = found_out(graph)
@@ -197,75 +185,12 @@ def test_a_stop_is_heard_while_it_is_looked_for() -> None:
     assert server.requests == []
 
 
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    """A server that is reached as a proxy, so that the endpoint is not on this machine."""
-    with FaultServer(results(), describe=results(b"", type="text/turtle", headers=[f"Server: {VIRTUOSO}"])) as server:
-        for name in ("http_proxy", "no_proxy"):
-            monkeypatch.delenv(name, raising=False)
-            monkeypatch.delenv(name.upper(), raising=False)
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
-        yield server
-
-
-def test_what_was_found_out_lasts_for_a_week(elsewhere: FaultServer, cache: Path) -> None:
-    first = found_out(EndpointGraph(URL))
-    (kept,) = cache.iterdir()
-    assert read_sealed_json(kept)["url"] == URL
-    graph = EndpointGraph(URL.replace("//", "//me:secret@"))
-    assert found_out(graph) == first
-    assert graph.profile.name == "Virtuoso"
-    assert len(elsewhere.probes) == 1
-    assert "secret" not in kept.read_text()
-    told = read_sealed_json(kept)
-    for at, probes in ((timedelta(days=6), 1), (timedelta(days=8), 2), (timedelta(days=-1), 3)):
-        rewrite(kept, {**told, "at": (datetime.now(UTC) - at).isoformat()})
-        found_out(EndpointGraph(URL))
-        assert len(elsewhere.probes) == probes
-
-
-def test_what_was_found_out_is_in_the_cache_and_found_out_again_where_it_cannot_be_read(
-    run: Run, elsewhere: FaultServer, cache: Path
-) -> None:
-    found_out(EndpointGraph(URL))
-    told = {kept["kind"]: kept for kept in json.loads(run("cache", "-f", "json").stdout)["kinds"]}
-    assert told["endpoints"]["count"] == 1
-    (kept,) = cache.iterdir()
-    for written in (
-        "",
-        "[]",
-        f'{{"url": "{URL}"}}',
-        "\x00",
-        sealed_json({"url": URL}),
-        sealed_json({"url": URL, "x": 1}),
-    ):
-        before = len(elsewhere.probes)
-        kept.write_text(written)
-        assert found_out(EndpointGraph(URL)).engine == "Virtuoso"
-        assert len(elsewhere.probes) == before + 1
-        assert read_sealed_json(kept)["engine"] == "Virtuoso"
-    assert run("cache", "--clear", "endpoints").exit_code == 0
-    found_out(EndpointGraph(URL))
-    assert len(elsewhere.probes) == before + 2
-
-
-def test_a_place_that_cannot_be_written_is_done_without(
-    elsewhere: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a file").write_text("")
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "a file"))
-    graph = EndpointGraph(URL)
-    assert found_out(graph).engine == "Virtuoso"
-    assert graph.probe.trouble.startswith("not kept: ")
-
-
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     done = run("info", "-k", people_url)
     assert done.exit_code == 0, done.stderr
     first, endpoint, limits, dialect, *_ = done.stdout.splitlines()
     assert first == f"{people_url}: 7 triples"
     assert endpoint.startswith("  endpoint   Oxigraph 0.")
-    assert endpoint.endswith(f", found {datetime.now(UTC):%Y-%m-%d}")
     assert limits == "  limits     4 queries at a time, 200 terms looked up at once"
     assert dialect == "  dialect    what is in named graphs is found without naming them; text search: none"
     told = json.loads(run("info", "-k", people_url, "-f", "json").stdout)

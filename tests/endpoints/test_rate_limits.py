@@ -19,7 +19,6 @@ from kgsparql.errors import (
     EndpointTimeoutError,
     OptionError,
     QueryError,
-    RateLimitError,
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
@@ -96,17 +95,6 @@ def test_E13_a_post_is_not_taken_for_refused_because_it_came_too_soon() -> None:
     graph = fake.graph(profile=EndpointProfile(is_public=True, has_union=True))
     assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
     assert fake.methods == "POST POST POST"
-
-
-def test_E11_graphs_of_one_server_wait_for_each_other_however_its_name_is_written() -> None:
-    for written in (str, str.upper, "{}.".format, str.title):
-        fake = answering(b"", status=429, retry_after="600")
-        host = urlsplit(fake.url).netloc
-        for name in (host, written(host)):
-            fake.url = f"http://{name}/sparql"
-            with pytest.raises(RateLimitError, match=r"429|left alone"):
-                fake.graph(profile=PUBLIC).select(ALL)
-        assert len(fake.asked) == 1, written
 
 
 def test_every_request_says_who_asks_and_without_a_contact_nobody_is_asked_who_wants_one(

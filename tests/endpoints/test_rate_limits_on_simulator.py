@@ -7,32 +7,21 @@ import http.client
 import json
 import shutil
 import socket
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-import kgsparql
-from kgsparql.budget import Usage
 from kgsparql.errors import (
-    AuthenticationError,
-    CancelledError,
-    EndpointTimeoutError,
-    InputError,
     KgsparqlError,
-    RateLimitError,
     UnreachableError,
 )
 from kgsparql.evaluation.record import Record
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
@@ -117,86 +106,6 @@ def test_the_simulator_answers_who_can_be_reached_and_throttles_strikes_and_bans
     assert statuses[-1] == 429
 
 
-def test_nobody_asks_without_a_contact_or_with_one_that_is_none(
-    nobel_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with WikidataSimulator(nobel_url) as simulator:
-        for value in (None, "nobody", "me@", "me@example.org\r\nX-Evil: 1", " "):
-            monkeypatch.setenv("KGSPARQL_CONTACT", value) if value else monkeypatch.delenv("KGSPARQL_CONTACT")
-            with pytest.raises(InputError) as caught:
-                graph_of(simulator).select(SMALL)
-            assert "KGSPARQL_CONTACT" in f"{caught.value.message} {caught.value.hint}"
-        assert simulator.requests == []
-    # Wikidata itself is known by its URL; a proxy of the environment would notice a request.
-    monkeypatch.delenv("KGSPARQL_CONTACT")
-    with faults.Proxy("http://127.0.0.1:9/") as proxy:
-        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        monkeypatch.delenv("no_proxy", raising=False)
-        with pytest.raises(InputError) as caught:
-            kgsparql.open("https://query.wikidata.org/sparql", embedder="none").ask("Who?", entities=["urn:x"])
-        assert proxy.connections == 0
-    assert "KGSPARQL_CONTACT" in f"{caught.value.message} {caught.value.hint}"
-
-
-def test_one_query_at_a_time_whoever_asks_and_every_request_says_who(nobel_url: str) -> None:
-    with WikidataSimulator(nobel_url, faults=lambda _: late(0.02)) as simulator:
-        graphs = [graph_of(simulator) for _ in range(2)]
-        with ThreadPoolExecutor(6) as pool:
-            done = pool.map(lambda number: len(graphs[number % 2].select(SMALL)), range(24))
-            assert list(done) == [3] * 24
-        graphs[0].ask(Query("any", "ASK { ?s ?p ?o }"))
-        assert graphs[0].fingerprint
-    assert (simulator.most_at_once, simulator.without_contact) == (1, 0)
-    (agent,) = simulator.user_agents
-    assert agent.startswith(f"kgsparql/{version('kgsparql')} (")
-    assert CONTACT in agent
-
-
-@pytest.fixture
-def hasty_threads() -> Iterator[None]:
-    """Threads take turns so often that whatever can happen between two steps of one does."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("hasty_threads")
-def test_nobody_asks_while_the_service_wants_to_be_left_alone(nobel_url: str) -> None:
-    """One is told to wait; the others have not asked yet, and wait too."""
-    with WikidataSimulator(nobel_url, charge=charged(30), speed=60) as simulator:
-        graph = graph_of(simulator, query_seconds=None)
-        with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(lambda _: len(graph.select(SMALL)), range(14))) == [3] * 14
-    assert simulator.throttled >= 2
-    assert (simulator.strikes, simulator.banned, simulator.most_at_once) == (0, (), 1)
-
-
-def test_a_time_too_long_to_wait_is_said_and_then_kept(nobel_url: str) -> None:
-    with WikidataSimulator(nobel_url, charge=charged(500)) as simulator:
-        graph = graph_of(simulator, query_seconds=None)
-        graph.select(SMALL)
-        for _ in range(4):
-            with pytest.raises(RateLimitError) as caught:
-                graph.select(SMALL)
-            assert "wait" in caught.value.hint
-        with pytest.raises(RateLimitError):
-            graph_of(simulator, query_seconds=None).select(SMALL)
-    assert len(simulator.requests) == 2
-    assert simulator.strikes == 0
-
-
-def test_query_time_is_saved_before_the_service_has_to_say_so(nobel_url: str) -> None:
-    """Three at once use three seconds of query time a second, of which one comes back."""
-    with WikidataSimulator(nobel_url, speed=60, faults=lambda _: late(0.25)) as simulator:
-        simulator._charge = lambda request: (time.monotonic() - request.came) * simulator.speed
-        graph = graph_of(simulator, concurrency=3, query_seconds=55.0, burst_seconds=1.8)
-        with ThreadPoolExecutor(3) as pool:
-            assert list(pool.map(lambda _: len(graph.select(SMALL)), range(18))) == [3] * 18
-    assert simulator.most_at_once > 1
-    assert (simulator.throttled, simulator.strikes) == (0, 0)
-
-
 def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:
     broken = sends(reply(b"java.lang.OutOfMemoryError", status="500 Broken", type="text/plain"))
     for fault, query, most in ((broken, SMALL, 15), (None, Query("wrong", "SELECT"), 29)):
@@ -210,64 +119,6 @@ def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(
         assert caught.value.retryable
         assert caught.value.hint
         assert simulator.throttled == 0
-
-
-def test_a_ban_is_not_argued_with(nobel_url: str) -> None:
-    banned = sends(reply(b"You have been banned until tomorrow.", status="403 Forbidden", type="text/plain"))
-    with WikidataSimulator(nobel_url, faults=lambda _: banned) as simulator:
-        graph = graph_of(simulator)
-        for _ in range(20):
-            with pytest.raises(UnreachableError):
-                graph.select(SMALL)
-        with pytest.raises(UnreachableError) as caught:
-            graph_of(simulator).select(SMALL)
-    assert len(simulator.requests) <= 5
-    assert isinstance(caught.value, AuthenticationError) or "banned" in caught.value.message
-
-
-def test_a_question_that_ends_while_it_waits_leaves_at_once(nobel_url: str) -> None:
-    with WikidataSimulator(nobel_url, charge=charged(170)) as simulator:  # full again in 50 s
-        graph = graph_of(simulator, timeout_s=100.0, query_seconds=None)
-        graph.select(SMALL)
-        cancel = threading.Event()
-        timer = threading.Timer(0.3, cancel.set)
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(KgsparqlError):
-            graph.within(Usage(cancel=cancel)).select(SMALL)
-        assert time.monotonic() - began < 10
-        timer.join()
-        with pytest.raises((RateLimitError, EndpointTimeoutError)):
-            graph.select_within(SMALL, timeout_s=0.5)
-        assert time.monotonic() - began < 20
-    assert simulator.strikes == 0
-
-
-@pytest.mark.parametrize("ends", ["timeout", "stop"])
-def test_a_query_that_nobody_waits_for_any_more_still_runs_there(nobel_url: str, ends: str) -> None:
-    """The service lets a query run for a second; nobody asks it anything until it may be done with the first."""
-    with WikidataSimulator(nobel_url, speed=60, charge=charged(0), faults=faults.first(late(0.6))) as simulator:
-        graph, cancel = graph_of(simulator), threading.Event()
-        timer = threading.Timer(0.3, cancel.set)
-        timer.start()
-        with pytest.raises((EndpointTimeoutError, CancelledError)):
-            graph.within(Usage(cancel=cancel)).select_within(SMALL, 0.3 if ends == "timeout" else None)
-        timer.join()
-        with ThreadPoolExecutor(3) as pool:
-            assert list(pool.map(lambda _: len(graph.select(SMALL)), range(6))) == [3] * 6
-    assert simulator.most_at_once == 1
-    assert len(simulator.requests) == 7
-
-
-def test_an_endpoint_of_which_nothing_is_known_is_waited_for_too(nobel_url: str) -> None:
-    """From the first look at it, over the reading of its labels, to the last triple that is looked up again."""
-    with WikidataSimulator(nobel_url, charge=charged(30), speed=60) as simulator:
-        known = KnowledgeBase(EndpointGraph(simulator.url), embedder="none")
-        answer = known.ask("Where was Marie Curie born?")
-    assert answer.status == "answered"
-    assert simulator.throttled > 0
-    assert simulator.strikes < UNKNOWN.concurrency, "what was on its way when the first was told to wait"
-    assert simulator.figures["bans"] == 0
 
 
 @pytest.fixture(scope="module")

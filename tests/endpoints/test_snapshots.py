@@ -29,11 +29,9 @@ from kgsparql.budget import Budget
 from kgsparql.cli import app
 from kgsparql.errors import (
     BudgetExceededError,
-    EndpointError,
     KgsparqlError,
     OptionError,
     RateLimitError,
-    ReplayMissError,
     SnapshotError,
     StoreError,
 )
@@ -188,17 +186,6 @@ def test_a_recorded_command_is_shown_as_it_can_be_typed_again(run: Run, tmp_path
     assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))
 
 
-def test_a_question_that_begins_like_a_url_is_recorded(run: Run, tmp_path: Path, cache: Path) -> None:
-    question = "http://me:hidden1@e.org/curie, where was she born?"
-    with served(tmp_path) as url:
-        asked = ("ask", question, "-k", url, "-e", "Marie Curie", "--embedder", "none", "--record", tmp_path / "S")
-        done = run(*asked)
-    assert done.exit_code == 0, done.stderr
-    manifest = (tmp_path / "S" / "manifest.json").read_text()
-    assert "e.org/curie, where was she born?" in manifest
-    assert "hidden1" not in manifest
-
-
 @pytest.mark.parametrize("form", ["--kg={}", "-k{}", "-k {}"])
 def test_U12_a_password_is_kept_in_no_manifest_however_it_was_typed(
     form: str, run: Run, tmp_path: Path, cache: Path
@@ -309,25 +296,6 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(run: Run, tmp_pat
     assert changed.returncode == SnapshotError.exit_code
     assert b"is not as it was recorded" in changed.stderr
     assert b"E_SNAPSHOT" in changed.stderr
-
-
-def test_several_graphs_in_one_question_are_replayed(run: Run, tmp_path: Path, cache: Path) -> None:
-    mine, snapshot = tmp_path / "mine.ttl", tmp_path / "snapshot"
-    mine.write_text(
-        "@prefix dbr: <http://dbpedia.org/resource/> .\n"
-        "dbr:Richard_Feynman <http://example.org/playedTheInstrument> dbr:Bongo_drum .\n"
-        'dbr:Bongo_drum <http://www.w3.org/2000/01/rdf-schema#label> "bongo drum"@en .\n'
-    )
-    with served(tmp_path) as url:
-        asked = ("ask", "What instrument did Richard Feynman play?", "-k", mine, "-k", url, "--embedder", "none")
-        recorded = run(*asked, "-f", "json", "--record", snapshot)
-    assert "Bongo_drum" in recorded.stdout
-    replayed = offline(*asked, "-f", "json", "--replay", snapshot, cache=tmp_path / "other")
-    assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
-    (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]
-    assert {name: bool(own) for name, own in run_there["graphs"].items()} == {str(mine): True, url: False}
-    mine.write_text(mine.read_text() + "<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n")
-    assert offline(*asked, "--replay", snapshot, cache=cache).returncode == SnapshotError.exit_code
 
 
 @pytest.mark.parametrize("is_store", [False, True])
@@ -518,22 +486,6 @@ def test_what_failed_fails_again_and_as_often(tmp_path: Path) -> None:
         graph = graph_in(snapshot, url)
         assert [outcome(graph) for _ in range(3)] == first
         assert [outcome(graph) for _ in range(2)] == first[-1:] * 2, "asked more often than it was recorded"
-
-
-def test_an_endpoint_that_is_gone_is_gone_in_the_replay(tmp_path: Path) -> None:
-    with FaultServer(results(SELECT_JSON)) as server:
-        url = server.url
-    with Snapshot(tmp_path, "write") as snapshot:
-        snapshot.about_graph(graph_in(snapshot, url))
-        with pytest.raises(EndpointError) as there:
-            graph_in(snapshot, url).select(SOME)
-    with Snapshot(tmp_path, "only") as snapshot:
-        with pytest.raises(EndpointError) as again:
-            graph_in(snapshot, url).select(SOME)
-        with pytest.raises(ReplayMissError):
-            graph_in(snapshot, f"{url}/other").select(SOME)
-    assert type(again.value) is type(there.value)
-    assert again.value.to_json() == there.value.to_json()
 
 
 def test_many_threads_ask_the_same_once_and_are_told_the_same(tmp_path: Path) -> None:

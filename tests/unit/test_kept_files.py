@@ -18,7 +18,6 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +36,8 @@ from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.protocol import discovery
-from kgsparql.graphs.protocol.discovery import ProbeResult
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.graphs.user_query import QueryWorker, check
-from kgsparql.http.address import Address
 from kgsparql.linking.label_index.open import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
 from kgsparql.rdf.query import Query
@@ -59,7 +55,6 @@ from tests.unit.test_run_directory import CONFIG, QUESTION, RECORD
 
 NOBEL = FIXTURES / "nobel.ttl"
 ALL = Query("all", "SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
-ADDRESS = Address.parse("https://example.org/sparql")
 ANEW = "made anew"
 FLIPS = 500 if DEEP else 6
 
@@ -203,17 +198,6 @@ def _counts(directory: Path) -> object:
     return ANEW if anew else found
 
 
-def _profile(directory: Path) -> None:
-    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    discovery.remember(ADDRESS, ProbeResult(at=datetime.now(UTC).isoformat(), engine="virtuoso"))
-
-
-def _profiles(directory: Path) -> object:
-    os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
-    found = discovery.recalled(ADDRESS)
-    return ANEW if found is None else (found.engine, found.server)
-
-
 KINDS = {
     "store": Kind(_store, lambda d: _rows(open_store(d / "S", name="S")), r'"version": 1'),
     "label index": Kind(_label_index, _found_labels, r'"version": 1'),
@@ -228,7 +212,6 @@ KINDS = {
     "log": Kind(_log, _logged),
     "adjacency": Kind(_adjacency, _paths, r"adjacency-4"),
     "counts": Kind(_count, _counts),
-    "endpoint": Kind(_profile, _profiles),
 }
 _PARTIAL = {"vectors", "exchanges"}
 """Of these, each part that is damaged is made anew by itself."""
@@ -443,7 +426,7 @@ def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path)
             file.write_bytes(data.replace(b"\n", b"\r\n"))
             changed.add(name)
         assert kind.read(place) == expected, name
-    assert changed >= {"store", "label index", "snapshot", "run", "page run", "endpoint"}
+    assert changed >= {"store", "label index", "snapshot", "run", "page run"}
 
 
 def test_a_line_of_a_run_is_still_checked_where_its_line_ends_were_changed(tmp_path: Path) -> None:

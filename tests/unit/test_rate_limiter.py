@@ -278,18 +278,6 @@ def test_E11_a_wait_that_is_too_long_is_not_waited_for_but_said() -> None:
         assert ask.server.asked == [0.0], "nobody asks inside the time it wants to be left alone"
 
 
-def test_other_threads_wait_out_what_one_was_told() -> None:
-    clock = Clock()
-    limiter = RateLimiter("seed", clock, clock.wait)
-    Asking(Server(clock, [status(429, retry_after="300")]), PUBLIC, limiter).refused()
-    other = Asking(Server(clock, [GOOD]), PUBLIC, limiter)
-    other.refused()
-    assert other.server.asked == []
-    clock.now += 200
-    other()
-    assert other.server.asked == at(300.0)
-
-
 def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> None:
     for number, profile in itertools.product((200, 301, 400, 403, 404, 413, 500, 504), (PUBLIC, PRIVATE)):
         first = status(number, b"<html>no</html>", retry_after="60")
@@ -300,16 +288,6 @@ def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> No
         assert ask() is GOOD
         assert ask.server.asked == at(0.0, 60.0)
         assert ask.said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
-
-
-def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be() -> None:
-    profile = EndpointProfile(statuses=(StatusMeaning(status=404, means="may pass"),))
-    ask = asked_of(profile, status(404, retry_after="60"), GOOD)
-    assert ask() is GOOD
-    assert ask.server.asked == at(0.0, 60.0)
-    late = asked_of(profile, status(404, retry_after="60"))
-    late.refused(EndpointError, "404", left_s=30.0)
-    assert len(late.server.asked) == 1
 
 
 def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointTimeoutError, KgsparqlError, QueryError
@@ -19,16 +16,11 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, KnownEndpoints, k
 from kgsparql.graphs.protocol.refusals import is_about_the_query
 from kgsparql.graphs.protocol.replies import solutions_of
 from kgsparql.graphs.protocol.request import Form, RequestLimits, SparqlRequest
-from kgsparql.http.address import Address, host_of, is_loopback
+from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import printable
-from kgsparql.resources import cache_directory
-from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
-FOLDER = "endpoints"
-"""In the cache directory: a file of JSON for each endpoint."""
-KEPT_FOR = timedelta(days=7)
 SAMPLE = 10
 """Triples of named graphs that are looked for in the union."""
 _DESCRIPTION_S = 5.0
@@ -49,14 +41,8 @@ Send: TypeAlias = Callable[[Query, Form, Mapping[str, str], RequestLimits], tupl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What an endpoint says of itself.
+    """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
 
-    :param at: when it was probed, ISO 8601.
-    :param engine: the name of the profile of its engine; empty if it is not known. ``version`` is of the engine.
-    :param server: the header of that name.
-    """
-
-    at: str
     engine: str = ""
     version: str = ""
     server: str = ""
@@ -68,7 +54,7 @@ class GraphView:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
-    is_final: bool = True
+    lasts_s: float = math.inf
 
 
 @dataclass(slots=True)
@@ -80,19 +66,14 @@ class Probe:
 
     :param name: what notes call the endpoint.
     :param known: its profile before the probe; ``profile``: with what was found.
-    :param keep: whether the result is kept in the cache directory: not for a recording, which must have it itself, and
-        never of an endpoint on this machine, which may be another tomorrow.
     :param note: called with each note once.
-    :param now: the time, ISO 8601.
-    :ivar trouble: why nothing was found, or why the result is not kept.
+    :ivar trouble: why nothing was found.
     """
 
     address: Address
     name: str
     known: EndpointProfile = UNKNOWN
-    keep: bool = True
     note: Callable[[str], None] | None = None
-    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
     profile: EndpointProfile = field(init=False)
     found: ProbeResult | None = field(default=None, init=False)
     trouble: str = field(default="", init=False)
@@ -104,7 +85,6 @@ class Probe:
 
     def __post_init__(self) -> None:
         self.profile = self.known
-        self.keep = self.keep and not is_loopback(host_of(self.address.url))
 
     def graphs(self, send: Send, limits: RequestLimits) -> GraphView:
         """Tell which graphs queries see, once it is known what the endpoint is.
@@ -123,7 +103,7 @@ class Probe:
                     self._read_description(send, limits)
                 if (view := self._known_view()) is None:
                     view = self._view = self._probed_view(send, limits)
-                    self._view_until = time.monotonic() + (math.inf if view.is_final else _AGAIN_S)
+                    self._view_until = time.monotonic() + view.lasts_s
                 break
             finally:
                 self._lock.release()
@@ -145,26 +125,18 @@ class Probe:
 
     def _read_description(self, send: Send, limits: RequestLimits) -> None:
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
-        self.trouble, known = "", known_endpoints()
-        found = recalled(self.address) if self.keep else None
-        if found is None:
-            most_s = min(_DESCRIPTION_S, limits.query_s / 2)
-            limits = replace(limits, query_s=most_s, deadline=time.monotonic() + most_s)
-            try:
-                reply, _ = send(Query("service_description", ""), "DESCRIPTION", {}, limits)
-            except (CancelledError, BudgetExceededError):
-                raise
-            except KgsparqlError as error:
-                if error.detail.get("connected") is False:
-                    raise  # nobody is there: the query would fail, too
-                self.trouble, self._again_from = error.message, time.monotonic() + _AGAIN_S
-                return
-            found = _result_of(reply, self.address, known, at=self.now())
-            if self.keep:
-                try:
-                    remember(self.address, found)
-                except OSError as error:
-                    self.trouble = f"not kept: {error.strerror or error}"
+        most_s, known = min(_DESCRIPTION_S, limits.query_s / 2), known_endpoints()
+        limits = replace(limits, query_s=most_s, deadline=time.monotonic() + most_s)
+        try:
+            reply, _ = send(Query("service_description", ""), "DESCRIPTION", {}, limits)
+        except (CancelledError, BudgetExceededError):
+            raise
+        except KgsparqlError as error:
+            if error.detail.get("connected") is False:
+                raise  # nobody is there: the query would fail, too
+            self.trouble, self._again_from = error.message, time.monotonic() + _AGAIN_S
+            return
+        found = _result_of(reply, self.address.url, known)
         self.profile, self.found = _with_engine(self.known, known.by_name(found.engine)), found
 
     def _timeout_error(self, timeout_s: float, said: str = "") -> EndpointTimeoutError:
@@ -194,46 +166,24 @@ class Probe:
             is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)
             if is_hurried or not is_about_the_query(error):
                 raise
-            unknown = f"{self.name}: it cannot be told whether queries see its named graphs"
-            return GraphView({}, unknown, is_final=isinstance(error, QueryError))
+            # One that took too long is spared for a while; one that failed quickly may just have been restarted.
+            lasts_s = _AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0
+            lasts_s = math.inf if isinstance(error, QueryError) else lasts_s
+            return GraphView({}, f"{self.name}: it cannot be told whether queries see its named graphs", lasts_s)
         # Where the sample is full, another graph might come first next time: none is named.
         such = f", such as {graphs[0]}" if len(sample) < SAMPLE else ""
         return GraphView({}, f"{self.name}: queries do not see its named graphs{such}")
 
 
-def recalled(address: Address) -> ProbeResult | None:
-    """Read the result that is kept of an endpoint; ``None`` for none, and for one too old or not readable."""
-    try:
-        kept = read_sealed_json(_file_of(address))
-        is_ours = kept.pop("url") == address.url
-        found = ProbeResult(**kept)
-        age = datetime.now(UTC) - datetime.fromisoformat(found.at)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # it is probed again
-    return found if is_ours and timedelta(0) <= age < KEPT_FOR else None
-
-
-def remember(address: Address, found: ProbeResult) -> None:
-    """Keep the result of a probe; an OSError if it cannot be written."""
-    target = _file_of(address)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(target, sealed_json({"url": address.url, **asdict(found)}))
-
-
-def _file_of(address: Address) -> Path:
-    return cache_directory() / FOLDER / hashlib.sha256(address.url.encode()).hexdigest()[:32]
-
-
-def _result_of(reply: HttpReply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
+def _result_of(reply: HttpReply, url: str, known: KnownEndpoints) -> ProbeResult:
     headers = reply.headers
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     description = reply.body.decode("utf-8", "replace") if reply.status == 200 and kind in _RDF else ""
-    engine = known.engine(address.url, headers, description)
+    engine = known.engine(url, headers, description)
     server = headers.get("server", "")
     is_of_engine = engine and any(f"server: {server}".lower().startswith(sign.lower()) for sign in engine.signs)
     version = _VERSION.search(server) if is_of_engine else None
     return ProbeResult(
-        at=at,
         engine=engine.name if engine else "",
         version=printable(version[1], 40) if version else "",
         server=printable(server, 120),
