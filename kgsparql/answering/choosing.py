@@ -184,7 +184,7 @@ def _choosing_call(
         purpose=purpose,
         messages=(Message("system", rules), Message("user", "\n".join(asked))),
         schema=SCHEMA if links is None else _MENDING_SCHEMA,
-        read=lambda text: numbers(text, count=len(names), names=names),
+        read=lambda text: numbers(text, count=len(names)),
     )
 
 

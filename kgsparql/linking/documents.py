@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from kgsparql.errors import InputError
 from kgsparql.linking.words import TextToken, stop_words, tokens, words
@@ -27,6 +27,9 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；]|\n(?=[#*\-])")
 _GAP = re.compile(r"\s+")
+
+NumberedPage: TypeAlias = tuple[int | None, str]
+"""The number of a page, from 1, and its text; ``None`` for the whole text of a document without pages."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,25 +62,6 @@ class Excerpt:
 
     def __str__(self) -> str:
         return self.document if self.page is None else f"{self.document}, page {self.page}"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Page, or the whole text of a document without pages.
-
-    :param number: from 1; ``None`` for a document without pages.
-    """
-
-    number: int | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """Document that was read."""
-
-    name: str
-    pages: tuple[Page, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +103,23 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
     return found, others
 
 
-def read_document(path: Path, directory: Path) -> Document | Skipped:
-    """Read a document, or say why not: no error is raised, so that one bad file does not keep the others out.
+def pages_of(path: Path) -> list[NumberedPage] | str:
+    """Read the pages of a document, or say why not: no error is raised, so that one bad file does not keep others out.
 
-    Text is UTF-8, or UTF-16 with a byte order mark.
+    Text is UTF-8, or UTF-16 with a byte order mark; it is one page without a number.
     """
-    name = path.relative_to(directory).as_posix()
     try:
         data = path.read_bytes()
     except OSError as error:
-        return Skipped(name, error.strerror or type(error).__name__)
-    pages = _pdf_pages(data) if path.suffix.lower() == _PDF else _text_page(data)
-    if isinstance(pages, str):
-        return Skipped(name, pages)
-    if not any(page.text.strip() for page in pages):
-        return Skipped(name, "no text in it" + (" (a scan?)" if path.suffix.lower() == _PDF else ""))
-    return Document(name, tuple(pages))
+        return error.strerror or type(error).__name__
+    is_pdf = path.suffix.lower() == _PDF
+    pages = _pdf_pages(data) if is_pdf else _text_page(data)
+    if isinstance(pages, str) or any(text.strip() for _, text in pages):
+        return pages
+    return "no text in it (a scan?)" if is_pdf else "no text in it"
 
 
-def _text_page(data: bytes) -> list[Page] | str:
-    """Return the text of a file as one page, or why it is no text."""
+def _text_page(data: bytes) -> list[NumberedPage] | str:
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
@@ -146,11 +127,10 @@ def _text_page(data: bytes) -> list[Page] | str:
         return f"not UTF-8 (byte {error.start:,}); convert it: iconv -f … -t UTF-8"
     if "\0" in text:
         return "not a text: it has bytes of zero"
-    return [Page(None, text.replace("\r\n", "\n"))]
+    return [(None, text.replace("\r\n", "\n"))]
 
 
-def _pdf_pages(data: bytes) -> list[Page] | str:
-    """Return the pages of a PDF file, or why it cannot be read."""
+def _pdf_pages(data: bytes) -> list[NumberedPage] | str:
     if find_spec("pypdf") is None:
         return PDF_HINT
     from pypdf import PdfReader
@@ -167,7 +147,7 @@ def _pdf_pages(data: bytes) -> list[Page] | str:
     except Exception as error:  # noqa: BLE001 - a damaged file raises whatever it leads the parser into
         return f"not a PDF that can be read: {printable(str(error) or type(error).__name__, 120)}"
     # A font without a character table may give half of a surrogate pair, which is no text.
-    return [Page(i, text.encode("utf-8", "replace").decode()) for i, text in enumerate(texts, 1)]
+    return [(number, text.encode("utf-8", "replace").decode()) for number, text in enumerate(texts, 1)]
 
 
 def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
@@ -235,14 +215,6 @@ def _without_outer_space(text: str, start: int, end: int) -> tuple[int, int]:
 # --- Names
 
 
-class _KeySpan(NamedTuple):
-    """Run of tokens that is a label: numbers of its first and last token, and of the label."""
-
-    first: int
-    last: int
-    key: int
-
-
 class Gazetteer:
     """Finder of every label in a text in one pass, whatever capitals and accents the text has.
 
@@ -263,7 +235,7 @@ class Gazetteer:
         from ahocorasick_rs import AhoCorasick, Implementation
 
         stops = stop_words((*languages, "en"))
-        keys = sorted(key for key in labels if _is_telling(key, stops))
+        keys = sorted(key for key in labels if len(key) > 1 and any(word not in stops for word in words(key)))
         self._terms = [[IRI(value) for value in sorted(set(labels[key]))] for key in keys]
         # The compact form: with millions of labels, the fast one would be larger than the graph.
         self._automaton = AhoCorasick(keys, store_patterns=False, implementation=Implementation.ContiguousNFA)
@@ -271,18 +243,16 @@ class Gazetteer:
     def mentions(self, text: str) -> tuple[TextMention, ...]:
         """Find every mention in a text, in order; places are in characters."""
         found = tokens(text)
-        chosen: list[_KeySpan] = []
-        for span in sorted(self._label_spans(found), key=lambda span: (span.first, -span.last)):
-            if not chosen or span.first > chosen[-1].last:
-                chosen.append(span)
-        return tuple(
-            TextMention(found[span.first].start, found[span.last].end, term)
-            for span in chosen
-            for term in self._terms[span.key]
-        )
+        mentions: list[TextMention] = []
+        next_token = 0
+        for first, last, key in sorted(self._label_spans(found), key=lambda span: (span[0], -span[1])):
+            if first >= next_token:
+                next_token = last + 1
+                mentions += (TextMention(found[first].start, found[last].end, term) for term in self._terms[key])
+        return tuple(mentions)
 
-    def _label_spans(self, found: Sequence[TextToken]) -> list[_KeySpan]:
-        """Find the labels in the text that begin and end where tokens do."""
+    def _label_spans(self, found: Sequence[TextToken]) -> Iterator[tuple[int, int, int]]:
+        """Yield the labels that begin and end where tokens do: number of first and last token, and of the label."""
         parts: list[str] = []
         begins: dict[int, int] = {}
         ends: dict[int, int] = {}
@@ -293,16 +263,6 @@ class Gazetteer:
             at += len(gap) + len(token.text)
             ends[at] = i
             parts += [gap, token.text]
-        matches = self._automaton.find_matches_as_indexes("".join(parts), overlapping=True)
-        return [
-            _KeySpan(begins[start], ends[end], key) for key, start, end in matches if start in begins and end in ends
-        ]
-
-
-def _is_telling(key: str, stops: Iterable[str]) -> bool:
-    """Tell whether a label can be a mention; `it` and `a` cannot, as they are in every text.
-
-    >>> [_is_telling(key, {"it", "the"}) for key in ("it", "the it", "c", "x ray", "東京")]
-    [False, False, False, True, True]
-    """
-    return len(key) > 1 and any(word not in stops for word in words(key))
+        for key, start, end in self._automaton.find_matches_as_indexes("".join(parts), overlapping=True):
+            if start in begins and end in ends:
+                yield begins[start], ends[end], key

@@ -1,4 +1,4 @@
-"""Passages of documents and the entities they mention, in LanceDB tables beside the label index of a graph."""
+"""Passages of documents and the entities they mention, in a LanceDB table beside the label index of a graph."""
 
 from __future__ import annotations
 
@@ -7,40 +7,41 @@ import json
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import (
-    Document,
     Excerpt,
     Gazetteer,
     Skipped,
     TextMention,
     files_of,
+    pages_of,
     passage_spans,
-    read_document,
 )
 from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, one_of, table_tag
+from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, quoted, table_tag
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
 FOLDER = "passages"
-"""The directory of the tables, below that of the label index."""
-RECIPE = "passages-1"
-"""Changes whenever the passages, the mentions or the tables would be made differently."""
+"""The directory of the table, below that of the label index."""
+RECIPE = "passages-2"
+"""Changes whenever the passages, the mentions or the table would be made differently."""
 
 _LEAST_TOKENS, _MOST_TOKENS = 20, 2_000  # of a passage
 _OVERLAP = 4  # a quarter of a passage may be in the next one, too
-_ROWS_AT_ONCE = 5_000
+_ROWS_AT_ONCE = 5_000  # because each write makes a new version of the table
 _MOST_ROWS = 1_000_000
-_PASSAGE_TYPES = {**dict.fromkeys(("number", "page", "start", "end"), "int32"), "document": "string", "text": "string"}
-_MENTION_TYPES = {"iri": "string", **dict.fromkeys(("passage", "start", "end"), "int32")}
+_COLUMNS = {**dict.fromkeys(("number", "page", "start", "end"), "int32"), "document": "string", "text": "string"}
+_LISTS = {"iris": "string", "starts": "int32", "ends": "int32"}  # of the mentions of a passage, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,100 +71,82 @@ class Passages:
         self._source = source
 
     @cached_property
-    def _index_directory(self) -> Location | None:
+    def _directory(self) -> Location | None:
         return None if self._locate is None else self._locate()
 
     @cached_property
-    def _passage_tables(self) -> Tables:
-        return Tables((self._index_directory or Path()) / FOLDER)
+    def _manifest(self) -> dict[str, Any]:
+        """What was indexed; empty for nothing."""
+        manifest = None if self._directory is None else Tables(self._directory / FOLDER).manifest()
+        return manifest if manifest is not None and manifest.get("recipe") == RECIPE else {}
 
     @cached_property
-    def _known_manifest(self) -> dict[str, Any] | None:
-        manifest = None if self._index_directory is None else self._passage_tables.manifest()
-        return manifest if manifest is not None and manifest.get("recipe") == RECIPE else None
+    def _table(self) -> Any:
+        tables = Tables((self._directory or Path()) / FOLDER)
+        table = tables.open(self._manifest["passages"])
+        if table is None:
+            message = f"{tables.directory}: the table of passages is damaged or gone"
+            raise StoreError(message, hint="run kgsparql index with --text again")
+        return table
 
     def __len__(self) -> int:
-        return 0 if self._known_manifest is None else int(self._known_manifest["rows"])
+        return int(self._manifest.get("rows", 0))
 
     @property
     def documents(self) -> int:
         """Return how many documents were indexed."""
-        return 0 if self._known_manifest is None else int(self._known_manifest["documents"])
+        return int(self._manifest.get("documents", 0))
 
     @cached_property
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
-        if self._known_manifest is not None or not isinstance(self._index_directory, Path) or not self._source:
+        if self._manifest or not isinstance(self._directory, Path) or not self._source:
             return ""
-        for path in sorted(self._index_directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
-            try:
-                known = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                continue
-            if isinstance(known, dict) and known.get("source") == self._source:
-                return (
-                    "documents were indexed with an earlier state of this graph, or another of its name; for this one "
-                    f"run: kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
-                )
+        for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
+            with suppress(OSError, ValueError, AttributeError):
+                if json.loads(path.read_text(encoding="utf-8")).get("source") == self._source:
+                    return (
+                        "documents were indexed with an earlier state of this graph, or another of its name; for this "
+                        f"one run: kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
+                    )
         return ""
 
     def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
         """Find the passages that mention any of these entities: their numbers, in order, and which entities."""
-        if self._known_manifest is None:
-            return {}
-        found: defaultdict[int, set[IRI]] = defaultdict(set)
         named = {term.value: term for term in terms}
-        wanted = sorted(named)
+        if not self._manifest or not named:
+            return {}
+        wanted, found = sorted(named), dict[int, frozenset[IRI]]()
         for at in range(0, len(wanted), _ROWS_AT_ONCE):
-            query = self._opened_table("mentions").search().where(one_of("iri", wanted[at : at + _ROWS_AT_ONCE]))
-            for row in self._rows_of_query(query.select(["iri", "passage"])):
-                found[row["passage"]].add(named[row["iri"]])
-        return {number: frozenset(found[number]) for number in sorted(found)}
+            where = f"array_has_any(iris, [{', '.join(map(quoted, wanted[at : at + _ROWS_AT_ONCE]))}])"
+            for row in self._rows_of_query(self._table.search().where(where).select(["number", "iris"])):
+                found[row["number"]] = frozenset(named[iri] for iri in row["iris"] if iri in named)
+        return dict(sorted(found.items()))
 
     def like(self, text: str, *, limit: int = 1_000) -> list[int]:
         """Find the numbers of the passages that share words with a text, those with the rarest words first."""
         stops = stop_words(("en",))
         wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
-        if self._known_manifest is None or not wanted:
+        if not self._manifest or not wanted:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
-        rows = self._rows_of_query(
-            self._opened_table("passages").search(match, query_type="fts").select(["number", "_score"]), limit
-        )
+        rows = self._rows_of_query(self._table.search(match, query_type="fts").select(["number", "_score"]), limit)
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
         """Read the passages with these numbers, with all their mentions, in the order of the numbers."""
-        if self._known_manifest is None or not numbers:
+        if not self._manifest or not numbers:
             return []
-        mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
-        where = ", ".join(str(int(number)) for number in sorted(set(numbers)))
-        for row in self._rows_of_query(self._opened_table("mentions").search().where(f"passage IN ({where})")):
-            mentions[row["passage"]].append(TextMention(row["start"], row["end"], IRI(row["iri"])))
-        rows = self._rows_of_query(self._opened_table("passages").search().where(f"number IN ({where})"))
-        return [
-            Passage(
-                number=row["number"],
-                text=row["text"],
-                excerpt=Excerpt(
-                    row["document"], row["start"], row["end"], row["page"],
-                    tuple(sorted(mentions[row["number"]], key=lambda m: (m.start, m.end, m.term.value))),
-                ),
-            )
-            for row in sorted(rows, key=lambda row: row["number"])
-        ]  # fmt: skip
-
-    def _opened_table(self, what: str) -> Any:
-        table = self._passage_tables.open((self._known_manifest or {})[what])
-        if table is None:
-            raise StoreError(
-                f"{self._passage_tables.directory}: the table of {what} is damaged or gone",
-                hint="run kgsparql index with --text again",
-            )
-        return table
+        where = f"number IN ({', '.join(str(int(number)) for number in sorted(set(numbers)))})"
+        passages = []
+        for row in sorted(self._rows_of_query(self._table.search().where(where)), key=lambda row: row["number"]):
+            mentions = map(TextMention, row["starts"], row["ends"], map(IRI, row["iris"]))
+            excerpt = Excerpt(row["document"], row["start"], row["end"], row["page"], tuple(mentions))
+            passages.append(Passage(row["number"], row["text"], excerpt))
+        return passages
 
     def _rows_of_query(self, query: Any, limit: int = _MOST_ROWS) -> list[dict[str, Any]]:
-        with errors_translated(self._passage_tables.directory):
+        with errors_translated((self._directory or Path()) / FOLDER):
             rows: list[dict[str, Any]] = query.limit(limit).to_arrow().to_pylist()
         return rows
 
@@ -214,21 +197,24 @@ def build_passages(
         labels = Tables(directory).manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
-        digest = _digest_of_files(files, texts, [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)])
+        made_of = [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)]
+        digest = _digest_of_files(files, texts, made_of)
         known = tables.manifest()
-        if known is not None and known.get("digest") == digest:
-            skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
-            return IndexedTexts(known["documents"], known["rows"], known["mention_rows"], skipped, changed=False)
-        gazetteer = Gazetteer(_iris_by_label(Tables(directory), labels), languages=languages)
-        builder = _Builder(tables, passage_tokens, progress)
-        manifest = builder.build(files, texts, gazetteer)
-        if not manifest["documents"]:
-            tables.drop([name for name in tables.names() if known is None or name not in known.values()])
-            why = "; ".join(map(str, [*builder.skipped, *others][:3]))
-            raise InputError(f"{printable(str(texts), 200)}: no document can be read: {why}", hint=".txt, .md or .pdf")
-        tables.publish({**manifest, "digest": digest, "source": source, "recipe": RECIPE})
-        tables.drop(name for name in tables.names() if name not in (manifest["passages"], manifest["mentions"]))
-    return IndexedTexts(manifest["documents"], manifest["rows"], manifest["mention_rows"], (*others, *builder.skipped))
+        is_changed = known is None or known.get("digest") != digest
+        if known is None or is_changed:
+            gazetteer = Gazetteer(_iris_by_label(Tables(directory), labels), languages=languages)
+            writer = _Writer(gazetteer, passage_tokens, progress)
+            manifest = writer.write(tables, files, texts)
+            if not manifest["documents"]:
+                tables.drop([manifest["passages"]])
+                why = "; ".join(map(str, [*(Skipped(*one) for one in writer.skipped), *others][:3]))
+                message = f"{printable(str(texts), 200)}: no document can be read: {why}"
+                raise InputError(message, hint=".txt, .md or .pdf")
+            known = {**manifest, "digest": digest, "source": source, "recipe": RECIPE}
+            tables.publish(known)
+            tables.drop(name for name in tables.names() if name != manifest["passages"])
+    skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
+    return IndexedTexts(known["documents"], known["rows"], known["mentions"], skipped, is_changed)
 
 
 def checked_tokens(passage_tokens: int) -> int:
@@ -270,99 +256,64 @@ def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, lis
     return found
 
 
-@dataclass(slots=True)
-class _Builder:
-    """Writer of passages and mentions while documents are read."""
+class _Writer:
+    """Writer of passages, with their mentions, while documents are read.
 
-    tables: Tables
-    passage_tokens: int
-    progress: Progress | None
-    skipped: list[Skipped] = field(default_factory=list)
+    :ivar skipped: name and reason of each document that could not be read.
+    """
 
-    def build(self, files: Sequence[Path], directory: Path, gazetteer: Gazetteer) -> dict[str, Any]:
-        """Write both tables; return what the manifest says about them."""
-        tag = table_tag()
-        passages = _TableWriter(self.tables, f"passages_{tag}", _PASSAGE_TYPES)
-        mentions = _TableWriter(self.tables, f"mentions_{tag}", _MENTION_TYPES)
-        documents = 0
-        for document in self._read_documents(files, directory):
-            documents += 1
-            for excerpt, text in self._document_excerpts(document):
-                number = passages.count
-                for mention in gazetteer.mentions(text):
-                    start, end = excerpt.start + mention.start, excerpt.start + mention.end
-                    mentions.add({"iri": mention.term.value, "passage": number, "start": start, "end": end})
-                passages.add(
-                    {
-                        "number": number, "document": excerpt.document, "page": excerpt.page,
-                        "start": excerpt.start, "end": excerpt.end, "text": text,
-                    }
-                )  # fmt: skip
-        passages.finish(("number",), text="text")
-        mentions.finish(("iri", "passage"))
-        return {
-            "documents": documents, "passages": passages.name, "rows": passages.count, "mentions": mentions.name,
-            "mention_rows": mentions.count, "skipped": [[s.name, s.reason] for s in self.skipped],
-        }  # fmt: skip
+    def __init__(self, gazetteer: Gazetteer, passage_tokens: int, progress: Progress | None) -> None:
+        self.skipped: list[tuple[str, str]] = []
+        self._gazetteer = gazetteer
+        self._passage_tokens = passage_tokens
+        self._progress = progress or (lambda *_: None)
+        self._documents = 0
 
-    def _read_documents(self, files: Sequence[Path], directory: Path) -> Iterator[Document]:
-        for i, path in enumerate(files):
-            if self.progress is not None:
-                self.progress("reading documents", i, len(files))
-            found = read_document(path, directory)
-            if isinstance(found, Skipped):
-                self.skipped.append(found)
-            else:
-                yield found
-        if self.progress is not None:
-            self.progress("reading documents", len(files), len(files))
-
-    def _document_excerpts(self, document: Document) -> Iterator[tuple[Excerpt, str]]:
-        for page in document.pages:
-            overlap = self.passage_tokens // _OVERLAP
-            for start, end in passage_spans(page.text, tokens=self.passage_tokens, overlap=overlap):
-                yield Excerpt(document.name, start, end, page.number), page.text[start:end]
-
-
-@dataclass(slots=True)
-class _TableWriter:
-    """Writer of a table, many rows at a time, because each write makes a new version of it."""
-
-    tables: Tables
-    name: str
-    types: Mapping[str, str]
-    count: int = 0
-    pending: list[dict[str, Any]] = field(default_factory=list)
-    table: Any = None
-
-    def add(self, row: dict[str, Any]) -> None:
-        self.count += 1
-        self.pending.append(row)
-        if len(self.pending) >= _ROWS_AT_ONCE:
-            self._write_pending()
-
-    def finish(self, columns: Sequence[str], *, text: str = "") -> None:
-        """Write what is pending, and index some columns by value, and one by its words."""
-        if self.pending or self.table is None:
-            self._write_pending()
-        if not self.count:
-            return
-        indexes = lancedb("index")
-        with errors_translated(self.tables.directory):
-            for column in columns:
-                self.table.create_index(column, config=indexes.BTree())
-            if text:
-                config = indexes.FTS(base_tokenizer="simple", stem=False, remove_stop_words=False, with_position=False)
-                self.table.create_index(text, config=config)
-
-    def _write_pending(self) -> None:
+    def write(self, tables: Tables, files: Sequence[Path], directory: Path) -> dict[str, Any]:
+        """Write and index the table; return what the manifest says about it."""
         import pyarrow as pa
 
-        schema = pa.schema([(column, pa.type_for_alias(kind)) for column, kind in self.types.items()])
-        data = pa.Table.from_pylist(self.pending, schema=schema)
-        if self.table is None:
-            self.table = self.tables.create(self.name, data)
-        else:
-            with errors_translated(self.tables.directory):
-                self.table.add(data)
-        self.pending = []
+        columns = [(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
+        schema = pa.schema([*columns, *((name, pa.list_(pa.type_for_alias(kind))) for name, kind in _LISTS.items())])
+        name, count, mentions, table = f"passages_{table_tag()}", 0, 0, None
+        rows = ({"number": number, **row} for number, row in enumerate(self._rows(files, directory)))
+        while (some := list(islice(rows, _ROWS_AT_ONCE))) or table is None:
+            data = pa.Table.from_pylist(some, schema=schema)
+            if table is None:
+                table = tables.create(name, data)
+            else:
+                with errors_translated(tables.directory):
+                    table.add(data)
+            count += len(some)
+            mentions += sum(len(row["iris"]) for row in some)
+        if count:
+            indexes = lancedb("index")
+            words = indexes.FTS(base_tokenizer="simple", stem=False, remove_stop_words=False, with_position=False)
+            with errors_translated(tables.directory):
+                for column, config in (("number", indexes.BTree()), ("iris", indexes.LabelList()), ("text", words)):
+                    table.create_index(column, config=config)
+        return {
+            "documents": self._documents, "passages": name, "rows": count, "mentions": mentions,
+            "skipped": self.skipped,
+        }  # fmt: skip
+
+    def _rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
+        for done, path in enumerate(files):
+            self._progress("reading documents", done, len(files))
+            name, pages = path.relative_to(directory).as_posix(), pages_of(path)
+            if isinstance(pages, str):
+                self.skipped.append((name, pages))
+                continue
+            self._documents += 1
+            yield from chain.from_iterable(self._rows_of_page(name, number, text) for number, text in pages)
+        self._progress("reading documents", len(files), len(files))
+
+    def _rows_of_page(self, document: str, page: int | None, text: str) -> Iterator[dict[str, Any]]:
+        for start, end in passage_spans(text, tokens=self._passage_tokens, overlap=self._passage_tokens // _OVERLAP):
+            mentions = self._gazetteer.mentions(text[start:end])
+            yield {
+                "document": document, "page": page, "start": start, "end": end, "text": text[start:end],
+                "iris": [mention.term.value for mention in mentions],
+                "starts": [start + mention.start for mention in mentions],
+                "ends": [start + mention.end for mention in mentions],
+            }  # fmt: skip

@@ -6,29 +6,26 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-_KINDS = "PNTQ"  # the letters of our own markers, which cite also without square brackets
 _LAST = 200  # characters at the end of a text in which a citation may break off
-_RANGE = 50  # markers in a range such as P1–P9, at most
 
 _END = r"(?![A-Za-z0-9])"
-_TO = rf"(?:\s?[-–—]\s?(?:[A-Za-z]\s?)?[0-9]{{1,6}}{_END})?"
-_BETWEEN = r"\s?(?:[,;/&|+、，和与]|\band\b)?\s?"
+_BETWEEN = r"\s?(?:[,;/&|+、，和与–—-]|\band\b)?\s?"
 
 
-def _run_of_markers(letter: str, before: str = "", otherwise: str = "") -> re.Pattern[str]:
+def _run_of_markers(one: str, before: str = "") -> re.Pattern[str]:
     """Compile a pattern of one or more markers and what stands between them."""
-    one = rf"(?:{letter}[0-9]{{1,6}}{otherwise}){_END}{_TO}"
-    return re.compile(rf"{before}{one}(?:{_BETWEEN}{one})*+")
+    return re.compile(rf"{before}(?:{one}){_END}(?:{_BETWEEN}(?:{one}){_END})*+")
 
 
+# The letters of our own markers cite also without square brackets.
 _BEFORE = r"(?<![\w/#.:-])"
-_ONLY = _run_of_markers(r"[A-Za-z]\s?", otherwise="|[0-9]{1,3}")
-_OURS = _run_of_markers(rf"[{_KINDS}]\s?", _BEFORE)
-_BARE = _run_of_markers(rf"[{_KINDS}]", _BEFORE)
+_ONLY = _run_of_markers(r"[A-Za-z]\s?[0-9]{1,6}|[0-9]{1,3}")
+_OURS = _run_of_markers(r"[PNTQ]\s?[0-9]{1,6}", _BEFORE)
+_BARE = _run_of_markers(r"[PNTQ][0-9]{1,6}", _BEFORE)
 _SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
 _ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
 _OPEN = re.compile(r"\s?[\[【〔［][A-Za-z\d ,;]{0,40}…?\Z")
-_TOKEN = re.compile(r"([A-Za-z]?)\s?(\d{1,6})(?:\s?[-–—]\s?([A-Za-z]?)\s?(\d{1,6}))?")
+_TOKEN = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]?)\s?(\d{1,6})(?![A-Za-z0-9])")
 _LETTERED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\s?\d{1,6}(?![A-Za-z0-9])")
 _NUMBERS = re.compile(r"\W{0,3}\d{1,6}\W{0,3}")
 _LIKE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\d{1,6}(?![A-Za-z0-9])")
@@ -73,12 +70,10 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
 
     def square(match: re.Match[str]) -> str:
         inside = match[1].strip(_EDGES)
-        if _ONLY.fullmatch(inside):
-            left = known_markers(inside)
-        elif _OURS.search(inside):
-            left = _OURS.sub(lambda run: known_markers(run[0]), inside).strip(_EDGES)
-        else:
+        if not _ONLY.fullmatch(inside) and not _OURS.search(inside):
             return match[0]
+        runs = _ONLY if _ONLY.fullmatch(inside) else _OURS
+        left = runs.sub(lambda run: known_markers(run[0]), inside).strip(_EDGES)
         return f" [{left}]" if left else ""
 
     def round_(match: re.Match[str]) -> str:
@@ -104,9 +99,8 @@ def listed_markers(text: str) -> list[str]:
     >>> listed_markers("[p1]; N 2"), listed_markers("2."), listed_markers("P1: he worked there"), listed_markers("none")
     (['P1', 'N2'], ['2'], ['P1'], [])
     """
-    if _NUMBERS.fullmatch(text) or _ONLY.fullmatch(text.strip()):
-        return _markers_in(text)
-    return _markers_in(" ".join(_LETTERED.findall(text)))
+    is_only = _NUMBERS.fullmatch(text) or _ONLY.fullmatch(text.strip())
+    return _markers_in(text if is_only else " ".join(_LETTERED.findall(text)))
 
 
 def like_markers(texts: Iterable[str]) -> frozenset[str]:
@@ -124,13 +118,5 @@ def without_open_citation(text: str) -> str:
 
 
 def _markers_in(run: str) -> list[str]:
-    """Read the markers of a run, in one spelling, with ranges written out; each once."""
-    found: list[str] = []
-    for letter, first, other, last in _TOKEN.findall(run):
-        numbers = [int(first)]
-        if last and other.upper() in {"", letter.upper()} and 0 < int(last) - int(first) < _RANGE:
-            numbers = list(range(int(first), int(last) + 1))
-        elif last:
-            found.append(f"{(other or letter).upper()}{int(last)}")
-        found += [f"{letter.upper()}{number}" for number in numbers]
-    return list(dict.fromkeys(found))
+    """Read the markers of a run, in one spelling, each once."""
+    return list(dict.fromkeys(f"{letter.upper()}{int(number)}" for letter, number in _TOKEN.findall(run)))

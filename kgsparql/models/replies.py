@@ -1,49 +1,46 @@
-"""Read what a language model replied: choices, mentions, verdicts, quantities and answers.
+"""Read what a language model replied: choices, mentions, quantities and answers.
 
-JSON comes first; numbered or bulleted lines are read where a server cannot force JSON. A model whose reply cannot be
-used costs little, because the ranker chooses instead: so nothing here tries to read choices out of prose.
+Every prompt asks for JSON. A reply that has none chooses and names nothing: the ranker and the words of the question
+do it instead. Only an answer may be prose.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsparql.models.citations import listed_markers, without_open_citation
 from kgsparql.models.reply_json import (
     FoundJson,
-    best_json,
     by_lower_name,
     empty_reply,
     filled_body,
     find_json,
     first_member,
     plain_text,
-    starts_as_json,
     unusable,
     without_reasoning,
 )
 from kgsparql.rdf.terms import printable
 
-# --- Choices from a numbered list
-
-_NUMBER = ("n", "number", "index", "id")
-_NAME = ("name", "label", "relation", "predicate", "entity")
-_SCORE = ("score", "relevance", "confidence", "probability")
 _NONE = {"none", "nothing", "no", "n/a", "none of them", "none of these", "none of the above", "[]"}
 _MARKS = " \t\r\n\"'“”‘’`*{}<>"
-_WHOLE = re.compile(r"[\s#(\[\"'*]*(-?\d{1,9})(?:\.0+)?[\s)\].,:;\"'*]*")
-_SHARE = re.compile(r"(-?\d{1,30}(?:[.,]\d{1,30})?(?:[eE][-+]?\d{1,4})?)\s?(%|/\s?\d{1,4})?")
-_LISTED_LINE = re.compile(
-    r"[\s>*#(\[{|-]*(-?\d{1,9})\s*\*{0,2}\s?(?:(?:[.):\]|]|\s[–-])(?=[\s*(]|$)|\s(?=\(score)|$)[\s*]*(.*)",
+_TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
+_LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
+_SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
+_QUANTITY = re.compile(
+    r"(?<![\w.,:/−–-])([-−]?)[$€£]?\s?(\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d*\.?\d+(?:[eE]-?\d{1,4})?)"
+    r"(?!\w|[.,:/–-]\d|\s?(?:thousand|million|billion))",
     re.IGNORECASE,
 )
-_SAID_SCORE = re.compile(r"[({]?\s*\bscore\b\W{0,3}(-?[\w.,/]+\s?%?)", re.IGNORECASE)
-_SCORE_AT_END = re.compile(r"(?:^|[(:|]\s?)\(?([01]?[.,]\d+|[01]|\d{1,3}\s?%)\W*$")
 _MAX_SEARCH = 200
+
+
+# --- Choices from a numbered list, and mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +59,41 @@ class Numbers:
     search: str = ""
 
 
-def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
-    r"""Read the choices in a reply from a list that is numbered from 1 to ``count``.
+def numbers(text: str, *, count: int) -> Numbers:
+    r"""Read the choices in a reply from a list that is numbered from 1 to ``count``; each counts once, others not.
 
-    :param names: of the candidates; in JSON a name that exactly one candidate has stands for its number.
     :raises ModelReplyError: if the reply is empty (``E_LLM_EMPTY``) or too long (``E_LIMIT``).
 
     >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
     Numbers(numbers=(3,), scores={3: 0.8}, dropped=1, search='')
-    >>> numbers("3. capital of (Score: 0.4)\n1. child", count=4).numbers
+    >>> numbers("3, 1", count=4).numbers
     (3, 1)
     >>> numbers("In 1998 there were 3 of them.", count=4).dropped
     1
     """
     body = filled_body(text)
-    found, is_broken = find_json(body)
-    best = best_json(found)
-    known = _numbers_by_name(names)
+    found, _ = find_json(body)
     plain = plain_text(body).strip()
-    if best is not None and (best.rank == 2 or _stands_alone(best, body)):
-        earlier = sum(one.rank == best.rank for one in found) - 1
-        chosen = _valid_choices(_choices_in(best.value, known), count, dropped=earlier + (not best.whole))
-        search = str(by_lower_name(best.value).get("search") or "").strip()
-        return replace(chosen, search="" if search.casefold() in _NONE else printable(search, _MAX_SEARCH))
-    if says_none(plain):
+    scores: dict[int, float | None] = {}
+    search = ""
+    if found and (found[-1].rank == 2 or _stands_alone(found[-1], body)):
+        dropped = sum(one.rank == found[-1].rank for one in found[:-1]) + (not found[-1].whole)
+        choices = list(_choices_in(found[-1].value))
+        search = printable(str(by_lower_name(found[-1].value).get("search") or "").strip(), _MAX_SEARCH)
+    elif says_none(plain):
         return Numbers((), {}, 0)
-    choices = [] if is_broken or any(not one.whole for one in found) else list(_choices_in_lines(plain, known))
-    return _valid_choices(choices, count) if choices else Numbers((), {}, 1)
+    else:
+        is_list = _LIST.fullmatch(plain) is not None
+        choices = [(whole_number(part), None) for part in plain.split(",")] if is_list else []
+        dropped = int(not is_list)
+    for number, written in choices:
+        if number is None or not 1 <= number <= count or number in scores:
+            dropped += 1
+            continue
+        scores[number] = score_of(written)
+        dropped += written is not None and scores[number] is None
+    search = "" if says_none(search) else search
+    return Numbers(tuple(scores), {n: score for n, score in scores.items() if score is not None}, dropped, search)
 
 
 def says_none(text: str) -> bool:
@@ -103,223 +108,96 @@ def _stands_alone(found: FoundJson, body: str) -> bool:
     return not after and (not before or before.endswith(":"))
 
 
-def _numbers_by_name(names: Sequence[str]) -> dict[str, int | None]:
-    known: dict[str, int | None] = {}
-    for number, name in enumerate(names, 1):
-        key = name.strip(_MARKS).casefold()
-        known[key] = None if key in known else number  # two candidates of one name: the name says nothing
-    return known
-
-
-_Choice = tuple[int | None, Any]
-"""The number of a choice, ``None`` if it cannot be read, and its score as written."""
-
-
-def _choices_in(value: Any, known: dict[str, int | None]) -> list[_Choice]:
-    if isinstance(value, list):
-        return [_choice_of(member, known) for member in value]
-    if isinstance(value, str) and says_none(value):
-        return []
-    if not isinstance(value, dict):
-        return list(_choices_in_lines(str(value), known)) or [(None, None)]
+def _choices_in(value: Any) -> Iterator[tuple[int | None, Any]]:
+    """Yield the number of each choice, ``None`` if it cannot be read, and its score as written."""
     members = by_lower_name(value)
     if "choices" in members:
-        return _choices_in(members["choices"], known)
-    if first_member(members, *_NUMBER, *_NAME) is not None:
-        return [_choice_of(value, known)]
-    if members and all(whole_number(name) is not None or known.get(name) for name in members):
-        return [
-            (None if isinstance(score, bool | dict | list) else whole_number(name) or known.get(name), score)
-            for name, score in members.items()
-        ]
-    inner = [member for member in value.values() if isinstance(member, dict | list)]
-    return _choices_in(inner[0], known) if len(inner) == 1 else [] if "search" in members else [(None, None)]
-
-
-def _choice_of(member: Any, known: dict[str, int | None]) -> _Choice:
-    if isinstance(member, dict):
-        members = by_lower_name(member)
-        name = str(first_member(members, *_NAME) or "").strip(_MARKS).casefold()
-        number = whole_number(first_member(members, *_NUMBER))
-        if first_member(members, *_NUMBER, *_NAME) is None:
-            return (*_choices_in(member, known), (None, None))[0]
-        contradicts = number is not None and known.get(name, number) != number
-        return None if contradicts else number or known.get(name), first_member(members, *_SCORE)
-    number = whole_number(member)
-    return number if number is not None else known.get(str(member).strip(_MARKS).casefold()), None
-
-
-def _choices_in_lines(text: str, known: dict[str, int | None]) -> Iterator[_Choice]:
-    """Read ``3. name (0.8)`` on each line, or ``3, 1`` on one; prose yields nothing."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    for line in lines:
-        listed = _LISTED_LINE.match(line[:1000])
-        if listed and len(listed[2].split()) <= 12 and not listed[2].rstrip().endswith((".", "!", "?")):
-            number, rest = int(listed[1]), listed[2]
-            score = _SAID_SCORE.search(rest) or _SCORE_AT_END.search(rest)
-            name = rest[: score.start()].strip(_MARKS + "-:|(").casefold() if score else rest.strip(_MARKS).casefold()
-            is_other = known.get(name) not in {None, number} or (
-                score is None and bool(known and name) and name not in known
-            )
-            yield None if is_other else number, score[1] if score else None
-        elif len(lines) == 1 and len(line) <= 1000:
-            parts = re.split(r"[,;]\s*(?:and\s+)?|\s+and\s+", line.rpartition(":")[2].strip(" ."))
-            if all(_WHOLE.fullmatch(part) for part in parts):
-                yield from ((whole_number(part), None) for part in parts)
-
-
-def _valid_choices(choices: Iterable[_Choice], count: int, dropped: int = 0) -> Numbers:
-    """Keep the choices that are on the list, each once; count the others."""
-    scores: dict[int, float | None] = {}
-    for number, written in choices:
-        if number is None or not 1 <= number <= count or number in scores:
-            dropped += 1
-            continue
-        scores[number] = score_of(written)
-        dropped += written is not None and scores[number] is None
-    return Numbers(tuple(scores), {n: score for n, score in scores.items() if score is not None}, dropped)
+        value = members["choices"]
+    elif members.keys() == {"search"}:
+        return
+    if isinstance(value, str) and says_none(value):
+        return
+    for choice in value if isinstance(value, list) else [value]:
+        own = by_lower_name(choice)
+        number = first_member(own, "n", "number", "index", "id") if own else choice
+        yield whole_number(number), first_member(own, "score", "relevance", "confidence", "probability")
 
 
 def whole_number(value: Any) -> int | None:
     """Read a whole number as JSON or a text has it.
 
-    >>> [whole_number(value) for value in (3, 3.0, "3", "[3]", "3.", "-3", 3.5, True, "3 of 4", None)]
-    [3, 3, 3, 3, 3, -3, None, None, None, None]
+    >>> [whole_number(value) for value in (3, 3.0, "3", " -3.0", 3.5, True, "3 of 4", None)]
+    [3, 3, 3, -3, None, None, None, None]
     """
-    if isinstance(value, str) and (digits := _WHOLE.fullmatch(value[:30])):
-        return int(digits[1])
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return int(value) if value == int(value) else None
+    text = "" if isinstance(value, bool) else str(value).strip(_MARKS + ".")
+    return int(float(text)) if _WHOLE.fullmatch(text) else None
 
 
 def score_of(value: Any) -> float | None:
     """Read a score and clip it to [0, 1].
 
-    >>> [score_of(value) for value in (0.4, "0,4", "40%", "9/10", 1e9, "-1", "NaN", "high", None)]
-    [0.4, 0.4, 0.4, 0.9, 1.0, 0.0, None, None, None]
+    >>> [score_of(value) for value in (0.4, "40%", "9/10", 1e9, "-1", "NaN", "high", None)]
+    [0.4, 0.4, 0.9, 1.0, 0.0, None, None, None]
     """
-    if isinstance(value, str):
-        share = _SHARE.fullmatch(value.strip(_MARKS + "()[]").replace("−", "-"))
-        if share is None:
-            return None
-        divisor = 100.0 if share[2] == "%" else float(share[2][1:]) if share[2] else 1.0
-        value = float(share[1].replace(",", ".")) / divisor if divisor else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    share = None if isinstance(value, bool) else _SHARE.fullmatch(str(value).strip(_MARKS))
+    try:
+        divisor = 1.0 if share is None or not share[2] else 100.0 if share[2] == "%" else float(share[2][1:])
+        score = math.nan if share is None else float(share[1]) / divisor
+    except (ValueError, ZeroDivisionError):
         return None
-    return float(min(max(value, 0), 1)) if isinstance(value, int) or math.isfinite(value) else None
-
-
-# --- Mentions, verdicts, quantities
-
-_MENTION = ("mention", "text", "name", "entity", "label")
-_TOPIC = re.compile(r"\b(?:entit|mention|keyword|term|name|concept|extracted|answer)", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-*•+–]\s+|\(?\d{1,3}[.)]\s+)(?=\S)")
-_PARTS = re.compile(r"(?:\([^()]{0,300}\)|\"[^\"]{0,300}\"|[^,，、])++")
-_REFUSAL = re.compile(r"\b(?:sorry|cannot|can['’]t|unable to|there are no|as an ai)\b", re.IGNORECASE)
-_VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)
-_UNITS = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_QUANTITY = re.compile(
-    r"(?<![\w.,:/−–-])([-−]?)[$€£]?\s?(\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d*\.?\d+(?:[eE]-?\d{1,4})?)"
-    r"\s?(thousand|million|billion)?"
-    r"(?!st\b|nd\b|rd\b|th\b|\d|[.,:/–-]\d)",
-    re.IGNORECASE,
-)
+    return min(max(score, 0.0), 1.0) if math.isfinite(score) else None
 
 
 def mentions(text: str) -> list[tuple[str, bool]]:
-    """Read the mentions in a reply, each with whether it names a type: JSON, bullets, or one line with commas.
+    """Read the mentions in a reply, each with whether it names a type.
 
-    :raises ModelReplyError: if the reply is empty (``E_LLM_EMPTY``), too long (``E_LIMIT``) or prose
+    :raises ModelReplyError: if the reply is empty (``E_LLM_EMPTY``), too long (``E_LIMIT``) or no list of mentions
         (``E_LLM_FORMAT``).
 
     >>> mentions('[{"mention": "Nobel Prize", "is_type": false}, {"mention": "city", "is_type": true}]')
     [('Nobel Prize', False), ('city', True)]
-    >>> mentions("The entities are: Paris, Mercury (planet, inner)")
-    [('Paris', False), ('Mercury (planet, inner)', False)]
     """
     body = filled_body(text)
-    found, is_broken = find_json(body)
-    best = best_json(found)
-    read = list(_mentions_in(best.value)) if best is not None else []
-    plain = plain_text(body).strip()
-    if not read and best is None and not is_broken and not says_none(plain):
-        lead_in, colon, rest = plain.partition(":")
-        lines = (rest if colon and _TOPIC.search(lead_in) else plain).strip().splitlines()
-        names = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)] or lines
-        names = _PARTS.findall(names[0]) if len(lines) == 1 and not _BULLET.match(lines[0]) else names
-        words = max((len(name.split()) for name in names), default=9)
-        is_sentence = plain.endswith((".", "!", "?")) and not colon and len(plain.split()) > 3 * len(names)
-        if words > 8 or is_sentence or _REFUSAL.search(plain):
-            raise unusable(plain, "a list of mentions")
-        read = [(name, False) for name in names]
-    elif not read and (is_broken or (best is not None and (not best.whole or best.value))) and not _is_empty(best):
-        raise unusable(plain, "a list of mentions")
+    found, _ = find_json(body)
+    value = found[-1].value if found else None
+    listed = value if isinstance(value, list) else first_member(by_lower_name(value), "mentions", "entities")
     kept: dict[str, tuple[str, bool]] = {}
-    for name, is_type in read:
-        bare = " ".join(name.strip(_MARKS).split()).removeprefix("and ")
-        bare = bare[:-1] if bare.endswith(".") and "." not in bare[:-1] else bare  # but "Washington D.C." stays
+    for one in listed if isinstance(listed, list) else []:
+        own = by_lower_name(one)
+        name = first_member(own, "mention", "text", "name", "entity", "label") if own else one
+        bare = " ".join(name.strip(_MARKS).split()) if isinstance(name, str) else ""
         if any(char.isalnum() for char in bare[:300]):
-            kept.setdefault(bare.casefold(), (bare, is_type))
+            kept.setdefault(bare.casefold(), (bare, bool(truth_of(own.get("is_type")))))
+    if not kept and not says_none(plain_text(body)) and (not found or not found[-1].whole or listed != []):
+        raise unusable(body, "a list of mentions")
     return list(kept.values())
-
-
-def _is_empty(best: FoundJson | None) -> bool:
-    """Tell whether the reply is a complete, empty list of mentions."""
-    return best is not None and best.whole and by_lower_name(best.value).get("mentions") == []
-
-
-def _mentions_in(value: Any) -> Iterator[tuple[str, bool]]:
-    if isinstance(value, str):
-        yield from ((part, False) for part in _PARTS.findall(value))
-    elif isinstance(value, list):
-        for member in value:
-            yield from [(member, False)] if isinstance(member, str) else _mentions_in(member)
-    elif isinstance(value, dict):
-        members = by_lower_name(value)
-        if isinstance(name := first_member(members, *_MENTION), str):
-            yield name, bool(truth_of(members.get("is_type")))
-        elif value and all(isinstance(member, bool) for member in value.values()):
-            yield from value.items()
-        else:
-            yield from _mentions_in(first_member(members, "mentions", "entities"))
 
 
 def truth_of(value: Any) -> bool | None:
     """Read yes or no.
 
-    >>> [truth_of(value) for value in (True, "no", 1, "maybe", ["yes"])]
+    >>> [truth_of(value) for value in (True, "No.", 1, "maybe", ["yes"])]
     [True, False, True, None, None]
     """
-    if isinstance(value, bool | int | float):
-        return bool(value) if value in {0, 1} else None
-    verdict = _VERDICT.search(value) if isinstance(value, str) else None
-    return None if verdict is None else verdict[1] is not None
+    return _TRUTH.get(str(value).strip(_MARKS + ".!").casefold())
 
 
 def quantity(text: str) -> float | None:
-    """Read the number that a reply answers with: in JSON, after "answer is", or the only one.
+    """Read the only number in the answer of a reply, in JSON or prose.
 
     :raises ModelReplyError: if the reply is too long (``E_LIMIT``).
 
-    >>> [quantity(reply) for reply in ("It is 1,234.5 km.", "-40 %", '{"answer": "1 234"}', "In 1998 there were 3.")]
-    [1234.5, -40.0, 1234.0, None]
+    >>> quantity("It is 1,234.5 km."), quantity('{"answer": "-40 %"}'), quantity("3 million"), quantity("3 of 12")
+    (1234.5, -40.0, None, None)
     """
     body = without_reasoning(text)
-    best = best_json(find_json(body)[0])
-    if best is not None and isinstance(best.value, dict):
-        value = first_member(by_lower_name(best.value), "answer", "value", "number", "result")
-        return quantity(str(value)) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-    plain = re.sub(r"\[[^\[\]]{0,40}\]", " ", plain_text(body))
-    answer = re.search(r"\banswer\b\W{0,3}(?:is|=|:)[\s*_:$]{0,6}", plain, re.IGNORECASE)
-    said = _QUANTITY.match(plain, answer.end()) if answer else None
-    values = {_quantity_value(match) for match in ([said] if said else _QUANTITY.finditer(plain))}
-    return values.pop() if len(values) == 1 else None
-
-
-def _quantity_value(match: re.Match[str]) -> float | None:
-    value = float(re.sub(r"[, ]", "", match[2])) * _UNITS.get((match[3] or "").casefold(), 1.0)
-    return (-value if match[1] else value) if math.isfinite(value) else None
+    found, _ = find_json(body)
+    members = by_lower_name(found[-1].value) if found else {}
+    said = str(first_member(members, "answer", "value", "number", "result")) if members else plain_text(body)
+    numbers = _QUANTITY.findall(re.sub(r"\[[^\[\]]{0,40}\]", " ", said))
+    values = {float(re.sub(r"[, ]", "", digits)) * (-1 if sign else 1) for sign, digits in numbers}
+    value = values.pop() if len(values) == 1 else math.inf
+    return value if math.isfinite(value) else None
 
 
 # --- Written answers
@@ -327,10 +205,6 @@ def _quantity_value(match: re.Match[str]) -> float | None:
 _ANSWER = ("answer", "final_answer", "final answer", "response")
 _CITED = ("used", "evidence", "markers", "marker", "citations")
 _TEXT = ("text", "answer", "name", "label", "claim")
-_HEADING = re.compile(
-    r"^[ \t#>*_]{0,20}output\s?([1-9])\b[ \t]*[*_]{0,3}[ \t]?[:.)]?[*_]{0,3}", re.IGNORECASE | re.MULTILINE
-)
-_LEAD_IN = re.compile(r"\A[*_#\s]{0,6}(?:the\s)?(?:final\s)?answer(?:\sis)?[*_]{0,3}\s?:[*_]{0,3}\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +248,7 @@ class WrittenAnswer:
 
 
 def written_answer(text: str) -> WrittenAnswer:
-    """Read the answer in a reply: JSON, prose under headings "Output 1", "Output 2" …, or prose.
+    """Read the answer in a reply: JSON, or prose.
 
     :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON without one (``E_LLM_FORMAT``),
         or too long (``E_LIMIT``).
@@ -382,23 +256,22 @@ def written_answer(text: str) -> WrittenAnswer:
     >>> read = written_answer('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
     >>> read.answer, read.entities, read.markers, read.dropped
     ('Paris', (2,), ('P1', 'N2'), 1)
-    >>> written_answer("**Final answer:** It is Paris [P1].").answer
+    >>> written_answer("It is Paris [P1].").answer
     'It is Paris [P1].'
     """
     body = filled_body(text)
-    if "{" not in body and not body.lstrip("` \n").startswith("["):
-        body = without_open_citation(body)
-    found, is_broken = find_json(body)
-    best, plain = best_json(found), plain_text(body).strip()
-    value = best.value if best is not None else None
-    if isinstance(value, list) and value and best is not None and plain == body[best.start : best.end].strip():
-        value = value[0] if value and isinstance(value[0], dict) else {"answer": value}
-    members = by_lower_name(value)
-    if best is not None and (any(name in members for name in _ANSWER) or truth_of(members.get("sufficient")) is False):
-        return _AnswerReader(int(not best.whole)).read(members)
-    if is_broken or any(not one.whole for one in found) or starts_as_json(plain):
+    plain = plain_text(body).strip()
+    is_json = plain.startswith(("{", "["))
+    found, is_broken = find_json(body if is_json or "{" in body else without_open_citation(body))
+    members = by_lower_name(found[-1].value) if found else {}
+    if any(name in members for name in _ANSWER) or truth_of(members.get("sufficient")) is False:
+        reader = _AnswerReader(int(not found[-1].whole))
+        return replace(reader.read(members), dropped=reader.dropped)
+    if (found or is_broken) and (is_json or is_broken):
         raise unusable(body, "an answer in JSON")
-    return WrittenAnswer(_answer_in_prose(plain))
+    if not plain:
+        raise empty_reply()
+    return WrittenAnswer(without_open_citation(plain))
 
 
 @dataclass(slots=True)
@@ -413,23 +286,24 @@ class _AnswerReader:
         entities = tuple(self._entity_numbers(members.get("entities")))
         if not answer and not entities and sufficient is not False:
             raise empty_reply()
-        steps, claims = (
+        return WrittenAnswer(
+            answer,
+            entities,
             tuple(self._written_steps(members.get("inference"))),
             tuple(self._written_claims(members.get("claims"))),
+            self._cited_markers(first_member(members, *_CITED)),
+            sufficient,
+            names_entities=members.get("entities") is not None,
         )
-        markers = self._cited_markers(first_member(members, *_CITED))
-        named = members.get("entities") is not None
-        return WrittenAnswer(answer, entities, steps, claims, markers, sufficient, self.dropped, named)
 
     def _entity_numbers(self, value: Any) -> Iterator[int]:
         for member in _as_list(value):
-            for part in member.split(",") if isinstance(member, str) else [member]:
-                number = whole_number(first_member(part, "n", "number", "id") if isinstance(part, dict) else part)
-                if number is None or number < 1 or number in self.seen:
-                    self.dropped += 1
-                else:
-                    self.seen.add(number)
-                    yield number
+            number = whole_number(member)
+            if number is None or number < 1 or number in self.seen:
+                self.dropped += 1
+            else:
+                self.seen.add(number)
+                yield number
 
     def _written_steps(self, value: Any) -> Iterator[WrittenStep]:
         for member in map(by_lower_name, _as_list(value)):
@@ -472,13 +346,3 @@ def _answer_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None or (isinstance(value, float) and not math.isfinite(value)) else str(value).strip()
-
-
-def _answer_in_prose(plain: str) -> str:
-    before, *rest = _HEADING.split(plain)
-    sections = dict(zip(rest[-2::-2], rest[::-2], strict=True))  # of several with one number, the first
-    answer = sections.get("1") or before.strip() or (rest[1] if rest else "")
-    answer = _LEAD_IN.sub("", answer.strip(), count=1).strip().removeprefix("**").removesuffix("**").strip()
-    if not answer:
-        raise empty_reply()
-    return answer

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from ast import literal_eval
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -58,6 +56,17 @@ def without_reasoning(text: str | None) -> str:
     return text[: starts.start()] if starts else text
 
 
+def filled_body(text: str) -> str:
+    """Return the reply without its reasoning.
+
+    :raises ModelReplyError: if nothing is left (``E_LLM_EMPTY``).
+    """
+    body = without_reasoning(text)
+    if not body.strip():
+        raise empty_reply()
+    return body
+
+
 def plain_text(text: str) -> str:
     r"""Remove reasoning, code fences and outer blank lines.
 
@@ -74,11 +83,11 @@ def plain_text(text: str) -> str:
 _SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]]|\Z)"
 _JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
 _CUT_END = re.compile(r"""[\w.+-]+\Z|(?:,\s*)?\{\s*(?:"[^"\\]*"?\s*:?\s*)?\Z""")
+_BRACKET = re.compile(r"[\[{]")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
 _DECODER = json.JSONDecoder(strict=False)  # models write line feeds into strings
 _MAX_DEPTH = 100
-_PYTHON_LIMIT = 10_000  # literal_eval is for small dicts in Python's spelling; deep ones exhaust the stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,86 +107,59 @@ class FoundJson:
         return 2 if any(isinstance(member, dict) for member in self.value) else int(bool(self.value))
 
 
-def starts_as_json(text: str) -> bool:
-    """Tell whether a text begins like a JSON object or array."""
-    return _JSON_START.match(text) is not None
-
-
 def find_json(text: str) -> tuple[list[FoundJson], bool]:
-    """Find the outermost JSON values of a text, and say whether a broken one ended the search.
+    """Find the outermost JSON values of a text, the one that answers last, and say whether any is broken or cut.
 
-    Nothing after or inside a broken value is read: it could be half of something else.
+    It is of the highest rank, whole rather than cut, and the last of those. Nothing after or inside a broken value is
+    read: it could be half of something else.
 
     >>> values, is_broken = find_json('first {"a": [1, 2,]} then [12, 1')
     >>> [found.value for found in values], is_broken
-    ([{'a': [1, 2]}, [12]], False)
+    ([[12], {'a': [1, 2]}], True)
     """
     found: list[FoundJson] = []
-    at = 0
-    while (at := _next_bracket(text, at)) >= 0:
+    at, is_broken = 0, False
+    while not is_broken and (bracket := _BRACKET.search(text, at)):
+        at = bracket.start()
         if not _JSON_START.match(text, at):
             at += 1
             continue
         one = _read_json(text, at)
-        if one is None:
-            return found, True
-        found.append(one)
-        at = one.end
-    return found, False
-
-
-def _next_bracket(text: str, at: int) -> int:
-    bracket = re.compile(r"[\[{]").search(text, at)
-    return bracket.start() if bracket else -1
+        is_broken = one is None or not one.whole
+        if one is not None:
+            found.append(one)
+            at = one.end
+    return sorted(found, key=lambda one: (one.rank, one.whole, one.start)), is_broken
 
 
 def _read_json(text: str, start: int) -> FoundJson | None:
-    """Read the value that starts here: strictly, then repaired, then as far as it goes."""
+    """Read the value that starts here: strictly, then repaired, then its complete members if the text ends inside."""
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text, start)
-        return (
-            None
-            if _bracket_depth(text[start:end]) > _MAX_DEPTH
-            else FoundJson(_without_surrogates(value), start, end, True)
-        )
+        depths = accumulate((char in "[{") - (char in "]}") for char in text[start:end])
+        return FoundJson(_without_surrogates(value), start, end, whole=True) if max(depths) <= _MAX_DEPTH else None
     repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", text[start:]))
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(repaired)
-        return FoundJson(_without_surrogates(value), start, start + end + len(text[start:]) - len(repaired), whole=True)
-    last = max(text.rfind("}"), text.rfind("]")) + 1
-    if start < last <= start + _PYTHON_LIMIT:
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            value = literal_eval(text[start:last])
-            if isinstance(value, dict | list):
-                value = json.loads(json.dumps(value))  # the keys become texts
-                return FoundJson(value, start, last, whole=True)
-    return _read_cut_json(_CUT_END.sub("", _CUT_END.sub("", repaired)), start, len(text))
-
-
-def _read_cut_json(text: str, start: int, end: int) -> FoundJson | None:
-    """Read the complete members of a value whose only fault is that the text ends inside it."""
+        return FoundJson(_without_surrogates(value), start, end + len(text) - len(repaired), whole=True)
+    repaired = _CUT_END.sub("", _CUT_END.sub("", repaired))
     try:
-        _DECODER.decode(text)
+        _DECODER.decode(repaired)
     except json.JSONDecodeError as error:
-        if error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip()):
+        if error.msg.startswith("Unterminated") or error.pos >= len(repaired.rstrip()):
             with suppress(ValueError):
-                return FoundJson(from_json(text, allow_partial=True), start, end, whole=False)
+                return FoundJson(from_json(repaired, allow_partial=True), start, len(text), whole=False)
     except RecursionError:
         pass
     return None
-
-
-def _bracket_depth(text: str) -> int:
-    return max(accumulate(1 if char in "[{" else -1 for char in text if char in "[]{}"), default=0)
 
 
 def _without_surrogates(value: Any) -> Any:
     text = json.dumps(value)
     if "\\ud" not in text:
         return value
-    return json.loads(
-        json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass").decode("utf-16", "replace")
-    )
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16", "replace"))
 
 
 def json_value(text: str) -> Any:
@@ -190,26 +172,10 @@ def json_value(text: str) -> Any:
     {'choices': [{'n': 3, 'score': 0.8}]}
     """
     body = filled_body(text)
-    best = best_json(find_json(body)[0])
-    if best is None or (not best.whole and not best.value):
+    found, _ = find_json(body)
+    if not found or (not found[-1].whole and not found[-1].value):
         raise unusable(body, "JSON")
-    return best.value
-
-
-def best_json(found: Iterable[FoundJson]) -> FoundJson | None:
-    """Return the value that answers: of the highest rank, whole rather than cut, the last of those."""
-    return max(found, key=lambda one: (one.rank, one.whole, one.start), default=None)
-
-
-def filled_body(text: str) -> str:
-    """Return the reply without its reasoning.
-
-    :raises ModelReplyError: if nothing is left (``E_LLM_EMPTY``).
-    """
-    body = without_reasoning(text)
-    if not body.strip():
-        raise empty_reply()
-    return body
+    return found[-1].value
 
 
 def by_lower_name(value: Any) -> dict[str, Any]:

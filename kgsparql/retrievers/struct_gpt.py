@@ -254,7 +254,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     if not session.can_spare_call("constraints"):
         return list(found)
-    reply = session.ask_model(_constraints_call(session.question, texts, [labels[value] for _, value in pairs]))
+    reply = session.ask_model(_constraints_call(session.question, texts))
     if reply is None:
         return list(found)
     if reply.dropped:
@@ -279,13 +279,13 @@ def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI 
     return [pair for pair, count in holders.items() if count < mediators]
 
 
-def _constraints_call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Numbers]:
+def _constraints_call(question: str, texts: Sequence[str]) -> Call[Numbers]:
     listed = fenced("values", (f"{n}. {text}" for n, text in enumerate(texts, 1)))
     return Call(
         purpose="constraints",
         messages=(Message("system", CONSTRAINTS), Message("user", f"Question: {plain(question, 4000)}\n{listed}")),
         schema=_SCHEMA,
-        read=lambda text: numbers(text, count=len(texts), names=values),
+        read=lambda text: numbers(text, count=len(texts)),
     )
 
 

@@ -212,8 +212,12 @@ def one_of(column: str, values: Iterable[str]) -> str:
     >>> one_of("key", ["o'neill", "x' OR 1=1 --"])
     "key IN ('o''neill', 'x'' OR 1=1 --')"
     """
-    quoted = ("'" + value.replace("'", "''") + "'" for value in sorted(set(values)))
-    return f"{column} IN ({', '.join(quoted)})"
+    return f"{column} IN ({', '.join(map(quoted, sorted(set(values))))})"
+
+
+def quoted(value: str) -> str:
+    """Write a value, which may hold any character, as a string of a filter."""
+    return "'" + value.replace("'", "''") + "'"
 
 
 def table_tag() -> str:

@@ -109,7 +109,6 @@ def test_choosing_nothing_is_a_choice() -> None:
         ("9/10", 0.9),
         (1e9, 1.0),
         ("40%", 0.4),
-        ("0,4", 0.4),
         ("high", 0.0),
         (None, 0.0),
     ],

@@ -17,7 +17,7 @@ from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_index.combined import FederatedLabels
+from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.rdf.query import Query
@@ -180,7 +180,7 @@ def test_labels_of_several_graphs_are_one_index() -> None:
             LabelRow(f"{e}c", "Ann", "ann", kind="class"),
         ]
     )
-    both = FederatedLabels((one, other), ("one", "other"))
+    both = CombinedLabels((one, other), ("one", "other"))
     assert [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])] == [
         ("a", 5, "entity"),
         ("c", 0, "class"),

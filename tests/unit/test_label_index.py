@@ -20,7 +20,7 @@ import pytest
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.label_index import lance
-from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.lance import KEEP_EVERY, LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.open import build_label_index, index_directory, label_index, open_label_index
@@ -179,7 +179,7 @@ def row(text: str) -> LabelRow:
 def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     first = MemoryLabels([row("Ann Lee"), row("Bob")])
     second = MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")])
-    joined = LayeredLabels((first, second), "only a part")
+    joined = CombinedLabels((first, second), note="only a part")
     assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
     assert len(joined.with_words(["ann"], limit=1)) == 1
@@ -357,7 +357,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
     assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.lance")) == [
-        "keys", "labels", "vectors", "words",
+        "labels", "vectors", "words",
     ]  # fmt: skip
 
 

@@ -115,12 +115,10 @@ def test_M06_a_name_in_the_answer_is_known_word_for_word_or_not_at_all() -> None
     for said, labels in (
         ({"answer": "It was Linus Pauling [P1]."}, ["Linus Pauling"]),
         ({"answer": "It was Hans Beth [P1]."}, []),
-        ("**Output 1:** Linus Pauling [P1]\n**Output 2:** P1 says so", ["Linus Pauling"]),
         ('<think>P9? no</think>\n```json\n{"answer": "Linus Pauling [P1]"}\n```', ["Linus Pauling"]),
     ):
         asked = ask(by_call(answer=Text(said)))
         assert (asked.labels, asked.answer.status) == (labels, "answered")
-        assert "output" not in asked.answer.text.lower(), "known mistake 9: headings hide no answer"
         assert all(label in asked.answer.text for label in labels)
 
 

@@ -15,12 +15,10 @@ from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.documents import (
     BYTES_PER_TOKEN,
-    Document,
     Gazetteer,
-    Skipped,
     files_of,
+    pages_of,
     passage_spans,
-    read_document,
 )
 from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
@@ -95,12 +93,9 @@ def test_texts_are_read_as_they_say_they_are_encoded_and_others_say_why_not(tmp_
         ("b.pdf", b"%PDF-1.7 and then nothing", "not a PDF that can be read"),
     ):  # fmt: skip
         (tmp_path / name).write_bytes(data)
-        found = read_document(tmp_path / name, tmp_path)
-        if isinstance(found, Document):
-            assert (found.name, [(page.number, page.text) for page in found.pages]) == (name, [(None, expected)])
-        else:
-            assert expected in found.reason
-            assert str(found).startswith("b.")
+        found = pages_of(tmp_path / name)
+        assert expected in found if isinstance(found, str) else found == [(None, expected)], name
+        assert isinstance(found, str) == name.startswith("b")
 
 
 def test_a_pdf_is_read_page_by_page_or_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,16 +106,13 @@ def test_a_pdf_is_read_page_by_page_or_left_out(tmp_path: Path, monkeypatch: pyt
     writer = PdfWriter(clone_from=PdfReader(BytesIO(pdf("secret"))))
     writer.encrypt("a password", algorithm="RC4-128")
     writer.write(tmp_path / "locked.pdf")
-    found, *others = (read_document(tmp_path / name, tmp_path) for name in ("r.pdf", "scan.pdf", "locked.pdf"))
-    assert isinstance(found, Document)
-    assert [(page.number, page.text.strip()) for page in found.pages] == [
+    found, *others = (pages_of(tmp_path / name) for name in ("r.pdf", "scan.pdf", "locked.pdf"))
+    assert [(number, text.strip()) for number, text in found] == [  # type: ignore[misc]
         (1, "Marie Curie was here."), (2, "Richard Feynman was not."),
     ]  # fmt: skip
-    assert others == [Skipped("scan.pdf", "no text in it (a scan?)"), Skipped("locked.pdf", "it needs a password")]
+    assert others == ["no text in it (a scan?)", "it needs a password"]
     monkeypatch.setattr("kgsparql.linking.documents.find_spec", lambda name: None)
-    assert read_document(tmp_path / "r.pdf", tmp_path) == Skipped(
-        "r.pdf", "pip install 'kgsparql[pdf]' reads PDF files"
-    )
+    assert pages_of(tmp_path / "r.pdf") == "pip install 'kgsparql[pdf]' reads PDF files"
 
 
 def test_files_are_found_below_the_directory_in_order_and_others_are_named(tmp_path: Path) -> None:

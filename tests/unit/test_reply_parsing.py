@@ -23,18 +23,15 @@ from kgsparql.models.replies import (
     mentions,
     numbers,
     quantity,
-    truth_of,
     written_answer,
 )
 from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
 from tests.deep import examples
 
-RELATIONS = ["spouse", "capital of", "capital", "country (state)", "wiki: part of", "http://e.org/p", "child", "child"]
 READERS: tuple[Callable[[str], Any], ...] = (
     json_value,
     plain_text,
     lambda text: numbers(text, count=7),
-    lambda text: numbers(text, count=len(RELATIONS), names=RELATIONS),
     mentions,
     written_answer,
     quantity,
@@ -42,13 +39,8 @@ READERS: tuple[Callable[[str], Any], ...] = (
 )
 
 
-def chosen(text: str, count: int = 4) -> tuple[tuple[int, ...], dict[int, float], int]:
-    read = numbers(text, count=count)
-    return read.numbers, read.scores, read.dropped
-
-
-def named(text: str) -> tuple[tuple[int, ...], dict[int, float], int]:
-    read = numbers(text, count=len(RELATIONS), names=RELATIONS)
+def chosen(text: str) -> tuple[tuple[int, ...], dict[int, float], int]:
+    read = numbers(text, count=4)
     return read.numbers, read.scores, read.dropped
 
 
@@ -68,11 +60,9 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
         (r'{"a": "\ud83d\ude00 \_ \alpha \"x\" \ud83d", "b": "two' + '\nlines"}',
          {"a": '😀 \\_ \\alpha "x" \ufffd', "b": "two\nlines"}),
         ('See [1] and [2]: {"a": 1}\nWait, I was wrong:\n{"a": {"b": 2}}', {"a": {"b": 2}}),
-        ("{1: 0.5, 2: 0.25}", {"1": 0.5, "2": 0.25}),
         ("[-Infinity, 1e400]", [-math.inf, math.inf]),
         # Of what breaks off, the complete members are kept.
         ('{"answer": "Paris", "n": [1, 2', {"answer": "Paris", "n": [1]}),
-        ('{"answer": "Paris", "why": "because', {"answer": "Paris"}),
         ('{"answer": "Paris", "wh', {"answer": "Paris"}),
         ('{"choices": [{"n": 3}, {"n": 1, "score": 0.', {"choices": [{"n": 3}, {"n": 1}]}),
         ('{"a": 1}. And then {"b": [1, ', {"a": 1}),
@@ -80,7 +70,6 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
         # Reasoning before the answer does not count.
         ('<THINKING>\nPerhaps {"a": 1}?\n</THINKING>{"a": 2}', {"a": 2}),
         ('◁think▷{"a": 1}◁/think▷{"a": 2}', {"a": 2}),
-        ('perhaps {"a": 1}</think>{"a": 2}', {"a": 2}),
         ('<think>I write <think> tags {"a": 1}</think>{"a": 2}', {"a": 2}),
         ('{"a": 2}\n<think>that was it</think>', {"a": 2}),
         ('<|channel|>analysis<|message|>{"a": 1}<|end|><|start|>assistant<|channel|>final<|message|>{"a": 2}<|return|>',
@@ -99,7 +88,7 @@ def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error() -> None:
     with pytest.raises(ModelReplyError, match=r"not JSON: I am sorry \[31mI cannot") as caught:
         json_value("I am sorry\n\x1b[31mI cannot " + 500 * "x")
     assert len(str(caught.value)) < 300
-    for text in ('{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{"):
+    for text in ('{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{", '["Paris"]'):
         assert code_of(written_answer, text) == "E_LLM_FORMAT", f"{text} is not taken for prose"
 
 
@@ -119,33 +108,35 @@ def test_M11_prose_is_text_whatever_is_in_it() -> None:
         ("\n\n  Paris\n\n", "  Paris"),
         ("```text\nParis```", "Paris"),
         ("Look:\n```sparql\nSELECT *\n```\nso.", "Look:\nSELECT *\nso."),
-        ("<think>…</think>Paris", "Paris"),
         ("![x](http://e.org/?q=1) <script>alert(1)</script>", "![x](http://e.org/?q=1) <script>alert(1)</script>"),
         ("<think>", ""),
     ):
         assert plain_text(text) == plain
+    for text in (
+        "Paris [P1] [p2, N3][1] is [sic] of [http://e.org/a]; answer: 10:30", "![x](http://e.org) <script>x</script>",
+        "SELECT ?x WHERE { ?x ?p ?o }", "{Paris} it is",
+    ):  # fmt: skip
+        assert written_answer(text) == WrittenAnswer(text)
+    assert written_answer("Paris [P1").answer == "Paris"
 
 
-# --- numbers
+# --- choices and mentions
 
 
-def test_numbers_are_read_from_every_shape_of_list() -> None:
+def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
     for text, expected in (
-        ('{"result": {"choices": [{"number": "3", "relevance": "0.5"}]}}', ((3,), {3: 0.5}, 0)),
+        ('{"choices": [{"number": "3", "relevance": "0.5"}]}', ((3,), {3: 0.5}, 0)),
         ('{"reasoning": "In [2] …", "choices": [3, 1]}', ((3, 1), {}, 0)),
         ("Here:\n[\n  3,\n  1\n]", ((3, 1), {}, 0)),
-        ('{"3": 0.8, "1": "0.2"}', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ('[{"3": 0.8}, {"1": 0.2}]', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ('{"choices": "3, 1"}', ((3, 1), {}, 0)),
-        ("Answer: 3, 1 and 2.", ((3, 1, 2), {}, 0)),
-        ("3: 0.8\n1: 0.2", ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ("- **3**: capital of (Score:0,4)\n- **1** - part of(Score: 40%)", ((3, 1), {3: 0.4, 1: 0.4}, 0)),
-        ("| n | relation | score |\n|---|---|---|\n| 3 | capital of | 0.8 |", ((3,), {3: 0.8}, 0)),
-        ("I chose:\n\n3. country (1998)\n\nI hope that this helps.", ((3,), {}, 0)),
-        ("<think>1, 2? No:</think>\n3, 1", ((3, 1), {}, 0)),
+        ("<think>1, 2? No:</think>\n3, 1.", ((3, 1), {}, 0)),
         *((none, ((), {}, 0)) for none in ("[]", '{"choices": []}', "None.", "**None**", '{"choices": "none"}')),
         ("```\n[]\n```", ((), {}, 0)),
-    ):
+        ('["capital of"]', ((), {}, 1)),
+        *((prose, ((), {}, 1)) for prose in (
+            "I am sorry, but I cannot help with that.", "1998 was the year of 3 of them", "3. capital of (Score: 0.4)",
+            "Sources [1] and [2] do not agree.", "The best are [3, 1].", "Sources [1, 2",
+        )),
+    ):  # fmt: skip
         assert chosen(text) == expected, text
 
 
@@ -156,83 +147,38 @@ def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_c
         ("all", ((), {}, 1)),
         ('{"choices": [null, true, 2.5, "x", {}, [], 1e999, 3.0]}', ((3,), {}, 7)),
         ('{"numbers": [1], "ids": [2]}', ((), {}, 1)),
-        ('{"3": true, "1": false}', ((), {}, 2)),
         ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((1,), {1: 0.2}, 1)),
         ("{}", ((), {}, 1)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1, "score": 0', ((3, 1), {3: 0.8}, 1)),
         ("Here:\n[\n  3,\n  1", ((3,), {}, 1)),
-        ("Answer: [3, 1", ((3,), {}, 1)),
         ('{"choices": [', ((), {}, 1)),
     ):
         assert chosen(text) == expected, text
 
 
-def test_M11_numbers_in_prose_are_no_choices() -> None:
-    for text in (
-        "I am sorry, but I cannot help with that.",
-        "In 1998, 3 prizes were given, 1 of them to a woman.",
-        "1998 was the year of 3 of them",
-        "Sources [1] and [2] do not agree.",
-        "The best are [3, 1].",
-        "Sources [1, 2",
-        "At 10:30 it was 3.5 km away.",
-        "1. First, I consider the relations that lead to a country, since it was asked for.",
-    ):
-        assert chosen(text) == ((), {}, 1), text
-
-
 def test_M10_scores_are_clipped_or_dropped() -> None:
-    for score, expected, dropped in (
-        ('"9/10"', 0.9, 0), ("-1", 0.0, 0), ("1e9", 1.0, 0), ('"40%"', 0.4, 0), ("null", None, 0), ("true", None, 1),
-        ('"1/0"', None, 1), ("1e400", None, 1), ('"high"', None, 1), ("[1]", None, 1), ("1" + 400 * "0", 1.0, 0),
+    for score, expected in (
+        ("-1", 0.0), ("1e9", 1.0), ('"0.4"', 0.4), ("null", None), ('"9/10"', 0.9), ('"1/0"', None), ("1e400", None),
+        ('"NaN"', None), ('"high"', None), ("[1]", None), ("true", None), ("1" + 400 * "0", None),
     ):  # fmt: skip
         read = numbers(f'{{"choices": [{{"n": 3, "score": {score}}}]}}', count=4)
-        assert read == Numbers((3,), {} if expected is None else {3: expected}, dropped), score
-    for word, scores in (("high", {}), ("9/10", {3: 0.9}), ("1e9", {3: 1.0}), ("NaN", {})):
-        assert numbers(f"3. capital of (Score: {word})", count=4) == Numbers((3,), scores, int(not scores)), word
-
-
-def test_M06_names_that_are_exact_choose_and_those_that_are_near_shared_or_at_odds_do_not() -> None:
-    for text, expected in (
-        ('{"choices": [{"relation": "capital of", "score": 0.4}]}', ((2,), {2: 0.4}, 0)),
-        ('["capital of", "spouse"]', ((2, 1), {}, 0)),
-        ('{"capital of": 0.4, "spouse": "60%"}', ((2, 1), {2: 0.4, 1: 0.6}, 0)),
-        ('[{"n": 2, "name": "capital of"}]', ((2,), {}, 0)),
-        ('["capitals of", "spouse"]', ((1,), {}, 1)),
-        ('{"choices": ["child", 7]}', ((7,), {}, 1)),
-        ("7. child (Score: 0.9)\n8. child (Score: 0.1)", ((7, 8), {7: 0.9, 8: 0.1}, 0)),
-        ('[{"n": 1, "name": "capital of"}]', ((), {}, 1)),
-        ("3. capital of (0.4)", ((), {}, 1)),
-        ("3. I thought about it for long", ((), {}, 1)),
-    ):
-        assert named(text) == expected, text
-
-
-# --- mentions
+        scores, dropped = ({}, int(score != "null")) if expected is None else ({3: expected}, 0)
+        assert read == Numbers((3,), scores, dropped), score
 
 
 def test_mentions() -> None:
     for text, *expected in (
         ('{"mentions": [{"mention": "Paris", "is_type": false}, {"mention": "city", "is_type": true}]}',
          "Paris", "+city"),
-        ('[{"mention": "Paris", "is_type": "yes"}, {"mention": " "}, {"mention": "paris"}]', "+Paris"),
+        ('[{"mention": "Paris", "is_type": "yes"}, {"mention": " "}, {"mention": "paris"}, 3]', "+Paris"),
         ('["Therapy; manipulation; and other", "b, c"]', "Therapy; manipulation; and other", "b, c"),
-        ('{"mentions": "Paris, London"}', "Paris", "London"),
-        ('{"Paris": false, "city": true}', "Paris", "+city"),
         ('{"mentions": []}',),
         ("None.",),
-        ("The extracted entities are: Anemia, Chest pain, and Fever.", "Anemia", "Chest pain", "Fever"),
-        ("Entities: Mercury (planet, inner), Paris", "Mercury (planet, inner)", "Paris"),
-        ("Here are the names:\n- **Paris, Texas**\n- `U2`\n- Paris, Texas", "Paris, Texas", "U2"),
-        ("1. Star Wars: A New Hope\n2. Washington D.C.", "Star Wars: A New Hope", "Washington D.C."),
-        ("World War I, fever.", "World War I", "fever"),
         ('["Paris", "Lon', "Paris"),
     ):  # fmt: skip
         assert mentions(text) == [(name.lstrip("+"), name.startswith("+")) for name in expected], text
-
-    for text in ("I am sorry, I can't.", "I cannot say", "There are no entities", "The question is about a city.",
-                 '{"mentions": [', "[1, 2]"):  # fmt: skip
+    for text in ("I am sorry, I can't.", "Entities: Paris, London", '{"mentions": [', "[1, 2]", '{"mentions": "a"}'):
         assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 
@@ -252,15 +198,19 @@ def test_an_answer_with_all_its_parts() -> None:
         "used": ["P1, N2", "nonsense here"],
         "sufficient": "yes",
     }
-    read = written_answer(json.dumps(reply))
-    assert read.answer == "Paris [n2]"
-    assert read.entities == (2, 3)
-    assert read.steps == (WrittenStep("P1", "Paris", "capital of", "France"), WrittenStep("P3", "a", "b", "4"))
-    assert read.claims == (WrittenClaim("It is.", ("P1", "P4", "N5")), WrittenClaim("So [P6, p7].", ()))
-    assert read.markers == ("P1", "N2")
-    assert read.names_entities
-    assert read.sufficient is True
-    assert read.dropped == 3 + 1 + 1 + 1
+    assert written_answer(json.dumps(reply)) == WrittenAnswer(
+        "Paris [n2]",
+        (2, 3),
+        (WrittenStep("P1", "Paris", "capital of", "France"), WrittenStep("P3", "a", "b", "4")),
+        (WrittenClaim("It is.", ("P1", "P4", "N5")), WrittenClaim("So [P6, p7].", ())),
+        ("P1", "N2"),
+        sufficient=True,
+        dropped=3 + 1 + 1 + 1,
+        names_entities=True,
+    )
+    assert written_answer('{"answer": "Paris", "entities": []}').names_entities
+    read = written_answer('{"answer": "Paris", "entities": [1, 12')
+    assert (read.answer, read.entities, read.dropped) == ("Paris", (1,), 1)
 
 
 def test_an_answer_of_any_json_type_is_text() -> None:
@@ -271,67 +221,25 @@ def test_an_answer_of_any_json_type_is_text() -> None:
         assert written_answer(f'```json\n{{"answer": {answer}}}\n```\nI hope that helps.').answer == expected
 
 
-def test_markers_have_one_spelling() -> None:
+def test_markers_have_one_spelling_and_are_found_in_brackets_and_where_they_look_like_ours() -> None:
     for used, expected in (
-        ('["[P1]"]', ("P1",)), ('["p1"]', ("P1",)), ('["P 1"]', ("P1",)), ('"P1, N2"', ("P1", "N2")),
-        ('["P01", "P1"]', ("P1",)), ("[1, 2]", ("1", "2")), ('["2007"]', ("2007",)),
+        ('["[P1]"]', ("P1",)), ('["P 1"]', ("P1",)), ('"P1, N2"', ("P1", "N2")),
+        ('["P01", "p1"]', ("P1",)), ("[1, 2]", ("1", "2")), ('["2007"]', ("2007",)),
     ):  # fmt: skip
         assert written_answer(f'{{"answer": "x", "used": {used}}}').markers == expected, used
-
-
-def test_an_answer_under_headings_or_in_prose() -> None:
-    for text in (
-        "Output 1: Paris.\nOutput 2: P1 …\nOutput 3: tree", "**Output 1:** Paris.\n\n**Output 2:** …",
-        "### Output 1\nParis.\n### Output 2\nx", "Paris.\nOutput 2: because", "Answer: Paris.",
-        "**Final answer:** Paris.",
-    ):  # fmt: skip
-        assert written_answer(text) == WrittenAnswer("Paris.")
-
-
-def test_M11_prose_lists_no_markers_names_no_entities_and_may_be_hostile() -> None:
-    for text in (
-        "Paris [P1] [p2, N3][1] is [sic] of [http://e.org/a]; answer: 10:30", "![x](http://e.org) <script>x</script>",
-        "SELECT ?x WHERE { ?x ?p ?o }", "{Paris} it is",
-    ):  # fmt: skip
-        assert written_answer(text) == WrittenAnswer(text)
-    assert written_answer('{"answer": "Paris", "entities": []}').names_entities
-
-
-def test_citations_are_found_in_brackets_and_where_they_look_like_ours() -> None:
     found = cited_text("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
     assert (found.known, found.unknown) == (("P1", "P2", "P9"), ("N3", "1"))
     assert found.text == "Paris [P1] [P2] is [sic] the P9 of X9 [http://e.org/a1]"
 
 
-def test_an_answer_that_is_a_list_or_breaks_off() -> None:
-    for text, answer in (('["Paris", 3]', "Paris, 3"), ('["Paris"]', "Paris"), ("Paris [P1", "Paris")):
-        assert written_answer(text).answer == answer
-    read = written_answer('{"answer": "Paris", "entities": [1, 12')
-    assert (read.answer, read.entities, read.dropped) == ("Paris", (1,), 1)
-
-
-# --- yes, no, and quantities
-
-
-def test_truth() -> None:
-    for expected, texts in (
-        (True, ("{Yes}", "**Yes**", "yes, because no other is", "true", "No-one knows; yes")),
-        (False, ("No, although yes would", "{No}")),
-        (None, ("I know the Nobel Prize.", "No. 5 is known", "", "perhaps")),
-    ):
-        for text in texts:
-            assert truth_of(text) is expected, text
-
-
 def test_quantity() -> None:
     for text, expected in (
-        ("1,234,567.8", 1234567.8), ("1 234", 1234), ("−3.5", -3.5), ("40 %", 40), ("$1,234.50", 1234.5), ("-$5", -5),
-        ("It is 12km.", 12), ("3 million", 3e6), ("1e3", 1000), (".5", 0.5), ('{"answer": "1,234 km"}', 1234),
-        ("```json\n{\"answer\": -2.5}\n```", -2.5), ("In 1998 there were many; the answer is 12.", 12),
-        ("**Answer:** 7 of 12", 7), ("Seven [P1]: 7 [1]", 7), ("7, I mean 7", 7),
+        ("1,234,567.8", 1234567.8), ("1 234", 1234), ("−3.5", -3.5), ("40 %", 40), ("$1,234.50", 1234.5),
+        ("1e3", 1000), (".5", 0.5), ('{"answer": "1,234"}', 1234), ("```json\n{\"answer\": -2.5}\n```", -2.5),
+        ("**7** [P1]", 7), ("It is 12 km", 12), ("7, I mean 7", 7),
     ):  # fmt: skip
         assert quantity(text) == expected, text
-    for text in ("", "many", "In 1998 there were 3.", "2020-02-03", "10:30", "P1", "the 3rd", "1e9999",
+    for text in ("", "many", "In 1998 there were 3.", "3 million", "2020-02-03", "10:30", "P1", "the 3rd", "1e9999",
                  '{"answer": null}', "3-5"):  # fmt: skip
         assert quantity(text) is None, text
 

@@ -322,7 +322,7 @@ def test_M09_a_model_that_fails_on_the_way_ends_the_walk_and_the_facts_are_shown
 
 def test_mistake_01_scores_are_read_however_they_are_written() -> None:
     turtle = ':ann rdfs:label "Ann" ; :born :bonn ; :works :uni, :lab . :works rdfs:label "works (at)" .'
-    for reply in ("{2. (Score: 0.8)}", "| 2 | 0.8 |", "<think>1? no</think>\n2. (0.8)"):
+    for reply in ('{"choices": [{"n": "2.", "score": "80%"}]}', "<think>1? no</think>\n2"):
         asked = ask_about(turtle, script(predicates=Text(reply)), options={"depth": 1})
         assert (asked.texts, asked.fallbacks) == (["Ann —works (at)→ lab; uni"], []), reply
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,41 +14,69 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary, nearest_first
 
-_RowCosine: TypeAlias = tuple[LabelRow, float]
 _ROLES = ("label", "alternative", "derived")
 
 
 @dataclass(frozen=True)
-class _CombinedLabels(LabelSearch):
-    """Search in several parts; a subclass says which rows of two parts are the same."""
+class CombinedLabels(LabelSearch):
+    """Labels of several places of one graph, or of several graphs; a name that several have is one row.
+
+    Its degree is their sum. A name that one has only from an IRI is left out of a search in which another gives a
+    label. A graph of several that fails when its labels are looked up does not keep the others back.
+
+    :param names: of the graphs, in the order of the parts; none for the places of one graph.
+    :param note: what to say where nothing was linked, such as how much of the graph is indexed.
+    :param failed: the errors of those that failed, by name; they are not asked again in this question.
+    """
 
     parts: tuple[LabelSearch, ...]
+    names: tuple[str, ...] = ()
+    note: str = ""
+    failed: dict[str, KgsparqlError] = field(default_factory=dict)
 
     @property
     def has_vectors(self) -> bool:
+        """Tell whether any part has vectors."""
         return any(part.has_vectors for part in self.parts)
 
-    @abstractmethod
-    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
-        """Return the rows in their order, without those that repeat another."""
+    def with_graph(self, graph: KnowledgeGraph) -> CombinedLabels:
+        """See :meth:`LabelSearch.with_graph`; each of several graphs gets its own member of the graph."""
+        members = {member.name: member for member in graph.members}
+        of_parts = [members.get(name) for name in self.names] or [graph] * len(self.parts)
+        parts = (part if own is None else part.with_graph(own) for part, own in zip(self.parts, of_parts, strict=True))
+        return replace(self, parts=tuple(parts), failed={})
 
-    @abstractmethod
-    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
-        """Join the hits of all parts for one vector."""
-
-    def with_graph(self, graph: KnowledgeGraph) -> Self:
-        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
-
-    def offline(self) -> Self:
+    def offline(self) -> CombinedLabels:
+        """See :meth:`LabelSearch.offline`."""
         return replace(self, parts=tuple(part.offline() for part in self.parts))
 
-    def for_text(self, text: str, languages: tuple[str, ...]) -> Self:
-        return replace(self, parts=tuple(part.for_text(text, languages) for part in self.parts))
+    def for_text(self, text: str, languages: tuple[str, ...]) -> CombinedLabels:
+        """See :meth:`LabelSearch.for_text`.
+
+        :raises KgsparqlError: the error of one graph, or of the first of several, if all fail.
+        """
+        found: list[LabelSearch] = []
+        for name, part in zip_longest(self.names, self.parts):
+            try:
+                found.append((part.offline() if name in self.failed else part).for_text(text, languages))
+            except GRAPH_FAILED as error:
+                if name is None:
+                    raise
+                self.failed[name] = error
+                found.append(part.offline().for_text(text, languages))
+        if self.names and len(self.failed) == len(self.parts):
+            raise self.failed[self.names[0]]
+        return replace(self, parts=tuple(found))
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(note for part in self.parts for note in part.notes(linked)))
+        """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
+        notes = dict.fromkeys(note for part in self.parts for note in part.notes(linked))
+        failures = (error.message_about(name) for name, error in self.failed.items())
+        unlinked = (self.note,) if self.note and not linked else ()
+        return (*notes, *unlinked, *(f"{why}; its names were not looked up" for why in failures))
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """See :meth:`LabelSearch.vocabulary`."""
         found = [part.vocabulary(wanted) for part in self.parts]
         return Vocabulary(
             {word: count for word in wanted if (count := sum(part.counts.get(word, 0) for part in found))},
@@ -60,134 +86,65 @@ class _CombinedLabels(LabelSearch):
         )
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
         found = chain.from_iterable(part.exact(keys) for part in self.parts)
-        return sorted(self._without_repeats(found), key=lambda row: (row.key, row))
+        return sorted(_without_repeats(found), key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        return self._interleaved_rows([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
+        """See :meth:`LabelSearch.with_words`."""
+        return _interleaved_rows(part.with_words(wanted, limit=limit) for part in self.parts)[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        return self._interleaved_rows([part.like(key, limit=limit) for part in self.parts])[:limit]
+        """See :meth:`LabelSearch.like`."""
+        return _interleaved_rows(part.like(key, limit=limit) for part in self.parts)[:limit]
 
     def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_keys`."""
         return nearest_first(key, chain.from_iterable(part.near_keys(key, edits=edits) for part in self.parts))
 
     def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near_words`."""
         return nearest_first(word, chain.from_iterable(part.near_words(word, edits=edits) for part in self.parts))
 
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`LabelSearch.nearest`; asks the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
-        return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
-
-    def _interleaved_rows(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
-        """Join several ranked lists, the best of each before the second of any."""
-        return self._without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
-
-
-@dataclass(frozen=True)
-class LayeredLabels(_CombinedLabels):
-    """Labels of one graph from several places, the best first; of a name that several have, the first row counts.
-
-    :param note: what to say where nothing was linked, such as how much of the graph is indexed.
-    """
-
-    note: str = ""
-
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """See :meth:`LabelSearch.notes`."""
-        notes = super().notes(linked)
-        return notes if linked or not self.note else (*notes, self.note)
-
-    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
-        found: dict[tuple[str, str, str], LabelRow] = {}
-        for row in rows:
-            found.setdefault(row[:3], row)
-        return list(found.values())
-
-    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:  # noqa: ARG002 - all of each count
-        kept: list[_RowCosine] = []
-        for hits in found:
-            known = {row[:3] for row, _ in kept}
-            kept += [hit for hit in hits if hit[0][:3] not in known]
-        return sorted(kept, key=lambda hit: (-round(hit[1], 6), hit[0]))
+        nearest = []
+        for number in range(len(vectors)):
+            best: dict[tuple[str, ...], tuple[LabelRow, float]] = {}
+            hits = chain.from_iterable(of_part[number] for of_part in found)
+            for row, cosine in sorted(hits, key=lambda hit: (-hit[1], hit[0])):
+                best.setdefault((row.iri, row.text, row.key, row.language), (row, cosine))
+            nearest.append(list(best.values())[:limit])
+        return nearest
 
 
-@dataclass(frozen=True)
-class FederatedLabels(_CombinedLabels):
-    """Labels of several graphs; a name that several graphs have is one row, with the sum of their degrees.
+def _interleaved_rows(lists: Iterable[Sequence[LabelRow]]) -> list[LabelRow]:
+    """Join several ranked lists, the best of each before the second of any."""
+    return _without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
 
-    A name that one graph only has from an IRI is left out of a search in which another graph gives a label. A graph
-    that fails when its labels are looked up does not keep the others back.
 
-    :param names: of the graphs, in the order of the parts.
-    :param failed: the errors of those that failed, by name; they are not asked again in this question.
-    """
-
-    names: tuple[str, ...]
-    failed: dict[str, KgsparqlError] = field(default_factory=dict)
-
-    @property
-    def has_vectors(self) -> bool:
-        """Tell whether all parts have vectors."""
-        return all(part.has_vectors for part in self.parts)
-
-    def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
-        """See :meth:`LabelSearch.with_graph`; each part gets its own member of the graph."""
-        members = {member.name: member for member in graph.members}
-        named = zip(self.names, self.parts, strict=True)
-        parts = (part.with_graph(members[name]) if name in members else part for name, part in named)
-        return FederatedLabels(tuple(parts), self.names)
-
-    def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
-        """See :meth:`LabelSearch.for_text`.
-
-        :raises KgsparqlError: the error of the first graph, if all fail.
-        """
-        found: list[LabelSearch] = []
-        for name, part in zip(self.names, self.parts, strict=True):
-            try:
-                if name not in self.failed:
-                    found.append(part.for_text(text, languages))
-                    continue
-            except GRAPH_FAILED as error:
-                self.failed[name] = error
-            found.append(part.offline().for_text(text, languages))
-        if len(self.failed) == len(self.parts):
-            raise self.failed[self.names[0]]
-        return replace(self, parts=tuple(found))
-
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
-        failures = (error.message_about(name) for name, error in self.failed.items())
-        return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in failures))
-
-    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
-        all_rows = list(rows)
-        kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
-        named = {row.iri for row in all_rows if row.role != "derived"}
-        merged: dict[tuple[str, str, str, str], LabelRow] = {}
-        for row in all_rows:
-            if row.role == "derived" and row.iri in named:
-                continue
-            identity = (row.iri, row.text, row.key, row.language)
-            known = merged.get(identity, row._replace(degree=0))
-            role = min(row.role, known.role, key=_ROLES.index)
-            kind = kinds.get(row.iri, row.kind)
-            merged[identity] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
-        return list(merged.values())
-
-    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
-        best: dict[LabelRow, float] = {}
-        for row, cosine in sorted(chain.from_iterable(found), key=lambda hit: (-hit[1], hit[0])):
-            best.setdefault(row, cosine)
-        return list(best.items())[:limit]
+def _without_repeats(rows: Iterable[LabelRow]) -> list[LabelRow]:
+    all_rows = list(rows)
+    kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
+    named = {row.iri for row in all_rows if row.role != "derived"}
+    merged: dict[tuple[str, str, str, str], LabelRow] = {}
+    for row in all_rows:
+        if row.role == "derived" and row.iri in named:
+            continue
+        identity = (row.iri, row.text, row.key, row.language)
+        known = merged.get(identity, row._replace(degree=0))
+        role = min(row.role, known.role, key=_ROLES.index)
+        kind = kinds.get(row.iri, row.kind)
+        merged[identity] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
+    return list(merged.values())
 
 
 def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
     """Join the indexes of several graphs, by name; with vectors if all have vectors of the same embedder."""
     embedders = {index.embedder for index in indexes.values()}
     return LabelIndex(
-        FederatedLabels(tuple(index.search for index in indexes.values()), tuple(indexes)),
+        CombinedLabels(tuple(index.search for index in indexes.values()), tuple(indexes)),
         rows=sum(index.rows for index in indexes.values()),
         texts=sum(index.texts for index in indexes.values()),
         embedder=embedders.pop() if len(embedders) == 1 else None,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kgsparql.errors import CancelledError, StoreError
 from kgsparql.linking.label_index.memory import nearest_places
 from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary, signatures
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.files import keep_newest, remove_leftovers
@@ -170,7 +170,7 @@ class LanceLabels(LabelSearch):
 
     @cached_property
     def _key_spellings(self) -> SpellingSearch:
-        return self._read_spellings("keys_table", "key")
+        return self._read_spellings("labels", "key")
 
     @cached_property
     def _word_spellings(self) -> SpellingSearch:
@@ -180,9 +180,9 @@ class LanceLabels(LabelSearch):
         """Read the texts of a column: those of a million labels are held in some 30 MB."""
         from pyarrow import compute
 
-        texts, found = (part.combine_chunks() for part in self._columns_of(table, column, "signature").columns)
-        lengths = compute.utf8_length(texts).to_numpy()
-        return SpellingSearch(lengths, found.to_numpy(), lambda at: texts.take(at).to_pylist())
+        texts = compute.unique(self._columns_of(table, column)[column])
+        texts = texts.take(compute.array_sort_indices(compute.utf8_length(texts)))
+        return SpellingSearch(compute.utf8_length(texts).to_numpy(), lambda start, end: texts[start:end].to_pylist())
 
 
 class _HeldRows:
@@ -273,10 +273,9 @@ class Builder:
         tag = table_tag()
         labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.name)
         vocabulary = Vocabulary.of(rows, keys.to_pylist())
-        words = _spelling_table("word", pa.array(list(vocabulary.counts), pa.string()))
-        counts = pa.array([vocabulary.counts[word] for word in words["word"].to_pylist()], pa.int32())
-        tables.create(f"words_{tag}", words.append_column("labels", counts))
-        tables.create(f"keys_{tag}", _spelling_table("key", keys))
+        columns = [list(vocabulary.counts), list(vocabulary.counts.values())]
+        schema = pa.schema([("word", pa.string()), ("labels", pa.int32())])
+        tables.create(f"words_{tag}", pa.table(columns, schema=schema))
         if len(rows):
             indexes = lancedb("index")
             plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
@@ -288,8 +287,8 @@ class Builder:
                 whole = indexes.FTS(base_tokenizer="whitespace", **plain)
                 labels.create_index("key", config=whole, name="key_words", replace=False)
         manifest = {
-            "labels": f"labels_{tag}", "rows": len(rows), "texts": texts, "vectors": {}, "keys_table": f"keys_{tag}",
-            "words": f"words_{tag}", "keys": vocabulary.labels, "type_stems": sorted(vocabulary.type_stems),
+            "labels": f"labels_{tag}", "rows": len(rows), "texts": texts, "vectors": {}, "words": f"words_{tag}",
+            "keys": vocabulary.labels, "type_stems": sorted(vocabulary.type_stems),
             "capitals_tell": vocabulary.capitals_tell, **self.content, **self.more,
         }  # fmt: skip
         tables.publish(manifest)
@@ -322,17 +321,6 @@ def _write_rows(tables: Tables, name: str, rows: Rows, source: str) -> tuple[Any
     return table, compute.unique(texts["key"]), compute.count_distinct(texts["text"]).as_py()
 
 
-def _spelling_table(column: str, texts: Any) -> Any:
-    """Make an Arrow table of an array of texts, the shortest first, with their signatures."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    order = [("length", "ascending"), (column, "ascending")]
-    ordered = pa.table({column: texts, "length": compute.utf8_length(texts)}).sort_by(order).select([column])
-    found = [signatures(batch[column].to_pylist()) for batch in ordered.to_batches(max_chunksize=_WRITTEN_AT_ONCE)]
-    return ordered.append_column("signature", pa.array(np.concatenate([signatures([]), *found]), pa.uint64()))
-
-
 def _remove_older(directory: Path, sources: object) -> None:
     """Keep the newest two indexes of files that change; one that took long to make stays, or has passages of texts."""
     older = []
@@ -348,7 +336,7 @@ def _remove_older(directory: Path, sources: object) -> None:
 
 def _drop_leftovers(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:
     """Drop the tables that builds left behind which were stopped, or are older."""
-    named = {manifest["labels"], manifest["keys_table"], manifest["words"], also}
+    named = {manifest["labels"], manifest["words"], also}
     named |= {entry["table"] for entry in manifest["vectors"].values()}
     tables.drop(name for name in tables.names() if name not in named)
 

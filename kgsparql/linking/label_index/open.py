@@ -32,7 +32,7 @@ from kgsparql.errors import (
     StoreLockedError,
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, LanceLabels, is_of, opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.names import language_tags, names_of
@@ -137,8 +137,7 @@ def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Emb
     part = opened_index(tables, tables.manifest() or {}, embedder)
     listed = ", ".join(f"{count:,} of <{class_}>" for class_, count in named.items())
     note = f"of {graph.name} only the labels of some entities are indexed: {listed}"
-    search = LayeredLabels((lookup, part.search), note)
-    return replace(part, search=search, embedder=index.embedder)
+    return replace(part, search=CombinedLabels((lookup, part.search), note=note), embedder=index.embedder)
 
 
 def _has_few_texts(rows: Rows) -> bool:
