@@ -2,13 +2,13 @@
 
 May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, then ``runs/`` and ``comparison.py``::
 
-    dataset.py      a question with its gold answers          datasets/     the formats they come in
+    dataset.py      a question with its gold answers          datasets.py   read, drawn, written
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
     metrics/        figures from question and record          matching.py   which given answers are right
     scoring.py      all metrics of a run                      statistics.py intervals and tests
     comparison.py   runs side by side                         tuning.py     options chosen and judged
-    validation.py   does the graph give the gold answers?     making.py     questions of one's own graph, as a dataset
-    baselines.py    what every method must beat               oracle.py     a perfect chooser, for ceilings
+    validation.py   does the graph give the gold answers?     oracle.py     a perfect chooser, for ceilings
+    baselines.py    what every method must beat
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

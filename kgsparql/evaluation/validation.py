@@ -315,9 +315,8 @@ class _GoldQueries(ExitStack):
             result = self._runner(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
             if not result.complete:
                 return _GoldResult("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
-            named = named_iris(checked.text)
             if checked.form == "ASK":
-                return _GoldResult("sparql", (Literal(result.boolean),), named=named)
+                return _GoldResult("sparql", (Literal(result.boolean),), named=named_iris(checked.text))
             rows = result.solutions
         except _REFUSED as error:
             return _GoldResult("sparql", refused=error.message, hint=error.hint or "")
@@ -325,7 +324,7 @@ class _GoldQueries(ExitStack):
         notes = (f"?{', ?'.join(unbound)} is empty in every solution",) if unbound else ()
         terms = gold_terms(rows, rows.variables)
         is_value = len(terms) == 1 and isinstance(terms[0], Literal)
-        return _GoldResult("sparql", terms, notes=notes, named=named if is_value else ())
+        return _GoldResult("sparql", terms, notes=notes, named=named_iris(checked.text) if is_value else ())
 
     def walk_results(self, questions: Sequence[Question]) -> dict[str, _GoldResult]:
         """Walk the paths of questions from their topics, all with a few queries."""

@@ -11,8 +11,7 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import InputError, NotFoundError
-from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.making import write_dataset
+from kgsparql.evaluation.datasets import load, write_dataset
 from kgsparql.evaluation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
