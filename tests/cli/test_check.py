@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
-import pyoxigraph
 import pytest
 
-from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer, KeptItem
+from kgsparql.answering.kept_answers import KeptAnswer, KeptItem
 from kgsparql.answering.recheck import recheck
-from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.graphs import open_graph
 from kgsparql.rdf.terms import IRI, Triple
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
@@ -142,28 +140,6 @@ def test_a_damaged_line_comes_before_a_change_and_diff_pairs_nothing_with_it(run
     (tmp_path / "list.json").write_text(json.dumps([one, {}, one]))
     done = run("check", tmp_path / "list.json", "-k", NOBEL)
     assert (done.exit_code, "NOT READ: 1 of 3\n  object 2: this is no answer" in done.stdout) == (4, True)
-
-
-def test_a_store_on_disk_is_opened_again_and_not_copied(run: Run, tmp_path: Path) -> None:
-    run("load", NOBEL, "--store", tmp_path / "store", "-q")
-    graph = open_graph(tmp_path / "store")
-    assert isinstance(graph, OxigraphGraph)
-    graph.store = cast("pyoxigraph.Store", _Uncopied(graph.store))
-    (answer,) = AnswerFile.read(asked(run, BORN, tmp_path / "a.trig").read_bytes()).answers
-    found = recheck(answer, graph)
-    assert found.stands
-    assert found.is_whole
-
-
-class _Uncopied:
-    """A store that is asked, and of which no copy can be made."""
-
-    def __init__(self, store: pyoxigraph.Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        assert name not in {"dump", "__iter__"}
-        return getattr(self._store, name)
 
 
 def test_an_answer_from_another_graph_is_said_to_be_one(run: Run, tmp_path: Path) -> None:

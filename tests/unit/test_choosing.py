@@ -72,14 +72,11 @@ def test_at_most_so_many_are_chosen_and_of_a_group_one() -> None:
     "reply",
     [
         Text({"choices": [{"n": 0, "score": 1}, {"n": -1, "score": 1}, {"n": 99, "score": 1}]}),
-        Text("all"),
-        Text("I cannot choose."),
-        Text("SELECT * { ?s ?p ?o }"),
+        Text("all"), Text("I cannot choose."), Text("SELECT * { ?s ?p ?o }"), Text(""),
         Text('{"choices": [{"n": "place of bir", "score": 1}]}'),
-        Text("not JSON at all {"),
     ],
-    ids=["off the list", "all", "refusal", "SPARQL", "near miss", "garbage"],
-)
+    ids=["off the list", "all", "refusal", "SPARQL", "empty", "near miss"],
+)  # fmt: skip
 def test_M02_M05_M06_M11_without_a_usable_number_the_ranker_chooses(reply: Reply) -> None:
     question = "What is her place of birth?"
     wanted = [c.candidate for c in choose(candidates(), "predicates", 2, session_of(question, []))]
@@ -103,25 +100,10 @@ def test_choosing_nothing_is_a_choice() -> None:
     assert not any(isinstance(event, FallbackUsed) for event in events)
 
 
-@pytest.mark.parametrize(
-    ("given", "score"),
-    [
-        ("9/10", 0.9),
-        (1e9, 1.0),
-        ("40%", 0.4),
-        ("high", 0.0),
-        (None, 0.0),
-    ],
-)
-def test_M10_scores_are_clipped_or_dropped(given: Any, score: float) -> None:
-    chosen, _, _ = chosen_by_model([Text({"choices": [{"n": 2, "score": given}]})], candidates())
-    assert [(c.candidate.text, c.score) for c in chosen] == [("worked at", pytest.approx(score))]
-
-
-def test_an_empty_reply_is_a_fallback_that_is_told() -> None:
-    chosen, events, _ = chosen_by_model([Text("")], candidates())
-    assert {c.chosen_by for c in chosen} == {"ranker"}
-    assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["predicates"]
+def test_M10_scores_are_clipped_or_dropped() -> None:
+    for given, score in (("9/10", 0.9), (1e9, 1.0), ("40%", 0.4), ("high", 0.0), (None, 0.0)):
+        chosen, _, _ = chosen_by_model([Text({"choices": [{"n": 2, "score": given}]})], candidates())
+        assert [(c.candidate.text, c.score) for c in chosen] == [("worked at", pytest.approx(score))]
 
 
 def test_a_long_list_is_thinned_by_the_ranker_before_a_model_reads_it() -> None:

@@ -251,21 +251,13 @@ def test_a_list_stays_a_list(make: MakeSession) -> None:
     assert ground(make, answer="2**3 and 2**4 [P1]").text == "2**3 and 2**4 [P1]"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The Glass Harbour was written by Ada Novak [P2]. Lumen Press published it [N1].",
-        "Lumen Press published it [P1].",
-        "a sentence or two about the question that was asked, in its language. [P1]",
-    ],
-)
-def test_words_of_the_prompt_are_no_answer(make: MakeSession, said: str) -> None:
-    reply = {"sufficient": True, "answer": said, "entities": [1], "claims": []}
-    made, requests = asked(make, reply)
-    assert len(requests) == 1
-    assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
-    assert made.text.startswith("Ranked candidates")
-    assert said.partition(" [")[0] not in render(made, "json")
+def test_words_of_the_prompt_are_no_answer(make: MakeSession) -> None:
+    for said in ("Lumen Press published it [P1].", "a sentence or two about the question that was asked, [P1]"):
+        made, requests = asked(make, {"sufficient": True, "answer": said, "entities": [1], "claims": []})
+        assert len(requests) == 1
+        assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
+        assert made.text.startswith("Ranked candidates")
+        assert said.partition(" [")[0] not in render(made, "json")
 
 
 def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:
@@ -298,19 +290,13 @@ def test_names_are_answers_only_where_the_text_is_nothing_but_their_list(
     assert [a.label for a in ground(make, answer=text).answers] == labels
 
 
-@pytest.mark.parametrize("entities", [[], [99], ["Bob"]])
-def test_where_the_answer_lists_its_entities_no_other_is_guessed(make: MakeSession, entities: list[Any]) -> None:
-    draft = ground(make, answer="Bob [P1].", entities=entities)
-    assert (draft.text, draft.answers, draft.removed) == ("Bob [P1].", (), len(entities))
-
-
-def test_M05_numbers_that_are_not_on_the_list_are_counted(make: MakeSession) -> None:
+def test_M05_numbers_that_are_not_on_the_list_are_counted_and_no_other_entity_is_guessed(make: MakeSession) -> None:
+    for entities in ([], [99], ["Bob"]):
+        draft = ground(make, answer="Bob [P1].", entities=entities)
+        assert (draft.text, draft.answers, draft.removed) == ("Bob [P1].", (), len(entities))
     draft = ground(make, answer="So [P1].", entities=[1, 999, 1000, 0])
     assert [a.label for a in draft.answers] == ["Bob"]
     assert draft.removed == 3
-
-
-def test_numbers_alone_are_an_answer_where_something_is_cited(make: MakeSession) -> None:
     assert ground(make, answer="[P1]", entities=[1]).text == "Bob [P1]"
     assert ground(make, answer="", entities=[99]) == Draft("", removed=1)
 
@@ -355,26 +341,18 @@ def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSess
     assert session.notes.texts == ["the evidence that was cited does not mention New York"]
 
 
-@pytest.mark.parametrize(
-    "reply", ["It was Mars.", {"answer": "It was Mars."}, {"sufficient": True, "answer": "Mars [P9]"}]
-)
-def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts(make: MakeSession, reply: Any) -> None:
-    made, _ = asked(make, reply)
-    assert made.text.splitlines()[:3] == [UNGROUNDED, "Ranked candidates", " 1. Bob  [P1]"]
-    assert (made.status, made.answers, made.error) == ("partial", (), None)
-    assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
-    assert "Mars" not in made.text
-    assert any("rests on no evidence" in note for note in made.notes)
+def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts(make: MakeSession) -> None:
+    for reply in ("It was Mars.", {"answer": "It was Mars."}, {"sufficient": True, "answer": "Mars [P9]"}):
+        made, _ = asked(make, reply)
+        assert made.text.splitlines()[:3] == [UNGROUNDED, "Ranked candidates", " 1. Bob  [P1]"]
+        assert (made.status, made.answers, made.error) == ("partial", (), None)
+        assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
+        assert "Mars" not in made.text
+        assert any("rests on no evidence" in note for note in made.notes)
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [
-        "I'm sorry, but I can't help with that.",
-        "I cannot answer questions about people.",
-        "As an AI language model, I do not do this.",
-        {"sufficient": True, "answer": "Sorry, no.", "entities": [], "claims": []},
-    ],
+    "reply", ["As an AI language model, I do not.", {"sufficient": True, "answer": "Sorry, no.", "entities": []}]
 )
 def test_a_refusal_in_words_is_a_model_that_fails(make: MakeSession, reply: Any) -> None:
     made, _ = asked(make, reply)
@@ -445,11 +423,11 @@ def test_M14_the_models_own_words_are_labelled_and_what_was_removed_stays_counte
     assert any(note.startswith("removed") for note in made.notes)
 
 
-@pytest.mark.parametrize("reply", ["unknown", "Unknown.", "I don't know.", "I do not know"])
-def test_M14_a_model_that_does_not_know_has_answered_nothing(make: MakeSession, reply: str) -> None:
-    made, _ = asked(make, MEMORY, {"answer": reply}, allow_model_knowledge=True)
-    assert (made.status, made.grounding, made.removed) == ("not_in_graph", "graph", 1)
-    assert made.text.startswith(NOT_ANSWERED)
+def test_M14_a_model_that_does_not_know_has_answered_nothing(make: MakeSession) -> None:
+    for reply in ("Unknown.", "I don't know."):
+        made, _ = asked(make, MEMORY, {"answer": reply}, allow_model_knowledge=True)
+        assert (made.status, made.grounding, made.removed) == ("not_in_graph", "graph", 1)
+        assert made.text.startswith(NOT_ANSWERED)
     made, _ = asked(make, MEMORY, {"answer": "Unknown Pleasures"}, allow_model_knowledge=True)
     assert made.grounding == "model"
 

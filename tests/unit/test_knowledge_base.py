@@ -23,8 +23,8 @@ from kgsparql.errors import (
     PrefixError,
 )
 from kgsparql.events import KINDS, Event, Finished, QueryRun
-from kgsparql.graphs.rdflib_interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.graphs.rdflib_interop import quads_from_rdflib, to_rdflib, triples_to_rdflib
+from kgsparql.rdf.terms import IRI, Triple
 from tests.conftest import FIXTURES
 from tests.engines import WatchedGraph
 
@@ -156,17 +156,6 @@ def test_L43_and_two_graphs_with_one_fact_do_not_double_anything() -> None:
         answer = knowledge.ask("What is near?", entities=(term,))
         texts = [item.text for item in answer.evidence]
         assert len(texts) == len(set(texts))
-
-
-def test_terms_survive_rdflib() -> None:
-    for term in (
-        IRI("http://e.org/a"),
-        BlankNode("b"),
-        Literal("x"),
-        Literal("x", language="de"),
-        Literal("007", datatype=IRI("http://e.org/agent")),
-    ):
-        assert from_rdflib(to_rdflib(term)) == term
 
 
 def test_what_rdflib_allows_and_rdf_does_not_is_refused() -> None:

@@ -85,23 +85,15 @@ def test_evidence_is_found_by_place_and_by_marker(answer: Answer) -> None:
 def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype() -> None:
     for text, kind, value in (
         ("007", "integer", 7),
-        ("1_000", "integer", "1_000"),
-        ("٣", "integer", "٣"),
         ("9" * 5000, "integer", "9" * 5000),
-        ("2.50", "decimal", 2.5),
         ("INF", "double", float("inf")),
         ("1_0", "double", "1_0"),
-        ("x", "float", "x"),
-        ("true", "boolean", True),
         ("0", "boolean", False),
         ("yes", "boolean", "yes"),
-        ("1867-11-07", "date", date(1867, 11, 7)),
         ("1867-11-07+02:00", "date", date(1867, 11, 7)),
         ("-0044-03-15", "date", "-0044-03-15"),
         ("1867-02-30", "date", "1867-02-30"),
         ("1903", "gYear", 1903),
-        ("P1Y", "duration", "P1Y"),
-        ("5", "string", "5"),
     ):
         found = python_value(Literal(text, datatype=IRI(XSD + kind)))
         assert found == value
@@ -214,14 +206,6 @@ def test_a_store_of_oxrdflib_is_used_as_it_is_seen_to_change_and_queried_by_seve
         assert list(threads.map(lambda _: len(knowledge.query(ALL_TRIPLES)), range(6))) == [2] * 6
 
 
-def test_one_of_several_graphs_in_a_store_of_oxrdflib_is_opened_alone() -> None:
-    dataset = rdflib.Dataset(store="Oxigraph")
-    one, other = (dataset.graph(rdflib.URIRef(f"http://e.org/{name}")) for name in ("one", "other"))
-    one.add((rdflib.URIRef("http://e.org/a"), rdflib.RDFS.label, rdflib.Literal("A")))
-    other.add((rdflib.URIRef("http://e.org/b"), rdflib.RDFS.label, rdflib.Literal("B")))
-    assert [s["o"].value for s in kgsparql.open(one).query(ALL_TRIPLES)] == ["A"]  # type: ignore[union-attr]
-
-
 def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobel: kgsparql.KnowledgeBase) -> None:
     query = "SELECT ?born ?nothing { dbr:Marie_Curie dbo:birthDate ?born OPTIONAL { ?born dbo:x ?nothing } }"
     result = nobel.query(query)
@@ -257,21 +241,6 @@ def test_a_query_is_checked_bounded_and_can_be_stopped(nobel: kgsparql.Knowledge
     cut = nobel.query(ALL_TRIPLES, max_rows=3)
     assert len(cut) == 3
     assert cut.to_dataframe().attrs == {"cut": "solutions: at most 3 taken, there are more"}
-
-
-def test_the_process_of_queries_is_kept_and_ends_with_the_knowledge() -> None:
-    notes: list[str] = []
-    knowledge = kgsparql.open(NOBEL, embedder="none", note=notes.append)
-    knowledge.query("ASK {}")
-    worker = knowledge._user_queries._worker
-    assert worker is not None
-    pid = worker.pid
-    knowledge.query(ALL_TRIPLES, max_rows=1)
-    assert worker.pid == pid
-    assert pid is not None
-    assert any("max_rows keeps more" in note for note in notes)
-    del knowledge
-    assert worker.pid is None
 
 
 def test_a_store_on_disk_and_an_endpoint_are_queried_where_they_are(tmp_path: Path) -> None:
