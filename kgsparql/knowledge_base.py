@@ -22,7 +22,8 @@ from kgsparql.events import Event, Finished, Numbering
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, counts_nothing, entity_named
-from kgsparql.graphs import open_graph
+from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.endpoint import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -449,7 +450,8 @@ class KnowledgeBase(GraphLookups):
 
         indexed = self.indexes.description()
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
-        return {**found, "label_index": indexed}
+        said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
+        return {**found, **said, "label_index": indexed}
 
 
 def open(

@@ -24,8 +24,6 @@ from kgsparql.exploration.batched_select import (
     skipping,
     union_of,
 )
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.endpoint import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Step, directions
@@ -131,8 +129,7 @@ def counted(graph: KnowledgeGraph, query: Query, select: Callable[[Query], Solut
 def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
     """Count sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
-    A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why;
-    ``endpoint`` says what is known of it.
+    A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why.
 
     :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
     :raises UnreachableError: for an endpoint that does not reply at all.
@@ -154,7 +151,6 @@ def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, sh
         **{what: counter.described(what, rows[:shown], labels, prefixes) for what, rows in commonest.items()},
         "cuts": [str(cut) for cut in cuts],
         "missing": counter.missing,
-        **({"endpoint": endpoint_json(graph)} if isinstance(graph, EndpointGraph) else {}),
     }
 
 
