@@ -120,16 +120,11 @@ class Leaderboard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The leaderboards of all datasets.
-
-    :param named: the user chose the metrics: tables show them all.
-    :param by: what tables group questions by; ``None`` for the usual.
-    """
+    """The leaderboards of all datasets; where the user named the metrics, tables show them all."""
 
     leaderboards: tuple[Leaderboard, ...]
     metrics: tuple[str, ...]
     named: bool
-    by: Sequence[str] | None
     baseline: str
 
     @property
@@ -142,14 +137,12 @@ def compare(
     runs: Sequence[Run],
     *,
     metrics: Sequence[str] = (),
-    by: Sequence[str] | None = None,
     baseline: str = "",
     reproducible: bool = False,
 ) -> Comparison:
     """Score runs and set them side by side, dataset by dataset.
 
     :param metrics: those to show and test; by default every one that needs no model, and three are tested.
-    :param by: what tables group questions by, of :data:`SLICES`.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
     :param reproducible: without metrics that differ when the same is run again.
     :raises OptionError: for a metric or a baseline that is not there.
@@ -170,7 +163,7 @@ def compare(
         there = ", ".join(dict.fromkeys(row.name for rows in all_rows for row in rows))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
     boards = tuple(_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
-    return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics), by=by, baseline=baseline)
+    return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics), baseline=baseline)
 
 
 def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:

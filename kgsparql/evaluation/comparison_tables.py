@@ -179,12 +179,8 @@ def _sections(comparison: Comparison) -> Iterator[_Section]:
         yield _Section(_heading(board), texts=list(summary(board)), level=2)
         tables = [_quality_table(board, comparison)]
         tables += [_difference_table(board, comparison)] if any(board.tests.values()) else []
-        there = [kind for kind, values in board.rows[0].slices.items() if values]
-        tables += [
-            _slice_table(board, kind)
-            for kind in (["hops"] if comparison.by is None else comparison.by)
-            if kind in there
-        ]
+        few = [kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8]
+        tables += [_slice_table(board, kind) for kind in few[:1]]
         if not comparison.named:
             tables.append(_means_table("Evidence and linking", board, _defined(board, comparison, _EVIDENCE)))
             tables.append(_risk_table(board))

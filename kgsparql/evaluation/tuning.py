@@ -19,7 +19,7 @@ from typing import Any
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison import Comparison, compare
+from kgsparql.evaluation.comparison import Comparison, PairwiseTest, compare
 from kgsparql.evaluation.comparison_tables import amount, comparison_text, table_lines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
@@ -163,49 +163,38 @@ class Tuning:
     held_out: Comparison
 
     @property
+    def test(self) -> PairwiseTest | None:
+        """The chosen setting against the default one; ``None`` if they are the same, or cannot be compared."""
+        tests = self.held_out.leaderboards[0].tests.values()
+        return next((own[self.metric] for own in tests if self.metric in own), None)
+
+    @property
     def verdict(self) -> str:
-        """What the held-out questions say of the choice, in one or two sentences."""
-        board, name = self.held_out.leaderboards[0], self.metric
+        """What the held-out questions say of the choice, in one sentence."""
         if not self.chosen:
-            return f"Nothing beat the defaults: no setting that was tried has a better {name}."
-        test = next((own[name] for own in board.tests.values() if name in own), None)
-        if test is None:
-            return f"{name} is not defined for any of the held-out questions: nothing is known of the choice there."
-        found = test.difference
-        default, chosen = (board.rows[i].mean(name) for i in (board.reference or 0, *board.tests))
-        about = {
-            "better": "",
-            "worse": "The chosen options are WORSE than the default ones on the held-out questions. ",
-            "not shown": "The gain on the held-out questions is NOT significant: it may be chance. ",
-        }[test.verdict]
-        if test.verdict == "not shown" and (found.mean == 0 or (found.mean > 0) != (METRICS[name].better == "higher")):
-            about = "There is NO gain on the held-out questions. "
-        return (
-            f"{about}{name} {chosen:.3f} instead of {default:.3f} with the default options on {found.n} held-out "
-            f"questions: {found.mean:+.3f}, 95 % interval [{found.low:+.3f}, {found.high:+.3f}], p={found.p:.3f}."
-        )
+            return f"Nothing beat the defaults: no setting that was tried has a better {self.metric}."
+        if (test := self.test) is None:
+            return f"Nothing is known of the choice: {self.metric} is not defined for the held-out questions."
+        found, words = test.difference, {"better": "are better", "worse": "are WORSE"}
+        said = words.get(test.verdict, "are NOT shown to be better")
+        bounds = f"95 % interval [{found.low:+.3f}, {found.high:+.3f}], p={found.p:.3f}"
+        on = f"on {found.n} held-out questions: {self.metric} {found.mean:+.3f}, {bounds}."
+        return f"The chosen options {said} than the defaults {on}"
 
     def preset(self, *, kgsparql: str) -> Preset:
         """Make a preset of the chosen options, with what is known of them; without any where nothing beat the defaults.
 
         :param kgsparql: the version that chose them.
         """
-        (setting, scores), board = self.trials[self.chosen], self.held_out.leaderboards[0]
-        tuned: dict[str, Any] = {
-            "metric": self.metric, "dataset": scores.run.dataset, "model": scores.run.model,
-            "questions_sha256": scores.run.config["dataset"]["sha256"],
-            "graph": scores.run.config["graph"]["fingerprint"], "gold_topics": scores.run.config["gold_topics"],
-            "trials": len(self.trials), "held_out": {"n": len(self.parts.held_out)},
+        setting, scores = self.trials[self.chosen]
+        run, test = scores.run, self.test
+        tuned = {
+            "metric": self.metric, "dataset": run.dataset, "graph": run.config["graph"]["fingerprint"],
+            "model": run.model, "trials": len(self.trials), "held_out": len(self.parts.held_out),
+            "significant": test is not None and test.verdict == "better",
         }  # fmt: skip
-        for row in board.rows:
-            if (mean := row.mean(self.metric)) is not None:
-                tuned["held_out"][row.name] = round(mean, 6)
-        for test in (own[self.metric] for own in board.tests.values() if self.metric in own):
-            tuned["significant"] = test.verdict == "better"
-            for name in ("low", "high", "p"):
-                tuned["held_out"][name] = round(getattr(test.difference, name), 6)
         options = dict(setting) if self.chosen else {}
-        method = scores.run.config["methods"][0]["method"]
+        method = run.config["methods"][0]["method"]
         return Preset(method=method, options=options, comment=self.verdict, kgsparql=kgsparql, tuned=tuned)
 
 
@@ -271,7 +260,7 @@ def tune(
     chosen = best(trials, metric)
     named = {"default": settings[0], **({"chosen": settings[chosen]} if chosen else {})}
     judged = run(parts.held_out, named, "held_out")
-    compared = compare([judged], metrics=list(dict.fromkeys(costs)), by=(), baseline="default")
+    compared = compare([judged], metrics=list(dict.fromkeys(costs)), baseline="default")
     return Tuning(metric, parts, trials, chosen, compared)
 
 

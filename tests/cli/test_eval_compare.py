@@ -55,11 +55,10 @@ def test_metrics_baseline_slices_and_failures(run: Run, made: Path) -> None:
     assert explained.startswith("hits@1  (answer; higher is better)\n    ")
     assert "\nmrr  (" in explained
     assert "\nf1  (" not in explained
-    done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity", "--by", "direction")
+    done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity")
     assert done.exit_code == 0, done.stderr
     assert "Against entity (the baseline)" in done.stdout
-    assert "f1 by direction" in done.stdout
-    assert " by " not in run("eval", "compare", made, "--by", "none").stdout
+    assert "f1 by hops" in done.stdout
     shown = run("eval", "compare", made, "--failures", "--limit", 2).stdout
     assert shown.count("  right: ") == 2
     assert "## Where methods differ" in run("eval", "compare", made, "--failures", "-f", "md").stdout
@@ -102,7 +101,6 @@ def test_what_cannot_be_done_is_said_in_a_line(
     for arguments, message in (
         ([], "no run was given"),
         ([tmp_path / "nothing"], "no run is here"),
-        ([made, "--by", "colour"], "--by colour"),
         ([made, "-f", "xml"], "no output format 'xml'"),
         ([made, "-f", "json", "--failures"], "--failures is no part of json"),
         ([made, "--plots", made / "run.json"], "cannot write"),

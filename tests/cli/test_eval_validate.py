@@ -39,17 +39,6 @@ def test_refused_queries_are_named_with_why_and_what_to_write(run: Run) -> None:
     assert "… 1 more" in less.stdout
 
 
-def test_json_has_every_finding(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "findings.json"
-    done = run("eval", "validate", DATASETS / "rivers", "-o", out, "-q")
-    assert done.exit_code == 4
-    found = json.loads(out.read_text(encoding="utf-8"))
-    assert found["outcomes"] == {"different": 1, "reproduced": 6, "unchecked": 1}
-    assert found["licence"] == "CC0-1.0"
-    assert 0.1 < found["missing_share"] < 0.2
-    assert [finding["question"] for finding in found["findings"]] == [f"r{n}" for n in range(1, 9)]
-
-
 def test_another_graph_is_said_to_be_one(run: Run) -> None:
     done = run("eval", "validate", DATASETS / "rivers", "-k", FIXTURES / "nobel.ttl", "-q")
     assert done.exit_code == 4

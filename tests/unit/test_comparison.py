@@ -328,13 +328,12 @@ def test_text_fits_a_terminal_and_has_every_table(sampled: Path) -> None:
     assert lines[0] == "films: 36 questions, models: a-model, none"
     assert lines[1].startswith("  Best hits@1: path_ranking, ")
     assert any(line.startswith("  Shown to be worse than path_ranking: ") for line in lines[:5])
-    text = comparison_text(compared(sampled, metrics=["f1", "queries"], by=["type"], baseline="entity"))
-    assert "f1 by type" in text
+    text = comparison_text(compared(sampled, metrics=["f1", "queries"], baseline="entity"))
+    assert "f1 by hops" in text
     assert "Against entity (the baseline), on 36 questions" in text
     assert "p is corrected (Holm) for all 4;" in " ".join(text.split())
     assert re.search(r"^  method +fallbacks +truncated +failed$", text, re.MULTILINE)
     assert "hits@1" not in text
-    assert " by hops" not in comparison_text(compared(sampled, by=()))
 
 
 def test_long_names_go_on_in_the_next_line_and_datasets_have_a_mean(tmp_path: Path) -> None:
@@ -413,10 +412,10 @@ def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_markdown_is_a_table_for_each_and_what_it_shows_is_the_text(tmp_path: Path) -> None:
-    asked = [question("q1", type_="a|b <script>", hops=None)]
-    run = made_run(tmp_path / "R", asked, {"x": given("x", "r", asked)}, dataset="[x](http://evil) |")
-    text = comparison_markdown(compared(run, by=["type"]))
-    assert text.startswith("## \\[x\\](http://evil) \\|: 1 question, no model")
+    asked = [question(f"q{type_}", type_=type_, hops=None) for type_ in ("a|b <script>", "c")]
+    run = made_run(tmp_path / "R", asked, {"x": given("x", "rr", asked)}, dataset="[x](http://evil) |")
+    text = comparison_markdown(compared(run))
+    assert text.startswith("## \\[x\\](http://evil) \\|: 2 questions, no model")
     assert "a\\|b \\<script\\>" in text
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         heads, rule, *rows = block.splitlines()

@@ -11,7 +11,6 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
 from kgsparql.linking.words import comma_separated
-from kgsparql.rdf.terms import printable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +24,6 @@ class ComparisonOptions:
     metrics: Annotated[
         str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
     ] = ""
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="WHAT", help="Tell questions apart by hops, type, direction (commas) or none."),
-    ] = None
     baseline: Annotated[
         str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
     ] = ""
@@ -64,23 +59,19 @@ def compare(
     from kgsparql.evaluation import comparison_tables as tables
     from kgsparql.evaluation.disagreements import disagreements_text
     from kgsparql.evaluation.runs.directory import Run
-    from kgsparql.evaluation.scoring import SLICES, chosen_metrics
+    from kgsparql.evaluation.scoring import chosen_metrics
 
     form = c.chosen_format(how.form or c.guessed_format(how.output), None, ("text", "md", "csv", "json"))
     if how.failures and form in {"csv", "json"}:
         raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
     names = comma_separated(how.metrics)
-    by = None if how.by is None else tuple(name for name in comma_separated(how.by) if name != "none")
-    for name in by or ():
-        if name not in SLICES:
-            raise OptionError(f"--by {printable(name, 40)}: not known", hint=f"one of: {', '.join(SLICES)}, none")
     if how.explain:
         c.write(tables.metric_definitions(chosen_metrics(names)), how.output)
         return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = comparing.compare(list(opened), metrics=names, by=by, baseline=how.baseline, reproducible=how.reproducible)
+    found = comparing.compare(list(opened), metrics=names, baseline=how.baseline, reproducible=how.reproducible)
     if how.plots is not None:
         files = exports.save_plots(found, how.plots)
         c.say(f"{len(files)} files of plots: {how.plots}", quiet=how.quiet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,10 +99,9 @@ def make(
         why = "; ".join(made.why_no_more) or "there are no other paths"
         graph.say(f"{len(made.questions):,} of {count:,}: {why}")
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
-    if made.are_shared:
-        graph.say("nearly every name is shared by several entities here: measure with --gold-topics")
     is_file = not any(source == "-" or "://" in source for source in graph.sources)
-    graph.say(f"measure: kgsparql eval {output} {'' if is_file else '-k GRAPH '}-o RUN")
+    more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity
+    graph.say(f"measure: kgsparql eval {output} {more}-o RUN")
 
 
 def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
@@ -123,8 +122,6 @@ def validate(
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop each query then.")
     ] = 30.0,
     limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="Findings that are listed.")] = 50,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
     lang: c.LangOption = "en",
 ) -> None:
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
@@ -136,7 +133,6 @@ def validate(
     """
     from kgsparql.evaluation import validation
 
-    form = c.chosen_format(form, output)
     loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
     with (
         c.Progress(quiet=graph.quiet) as shown,
@@ -145,15 +141,7 @@ def validate(
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
-    if form == "json":
-        about = {"dataset": loaded.name, "source": loaded.source, "licence": loaded.licence, "graph": name}
-        outcomes = Counter(finding.outcome for finding in findings)
-        c.write_json({
-            **about, "questions": len(findings), "outcomes": outcomes, "missing_share": round(share, 6),
-            "problems": list(map(str, loaded.problems)), "findings": list(map(asdict, findings)),
-        }, output)  # fmt: skip
-    else:
-        c.write("\n".join(_validation_lines(loaded, name, findings, limit)), output)
+    c.write("\n".join(_validation_lines(loaded, name, findings, limit)), None)
     if share == 1:
         raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
     if not all(finding.is_fine for finding in findings):
@@ -184,4 +172,4 @@ def _validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding],
                 more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
                 yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
     if len(wrong) > limit:
-        yield f"\n… {len(wrong) - limit:,} more (--limit, or -f json for all)"
+        yield f"\n… {len(wrong) - limit:,} more: --limit"
