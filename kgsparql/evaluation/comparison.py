@@ -15,6 +15,7 @@ import numpy as np
 
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.metrics.risk_coverage import RiskCoverage, risk_coverage
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, MethodScores, chosen_metrics, method_scores
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, differences, holm, intervals
@@ -68,6 +69,7 @@ class Row:
     questions: int
     means: Mapping[str, Interval | None]
     slices: Mapping[str, Mapping[str, Slice]]
+    risk: RiskCoverage | None = field(compare=False)
     is_ceiling: bool
     scores: MethodScores = field(repr=False, compare=False)
 
@@ -125,7 +127,6 @@ class Comparison:
     leaderboards: tuple[Leaderboard, ...]
     metrics: tuple[str, ...]
     named: bool
-    baseline: str
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -163,7 +164,7 @@ def compare(
         there = ", ".join(dict.fromkeys(row.name for rows in all_rows for row in rows))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
     boards = tuple(_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
-    return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics), baseline=baseline)
+    return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics))
 
 
 def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
@@ -184,7 +185,7 @@ def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names
         rows.append(Row(
             dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
             n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means, slices=slices,
-            scores=one, is_ceiling=one.model == ORACLE and has_methods,
+            risk=risk_coverage(one.values), scores=one, is_ceiling=one.model == ORACLE and has_methods,
         ))  # fmt: skip
     return rows
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row
-from kgsparql.evaluation.metrics.risk_coverage import COVERAGES, risk_coverage
+from kgsparql.evaluation.metrics.risk_coverage import COVERAGES
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.rdf.terms import printable
 
@@ -65,12 +65,11 @@ def _tests(board: Leaderboard, place: int) -> Record:
 
 
 def _risk(row: Row) -> Record:
-    curve = risk_coverage(row.scores.values)
-    if curve is None:
+    if row.risk is None:
         return {}
-    right = zip(COVERAGES, curve.right, strict=True)
+    right = zip(COVERAGES, row.risk.right, strict=True)
     shares = {f"right of the surest {100 * coverage:.0f} %": _rounded(share) for coverage, share in right}
-    return {**shares, "AUROC": None if curve.auroc is None else _rounded(curve.auroc)}
+    return {**shares, "AUROC": None if row.risk.auroc is None else _rounded(row.risk.auroc)}
 
 
 def _rounded(value: float) -> float:
@@ -140,7 +139,7 @@ def save_plots(comparison: Comparison, directory: Path) -> list[Path]:
                 files += _save_plot(
                     board, partial(_draw_quality_against_cost, cost=cost), directory / f"{name}-quality-cost"
                 )
-            if any(risk_coverage(row.scores.values) for row in board.rows):
+            if any(row.risk for row in board.rows):
                 files += _save_plot(board, _draw_risk_coverage, directory / f"{name}-risk-coverage")
     return files
 
@@ -180,7 +179,7 @@ def _draw_quality_against_cost(axes: Any, board: Leaderboard, *, cost: str) -> N
 def _draw_risk_coverage(axes: Any, board: Leaderboard) -> None:
     """Draw, for each row, the share of right ones among its surest answers, from few of them to all."""
     for row in board.rows[:_MAX_ROWS]:
-        if found := risk_coverage(row.scores.values):
+        if found := row.risk:
             auroc = "" if found.auroc is None else f", AUROC {found.auroc:.2f}"
             axes.plot(np.arange(1, found.n + 1) / found.n, found.curve, label=printable(row.title, 40) + auroc)
     axes.set_xlabel("coverage: share of its answers, the largest margin first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.risk_coverage import COVERAGES, risk_coverage
+from kgsparql.evaluation.metrics.risk_coverage import COVERAGES
 from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import RESAMPLES, Interval
 from kgsparql.rdf.terms import printable
@@ -106,13 +107,11 @@ def amount(metric: str, value: float | None) -> str:
     """
     if value is None:
         return "–"
-    if metric in {"cost", "paid_cost"}:
-        return f"{value:.2f}" if value >= 1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0")
     if metric in _SHARES:
         return f"{100 * value:.0f} %" if not 0 < value < 0.01 else "<1 %"
     if _is_quality(metric):
         return f"{value:.3f}"
-    digits = 0 if value >= 100 or not value else 1 if value >= 10 or metric == "queries" else 2 if value >= 0.01 else 3
+    digits = 0 if value >= 100 or not value else max(1, 1 - math.floor(math.log10(value)))
     return f"{value:,.{digits}f}"
 
 
@@ -148,37 +147,35 @@ def _range_text(numbers: Iterable[int]) -> str:
 
 def _heading(board: Leaderboard) -> str:
     asked = _range_text(row.questions for row in board.rows)
-    models = sorted({row.model for row in board.rows}, key=lambda name: (not name, name))  # no model is the last
-    names = printable(", ".join(name or "none" for name in models), 200)
-    model = f"models: {names}" if len(models) > 1 else f"model {names}" if models[0] else "no model"
-    return f"{printable(board.rows[0].dataset, 100)}: {asked} {'question' if asked == '1' else 'questions'}, {model}"
+    models = sorted({row.model or "no model" for row in board.rows}, key=lambda name: (name == "no model", name))
+    about = f"{asked} question{'s' * (asked != '1')}, {printable(', '.join(models), 200)}"
+    return f"{printable(board.rows[0].dataset, 100)}: {about}"
 
 
-def summary(board: Leaderboard) -> Iterator[str]:
+def _summary(board: Leaderboard) -> Iterator[str]:
     """Yield sentences that say which row is best, and which are shown to be worse or better than the reference."""
     metric = board.primary
-    if board.best is not None:
+    if board.best is None:
+        yield "No row is the best: no method has a figure of quality."
+    else:
         best = board.rows[board.best]
         yield f"Best {metric}: {best.name}, {_with_interval(metric, best.means[metric])}."
-    elif metric:
-        yield "No method has a figure: there are only ceilings, where an oracle chooses."
-    else:
-        yield "No metric of quality is defined: nobody knows the right answers."
-    if board.reference is None:
-        return
-    tests = {i: own[metric] for i, own in board.tests.items() if metric in own}
-    for verdict, said in (("worse", "be worse than"), ("better", "be better than"), ("not shown", "differ from")):
-        if names := [board.rows[i].title for i, test in tests.items() if test.verdict == verdict]:
-            shown = "Not shown" if verdict == "not shown" else "Shown"
-            yield f"{shown} to {said} {board.rows[board.reference].name}: {'; '.join(names)}."
+    for verdict, said in (
+        ("worse", "Shown to be worse than"),
+        ("better", "Shown to be better than"),
+        ("not shown", "Not shown to differ from"),
+    ):
+        rows = (board.rows[i] for i, own in board.tests.items() if metric in own and own[metric].verdict == verdict)
+        if names := "; ".join(row.title for row in rows):
+            yield f"{said} {board.rows[board.reference or 0].name}: {names}."
 
 
 def _sections(comparison: Comparison) -> Iterator[_Section]:
     """Yield everything that is shown: for each dataset what is best and the tables, then what is over all of them."""
     for board in comparison.leaderboards:
-        yield _Section(_heading(board), texts=list(summary(board)), level=2)
+        yield _Section(_heading(board), texts=list(_summary(board)), level=2)
         tables = [_quality_table(board, comparison)]
-        tables += [_difference_table(board, comparison)] if any(board.tests.values()) else []
+        tables += [_difference_table(board)] if any(board.tests.values()) else []
         few = [kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8]
         tables += [_slice_table(board, kind) for kind in few[:1]]
         if not comparison.named:
@@ -196,8 +193,8 @@ def _sections(comparison: Comparison) -> Iterator[_Section]:
     boards = comparison.leaderboards
     by_row: dict[str, list[float]] = {}
     for row in comparison.rows:
-        if (curve := risk_coverage(row.scores.values)) and curve.auroc is not None:
-            by_row.setdefault(row.name, []).append(curve.auroc)
+        if row.risk and row.risk.auroc is not None:
+            by_row.setdefault(row.name, []).append(row.risk.auroc)
     # One pooled figure would also measure which dataset is easy.
     means = [[name, f"{sum(own) / len(own):.3f}"] for name, own in by_row.items() if len(own) == len(boards) > 1]
     if means and not comparison.named:
@@ -242,7 +239,7 @@ def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
     return table._replace(texts=[text for text, is_said in captions.items() if is_said])
 
 
-def _difference_table(board: Leaderboard, comparison: Comparison) -> _Section:
+def _difference_table(board: Leaderboard) -> _Section:
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
     for i, own in board.tests.items():
         for metric, test in own.items():
@@ -257,11 +254,7 @@ def _difference_table(board: Leaderboard, comparison: Comparison) -> _Section:
     corrected = f" p is corrected (Holm) for all {count}; it decides, not the interval." if count > 1 else ""
     caption = f"95 % interval and p: {kinds}.{corrected} p below 0.05 shows a difference."
     reference = board.rows[board.reference or 0].name
-    why = (
-        "the baseline"
-        if comparison.baseline in {reference, board.rows[board.reference or 0].method}
-        else f"the best {board.primary}"
-    )
+    why = f"the best {board.primary}" if board.reference == board.best else "the baseline"
     title = f"Against {reference} ({why}), on {_range_text(t.difference.n for t in all_tests)} questions"
     return _Section(title, rows, [caption], frozenset({1, 4}))
 
@@ -283,10 +276,10 @@ def _risk_table(board: Leaderboard) -> _Section:
     """Show how many are right among the answers that a method is surest of."""
     rows = [["method", "answered", *(f"{100 * coverage:.0f} %" for coverage in COVERAGES), "AUROC"]]
     for row in board.rows:
-        if curve := risk_coverage(row.scores.values):
-            auroc = "–" if curve.auroc is None else f"{curve.auroc:.3f}"
-            shares = (f"{100 * share:.0f} %" for share in curve.right)
-            rows.append([_row_label(board, row), f"{curve.n:,}", *shares, auroc])
+        if row.risk:
+            auroc = "–" if row.risk.auroc is None else f"{row.risk.auroc:.3f}"
+            shares = (f"{100 * share:.0f} %" for share in row.risk.right)
+            rows.append([_row_label(board, row), f"{row.risk.n:,}", *shares, auroc])
     caption = (
         "The margin is the score of the first answer above that of the next path. AUROC: how often a right answer has"
         " a larger margin than a wrong one; 0.5 is chance."

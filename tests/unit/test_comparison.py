@@ -325,7 +325,7 @@ def test_text_fits_a_terminal_and_has_every_table(sampled: Path) -> None:
     assert re.search(r"^  path_ranking \* +0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\)", text, re.MULTILINE)
     assert "p is corrected (Holm) for all 10; it decides, not the interval. p below 0.05 shows a difference" in words
     assert "Bonett and Price, exact McNemar test, where all values are 0 or 1; else paired bootstrap" in words
-    assert lines[0] == "films: 36 questions, models: a-model, none"
+    assert lines[0] == "films: 36 questions, a-model, no model"
     assert lines[1].startswith("  Best hits@1: path_ranking, ")
     assert any(line.startswith("  Shown to be worse than path_ranking: ") for line in lines[:5])
     text = comparison_text(compared(sampled, metrics=["f1", "queries"], baseline="entity"))
