@@ -93,29 +93,37 @@ class TermLabels:
         :param ask: without it, only terms count whose classes were asked for before.
         :return: for each group, a name for each place.
         """
-        terms = [term for group in groups for path in group for term in path]
-        known, classes = self._classes_of(terms, ask=ask, in_grace=in_grace)
-        return [[majority_type(place, known, classes) for place in zip(*group, strict=True)] for group in groups]
+        places = [list(zip(*group, strict=True)) for group in groups]
+        counts = iter(self._type_counts([place for own in places for place in own], ask=ask, in_grace=in_grace))
+        names = [[next(counts) for _ in own] for own in places]
+        return [[min(own, key=lambda name: (-own[name], name), default="") for own in group] for group in names]
 
     def shared_types(self, groups: Sequence[Sequence[Term]], *, in_grace: bool = False) -> list[list[str]]:
         """Name, for each group of terms, all classes that at least half of them have."""
-        known, classes = self._classes_of([term for group in groups for term in group], in_grace=in_grace)
-        counts = [type_counts(group, known, classes) for group in groups]
+        counts = self._type_counts(groups, in_grace=in_grace)
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
 
-    def _classes_of(
-        self, terms: Iterable[Term], *, ask: bool = True, in_grace: bool
-    ) -> tuple[Mapping[IRI, tuple[IRI, ...]], Mapping[Term, str]]:
-        """Find the classes of some terms, which are remembered, and their names."""
-        own = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
-        missing = [term for term in own if term not in self._types]
+    def _type_counts(self, groups: Sequence[Sequence[Term]], *, ask: bool = True, in_grace: bool) -> list[Counter[str]]:
+        """Count how many of the terms of each group have each class, by its name; classes are remembered."""
+        terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
+        missing = [term for term in terms if term not in self._types]
         if missing and ask:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             with self.notes.looking_up(in_grace=in_grace):
                 found = types(self._graph_asked(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        known = {term: self._types.get(term, ()) for term in own}
-        return known, self(dict.fromkeys(c for classes in known.values() for c in classes), in_grace=in_grace)
+        classes = dict.fromkeys(c for term in terms for c in self._types.get(term, ()))
+        names = self(classes, in_grace=in_grace)
+        counted = []
+        for group in groups:
+            counts: Counter[str] = Counter()
+            for term in dict.fromkeys(group):
+                if isinstance(term, Literal):
+                    counts[_literal_type(term)] += 1
+                elif isinstance(term, IRI):
+                    counts.update(dict.fromkeys([names[c] for c in self._types.get(term, ())], 1))
+            counted.append(counts)
+        return counted
 
     def _graph_asked(self, *, in_grace: bool) -> MeteredGraph:
         return self.graph.unlimited() if in_grace else self.graph
@@ -124,25 +132,6 @@ class TermLabels:
 def name_by_itself(term: Term, nameless: str) -> str:
     """Name a term without asking the graph; ``nameless`` for what is no IRI and no literal."""
     return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else nameless
-
-
-def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
-    """Name what most of these terms are; among equals the first in lexical order, empty where none is known."""
-    counts = type_counts(terms, types_of, classes)
-    return min(counts, key=lambda name: (-counts[name], name), default="")
-
-
-def type_counts(
-    terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]
-) -> Counter[str]:
-    """Count how many of these terms have each class, by its name."""
-    counts: Counter[str] = Counter()
-    for term in dict.fromkeys(terms):
-        if isinstance(term, Literal):
-            counts[_literal_type(term)] += 1
-        elif isinstance(term, IRI):
-            counts.update(dict.fromkeys([classes[c] for c in types_of[term]], 1))
-    return counts
 
 
 def _literal_type(literal: Literal) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -28,7 +29,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, parse_term, whole_number
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, Triple, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
@@ -241,7 +242,6 @@ _PREFIXES = {
     "void": "http://rdfs.org/ns/void#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-_iri = PrefixMap(_PREFIXES).expand
 _NAMESPACE = re.compile(r"([a-z][a-z0-9+.-]*://.*[^/][#/:])[^#/:]+", re.IGNORECASE)
 
 
@@ -262,12 +262,18 @@ def void_triples(
         note(line)
     endpoint = facts.get("endpoint") or {}
     url = served_at or endpoint.get("url", "")
-    dataset = IRI(f"{url}#dataset" if url else f"urn:kgsparql:{graph.fingerprint[:32]}#dataset")
-    found = [*_dataset_triples(dataset, facts)]
+    dataset = f"{url}#dataset" if url else f"urn:kgsparql:{graph.fingerprint[:32]}#dataset"
+    described = [_dataset_json(dataset, facts)]
     if url:
-        found += _triples_about(dataset, ("void:sparqlEndpoint", IRI(url)))
-        found += _service_triples(url, facts, has_union=bool(served_at) or endpoint["has_union"] is True)
-    return found
+        described[0]["void:sparqlEndpoint"] = {"@id": url}
+        service = {"@id": f"{url}#service", "@type": "sd:Service", "sd:endpoint": {"@id": url}}
+        service["sd:supportedLanguage"] = {"@id": "sd:SPARQL11Query"}
+        service["sd:defaultDataset"] = {"@id": f"{url}#all-graphs", "@type": "sd:Dataset"}
+        if served_at or endpoint["has_union"] is True:
+            service["sd:feature"] = {"@id": "sd:UnionDefaultGraph"}
+        described.append(service)
+    text = json.dumps({"@context": _PREFIXES, "@graph": described})
+    return [quad.triple for quad in ox.parse(text, format=ox.RdfFormat.JSON_LD)]
 
 
 def turtle(triples: Iterable[Triple]) -> str:
@@ -275,49 +281,22 @@ def turtle(triples: Iterable[Triple]) -> str:
     return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=_PREFIXES) or b"").decode()
 
 
-def _dataset_triples(dataset: IRI, facts: Mapping[str, Any]) -> Iterator[Triple]:
+def _dataset_json(dataset: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     name = facts["name"] if "://" in facts["name"] else PurePath(facts["name"]).name
-    yield from _triples_about(dataset, ("rdf:type", _iri("void:Dataset")), ("dcterms:title", Literal(name)))
+    described: dict[str, Any] = {"@id": dataset, "@type": "void:Dataset", "dcterms:title": name}
     if facts["triples"] is not None:
-        yield from _triples_about(dataset, ("void:triples", _integer_literal(facts["triples"])))
+        described["void:triples"] = facts["triples"]
+    vocabularies = set[str]()
     listed = (("classes", "classes", "class", "entities"), ("predicates", "properties", "property", "triples"))
     for what, plural, kind, number in listed:
         if len(facts[what]) < PARTITIONS and what not in facts["missing"]:
-            yield from _triples_about(dataset, (f"void:{plural}", _integer_literal(len(facts[what]))))
-        for entry in facts[what]:
-            if (text := entry["term"]).startswith("<"):
-                # The IRI of a partition stays when the counts change.
-                part = IRI(f"{dataset.value}-{kind}-{sha256(text.encode()).hexdigest()[:16]}")
-                yield from _triples_about(dataset, (f"void:{kind}Partition", part))
-                yield from _triples_about(part, (f"void:{kind}", iri(text)))
-                yield from _triples_about(part, (f"void:{number}", _integer_literal(entry["count"])))
-    terms = (entry["term"].strip("<>") for what, *_ in listed for entry in facts[what])
-    for name in sorted({found[1] for term in terms if (found := _NAMESPACE.fullmatch(term))}):
-        yield from _triples_about(dataset, ("void:vocabulary", IRI(name)))
-
-
-def _service_triples(url: str, facts: Mapping[str, Any], *, has_union: bool) -> Iterator[Triple]:
-    service, whole, default = (IRI(f"{url}#{part}") for part in ("service", "all-graphs", "default-graph"))
-    yield from _triples_about(service, ("rdf:type", _iri("sd:Service")), ("sd:endpoint", IRI(url)))
-    yield from _triples_about(service, ("sd:supportedLanguage", _iri("sd:SPARQL11Query")), ("sd:defaultDataset", whole))
-    yield from _triples_about(whole, ("rdf:type", _iri("sd:Dataset")))
-    if has_union:  # else the default graph may hold less than what was counted
-        yield from _triples_about(service, ("sd:feature", _iri("sd:UnionDefaultGraph")))
-        yield from _triples_about(whole, ("sd:defaultGraph", default))
-        yield from _triples_about(default, ("rdf:type", _iri("sd:Graph")))
-        if facts["triples"] is not None:
-            yield from _triples_about(default, ("void:triples", _integer_literal(facts["triples"])))
-    for name in facts["named_graphs"]:
-        if name.startswith("<"):  # a blank node names no graph to anyone else
-            part = IRI(f"{url}#graph-{sha256(name.encode()).hexdigest()[:16]}")
-            yield from _triples_about(whole, ("sd:namedGraph", part))
-            yield from _triples_about(part, ("rdf:type", _iri("sd:NamedGraph")), ("sd:name", iri(name)))
-
-
-def _triples_about(node: IRI, *said: tuple[str, Term]) -> Iterator[Triple]:
-    for name, value in said:
-        yield Triple(node, _iri(name), value)
-
-
-def _integer_literal(number: int) -> Literal:
-    return Literal(str(number), datatype=_iri("xsd:integer"))
+            described[f"void:{plural}"] = len(facts[what])
+        terms = {entry["term"]: entry["count"] for entry in facts[what] if entry["term"].startswith("<")}
+        described[f"void:{kind}Partition"] = [
+            # The IRI of a partition stays when the counts change.
+            {"@id": f"{dataset}-{kind}-{sha256(term.encode()).hexdigest()[:16]}",
+             f"void:{kind}": {"@id": term.strip("<>")}, f"void:{number}": count}
+            for term, count in terms.items()
+        ]  # fmt: skip
+        vocabularies |= {found[1] for term in terms if (found := _NAMESPACE.fullmatch(term.strip("<>")))}
+    return {**described, "void:vocabulary": [{"@id": name} for name in sorted(vocabularies)]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias, cast
@@ -99,7 +99,7 @@ class _Side:
     """The terms reached from one end.
 
     :param direction: in which this side walks, away from its end.
-    :param arriving: for each term but the end, the hops by which it was first reached.
+    :param arriving: of each level but the end's, the hops by which its terms were first reached.
     :param behind: for each blank node, the hops that leave it: they came together with the hop to it.
     :param closed: the end itself has too many hops, so that only the other side can be expanded.
     """
@@ -108,7 +108,7 @@ class _Side:
     direction: Directions
     levels: list[set[Term]] = field(default_factory=list)
     distances: dict[Term, int] = field(default_factory=dict)
-    arriving: dict[Term, dict[Hop, None]] = field(default_factory=dict)
+    arriving: list[list[Hop]] = field(default_factory=list)
     behind: dict[Term, dict[Hop, None]] = field(default_factory=dict)
     closed: bool = False
 
@@ -118,35 +118,33 @@ class _Side:
 
     @property
     def frontier(self) -> set[Term]:
-        """The terms reached last."""
         return self.levels[-1]
-
-    @property
-    def depth(self) -> int:
-        """How many hops from the end the frontier is."""
-        return len(self.levels) - 1
 
     def add_level(self, hops: Iterable[Hop]) -> None:
         """Add the terms one hop further."""
-        distance = self.depth + 1
-        level: set[Term] = set()
-        for hop in hops:
-            end = hop.end
-            if self.distances.setdefault(end, distance) == distance:
-                level.add(end)
-                self.arriving.setdefault(end, {})[hop] = None
-        self.levels.append(level)
+        distance = len(self.levels)
+        self.arriving.append([hop for hop in hops if self.distances.setdefault(hop.end, distance) == distance])
+        self.levels.append({hop.end for hop in self.arriving[-1]})
 
     def named_before(self, term: Term) -> Term:
         """Go back from a blank node to the first term that is none."""
         while isinstance(term, BlankNode):
-            term = next(iter(self.arriving[term])).start
+            term = next(hop.start for hop in self.arriving[self.distances[term] - 1] if hop.end == term)
         return term
 
     def chunks(self, size: int) -> list[list[Term]]:
         """Return the frontier, as many terms at a time as one query takes."""
         terms = sorted(self.frontier, key=str)
         return [terms[i : i + size] for i in range(0, len(terms), size)]
+
+    def hops_back(self, terms: Sequence[Term]) -> Iterator[tuple[int, Hop]]:
+        """Yield the hops by which these terms were reached, and how far from the end each begins."""
+        wanted = set[Term]()
+        for distance in range(len(self.arriving), 0, -1):
+            wanted.update(term for term in terms if self.distances[term] == distance)
+            hops = [hop for hop in self.arriving[distance - 1] if hop.end in wanted]
+            yield from ((distance - 1, hop) for hop in hops)
+            wanted = {hop.start for hop in hops}
 
 
 @dataclass(slots=True)
@@ -174,7 +172,7 @@ class _Search:
         while not met and ruled_out < max_hops:
             if met := self._meetings():
                 break
-            gone = self.near.depth + self.far.depth
+            gone = len(self.near.arriving) + len(self.far.arriving)
             ruled_out = max(ruled_out, gone)
             if ruled_out >= max_hops or not self.near.frontier or not self.far.frontier:
                 break
@@ -270,7 +268,7 @@ class _Search:
 
         A blank node of the near side is compared by the terms behind it, as an endpoint names it differently each time.
         """
-        distances, reach = self.far.distances, self.near.depth + self.far.depth
+        distances, reach = self.far.distances, len(self.near.arriving) + len(self.far.arriving)
         found: dict[int, dict[Bridge, None]] = {}
         for at, level in enumerate(self.near.levels):
             for term in level:
@@ -337,24 +335,16 @@ class _Search:
 
     def numbered_levels(self, met: Sequence[Bridge]) -> tuple[_Names, list[Arcs]]:
         """Find the hops of all paths by their place on these, walked from the start on."""
-        levels: list[dict[Hop, None]] = []
-        for term, way in met:
-            back, ahead = self.near.distances[term], self.far.distances[way[-1].end if way else term]
-            levels = levels or [{} for _ in range(back + len(way) + ahead)]
-            for place, hop in enumerate(way, back):
-                levels[place][hop] = None
         starts, ends = [term for term, _ in met], [way[-1].end if way else term for term, way in met]
-        for side, todo in ((self.near, starts), (self.far, ends)):
-            seen = set(todo)
-            while todo:
-                for hop in side.arriving.get(todo.pop(), ()):
-                    place = side.distances[hop.start]
-                    levels[place if side is self.near else -1 - place][hop if side is self.near else hop.reversed] = (
-                        None
-                    )
-                    if hop.start not in seen:
-                        seen.add(hop.start)
-                        todo.append(hop.start)
+        length = self.near.distances[starts[0]] + len(met[0][1]) + self.far.distances[ends[0]] if met else 0
+        levels: list[dict[Hop, None]] = [{} for _ in range(length)]
+        for term, way in met:
+            for place, hop in enumerate(way, self.near.distances[term]):
+                levels[place][hop] = None
+        for place, hop in self.near.hops_back(starts):
+            levels[place][hop] = None
+        for place, hop in self.far.hops_back(ends):
+            levels[-1 - place][hop.reversed] = None
         names = _Names(self.graph, [hop for level in levels for hop in level])
         return names, [names.arcs(level) for level in levels]
 

@@ -1,8 +1,8 @@
-"""Results that an endpoint cut: asked for in parts, said to be cut where that does not help, never taken for all."""
+"""Results that an endpoint cut or spoilt: asked for in parts, else said to be cut, never taken for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,13 +13,14 @@ from kgsparql.errors import EndpointError, EndpointReplyError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
+from kgsparql.exploration.batched_select import batched_select, selected
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.graph import Solutions
+from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.rdf.terms import IRI, Term, Triple
 from tests.engines import WatchedGraph
 
 E = "http://example.org/"
@@ -34,19 +35,31 @@ class Cutting(WatchedGraph):
     :param most: solutions of one query.
     :param only: the names of the queries that are cut; all if there are none.
     :param dies_after: so many queries.
+    :param loses: a variable that every third solution of a union lacks, as those of Virtuoso now and then do.
     """
 
     graph: OxigraphGraph
-    most: int
+    most: int = 1_000_000
     only: tuple[str, ...] = ()
     dies_after: int = 1_000_000
-    asked: list[str] = field(default_factory=list)
+    loses: str = ""
+    sent: list[Query] = field(default_factory=list)
+
+    @property
+    def asked(self) -> list[str]:
+        return [query.name for query in self.sent]
 
     def select(self, query: Query) -> Solutions:
-        self.asked.append(query.name)
-        if len(self.asked) > self.dies_after:
+        self.sent.append(query)
+        if len(self.sent) > self.dies_after:
             raise EndpointError("test: gone", query=query.text)
         found = self.graph.select(query)
+        if self.loses and len(query.arms) > 1:
+            lost = tuple(
+                {name: term for name, term in solution.items() if name != self.loses or i % 3}
+                for i, solution in enumerate(found)
+            )
+            found = replace(found, solutions=lost)
         if len(found) <= self.most or (self.only and not any(name in query.name for name in self.only)):
             return found
         why = f"the endpoint stopped at {self.most} solutions"
@@ -136,6 +149,83 @@ def test_smaller_parts_of_a_hub_are_not_asked_for_without_end(graph_of: GraphOf)
     assert found.items == ()
     assert len(found.cuts) == 40
     assert 4 < len(graph.asked) < 20
+
+
+SIX, HUB = ENTITIES[:6], IRI(E + "hub")
+OUT = Query("out", "SELECT ?s ?o { VALUES ?s { UNDEF } ?s <http://example.org/p> ?o } LIMIT 1000")
+ARMS = [OUT.bind(s=[entity]) for entity in SIX[:3]]
+
+
+def in_order(found: Sequence[Solution]) -> list[list[tuple[str, str]]]:
+    return sorted(sorted((name, str(term)) for name, term in solution.items()) for solution in found)
+
+
+def test_a_query_is_asked_once_where_its_solutions_are_whole_or_it_is_no_union(star: OxigraphGraph) -> None:
+    graph = Cutting(star)
+    union = Query.union(ARMS)
+    assert in_order(selected(graph, union)) == in_order(star.select(union))
+    assert [query.text for query in graph.sent] == [union.text]
+    assert len(selected(graph, OUT.bind(s=[SIX[0]]), is_whole=lambda _: False)) == 2
+    lossy = Cutting(star, loses="o")
+    assert len(selected(lossy, Query.union(ARMS[:2]), is_whole=lambda solution: "s" in solution)) == 4
+    assert (len(graph.asked), len(lossy.asked)) == (2, 1)
+
+
+def test_each_arm_of_a_union_is_asked_again_where_a_variable_was_lost(star: OxigraphGraph) -> None:
+    graph = Cutting(star, loses="o")
+    union = Query.union(ARMS)
+    lost = graph.select(union)
+    assert any("o" not in solution for solution in lost)
+    graph.sent.clear()
+    found = selected(graph, union)
+    assert in_order(found) == in_order(star.select(union))
+    assert [query.text for query in graph.sent] == [union.text, *(arm.text for arm in ARMS)]
+    assert found.variables == lost.variables
+    assert found.complete
+
+
+def test_what_an_arm_that_was_asked_again_lacks_is_said(star: OxigraphGraph) -> None:
+    graph = Cutting(star, loses="o", most=5)
+    found = selected(graph, Query.union([ARMS[0], OUT.bind(s=[HUB])]))
+    assert found.cut == "the endpoint stopped at 5 solutions"
+    assert len(found) == 7
+    assert in_order([s for s in found if s["s"] == SIX[0]]) == in_order(star.select(ARMS[0]))
+
+
+def asked_all(graph: Cutting, keys: Sequence[IRI], *, bound: int = 10) -> tuple[list[Solution], dict[Term, int]]:
+    found = batched_select(
+        graph, lambda keys, most: OUT.bind(s=keys).limit(most + 1), keys,
+        key_of=lambda solution: solution["s"], bound=bound,
+    )  # fmt: skip
+    return found.solutions, {key: len(some) for key, some in found.over.items()}
+
+
+def test_what_a_chunk_was_cut_of_comes_in_parts_and_what_is_under_the_bound_at_once(star: OxigraphGraph) -> None:
+    for most in (2, 3, 5, 11):
+        graph = Cutting(star, most=most)
+        found, over = asked_all(graph, SIX, bound=1_000)
+        assert in_order(found) == in_order(star.select(OUT.bind(s=SIX)))
+        assert over == {}
+        assert len(graph.asked) > 1
+    graph = Cutting(star)
+    found, over = asked_all(graph, SIX, bound=12)
+    assert (len(found), over, len(graph.asked)) == (12, {}, 1)
+
+
+def test_only_the_key_with_too_many_solutions_is_over(star: OxigraphGraph) -> None:
+    """Whether it is our bound that it reaches, or that of the endpoint."""
+    for most in (8, 1_000):
+        found, over = asked_all(Cutting(star, most=most), [*SIX, HUB])
+        assert in_order(found) == in_order(star.select(OUT.bind(s=SIX)))
+        assert over == {HUB: min(most, 11)}
+
+
+def test_keys_of_which_nothing_comes_are_over_and_not_asked_for_ever(star: OxigraphGraph) -> None:
+    graph = Cutting(star, most=0)
+    found, over = asked_all(graph, SIX)
+    assert found == []
+    assert over == dict.fromkeys(SIX, 0)
+    assert len(graph.asked) <= 2 * len(SIX)
 
 
 def evidence_of(*triples: Triple) -> Evidence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgsparql.evidence.evidence_tree import DecisionTree, Node
 from kgsparql.evidence.path_expansion import first_to_show, natural_key
-from kgsparql.evidence.term_labels import majority_type, namesake_groups
+from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.evidence.verbalising import (
     Line,
     arrow_text,
@@ -63,6 +63,5 @@ def test_names_are_in_natural_order_and_those_of_the_question_and_the_extremes_a
     assert first_to_show(["Ann", "Ben", "Cas", "Dan Ott"], "did he meet Dan Ott?", 2) == [0, 3]
 
 
-def test_kinds_and_namesakes() -> None:
-    assert majority_type([Literal("a"), Literal("b"), Literal(3)], {}, {}) == "text"
+def test_namesakes_share_a_label_as_it_is_compared() -> None:
     assert namesake_groups([(A, "Curie"), (B, "curie"), (C, "Joliot")]) == [[A, B]]

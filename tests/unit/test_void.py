@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pyoxigraph as ox
 import pytest
 import rdflib
 
@@ -81,17 +80,6 @@ def test_an_endpoint_is_a_service_with_the_same_counts() -> None:
     near = described(NOBEL)
     for kind, number in (("class", "entities"), ("property", "triples")):
         assert partitions(data, kind, number) == partitions(near, kind, number)
-
-
-def test_named_graphs_are_those_of_the_service() -> None:
-    store = ox.Store()
-    triple = (ox.NamedNode("http://e.org/a"), ox.NamedNode("http://e.org/p"), ox.Literal("x"))
-    store.extend(ox.Quad(*triple, ox.NamedNode(f"http://e.org/{name}")) for name in "gh")
-    store.add(ox.Quad(*triple, ox.BlankNode("g")))
-    data = described(store, served_at="http://127.0.0.1:8080/sparql")
-    assert conforms(data)
-    assert value(data, VOID.triples) == 1
-    assert {str(name) for name in data.objects(None, SD.name)} == {"http://e.org/g", "http://e.org/h"}
 
 
 def test_the_shapes_find_what_is_wrong() -> None:
