@@ -235,6 +235,7 @@ class KnowledgeBase(GraphLookups):
             )
             for term in given:
                 check_mentioned(graph, term)
+            lines = graph.notes  # of an endpoint: the first look at it is no query of the question
         except BudgetExceededError as error:
             message = f"{error.message} before the question was asked, while its endpoints said what there is"
             hint = f"{error.hint}; if the labels there were never read, kgsparql index does that once"
@@ -243,7 +244,7 @@ class KnowledgeBase(GraphLookups):
         emit = Numbering(asking.emit, lambda: usage.seconds)
         metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
         notes = Notes(metered)
-        notes.extend([*(Note("graph", line) for line in graph.notes), *missing])
+        notes.extend([*(Note("graph", line) for line in lines), *missing])
         session = Session(
             question=text,
             labels=TermLabels(metered, notes, self.languages),
