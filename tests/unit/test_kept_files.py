@@ -429,15 +429,6 @@ def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path)
     assert changed >= {"store", "label index", "snapshot", "run", "page run"}
 
 
-def test_a_line_of_a_run_is_still_checked_where_its_line_ends_were_changed(tmp_path: Path) -> None:
-    _run(tmp_path)
-    (file,) = tmp_path.glob("answers/*.jsonl")
-    text = file.read_text(encoding="utf-8")
-    file.write_bytes(text.replace(RECORD.question, "other", 1).replace("\n", "\r\n").encode())
-    with pytest.raises(KgsparqlError, match="damaged, or changed by hand"):
-        _records(tmp_path)
-
-
 def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
     """It was told to be a bug in kgsparql, and lost: it may have cost money."""
     (tmp_path / "runs").touch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import shutil
 import signal
@@ -155,15 +154,6 @@ def test_what_was_kept_survives_a_kill(kept: ResponseCache, path: Path) -> None:
     assert kept.get("model", REQUEST) == REPLY
 
 
-def test_a_forked_process_opens_the_store_for_itself(kept: ResponseCache) -> None:
-    kept.put("model", {"who": "parent"}, {})
-    child = multiprocessing.get_context("fork").Process(target=kept.put, args=("model", {"who": "child"}, {"n": 1}))
-    child.start()
-    child.join(30)
-    assert child.exitcode == 0
-    assert kept.get("model", {"who": "child"}) == {"n": 1}
-
-
 def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:
     path.parent.mkdir(parents=True)
     for content in (b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"):
@@ -262,15 +252,6 @@ def test_a_directory_that_cannot_be_written_is_still_read() -> None:
             none.put("model", REQUEST, REPLY)
     assert str(path) in caught.value.message
     assert caught.value.code == "E_STORE"
-
-
-def test_a_place_below_a_file_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with ResponseCache(tmp_path / "file" / "kept.sqlite") as opened:
-        assert opened.get("model", REQUEST) is None
-        with pytest.raises(StoreError) as caught:
-            opened.put("model", REQUEST, REPLY)
-    assert "KGSPARQL_CACHE_DIR" in caught.value.hint
 
 
 def _size(path: Path) -> int:

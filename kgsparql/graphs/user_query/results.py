@@ -169,7 +169,7 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
                 results = ox.parse_query_results(result.content, format=ox.QueryResultsFormat.TSV)
                 written = results.serialize(format=ox.QueryResultsFormat.from_extension(format)) or b""
         if format in {"xml", "rdf"}:
-            expat.ParserCreate().Parse(written, True)
+            expat.ParserCreate(namespace_separator=" ").Parse(written, True)
     except (OSError, expat.ExpatError) as error:  # Oxigraph 0.5 writes any character and any predicate as XML
         why = f"the result holds a character, a predicate or a quoted triple that {format} cannot hold"
         raise OptionError(why, hint="another format: json, nt") from error
