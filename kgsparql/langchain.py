@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import TOOLS, Tool, Toolbox, document_of, error_text, evidence_for, not_installed
+from kgsparql.serving.tools import TOOLS, Toolbox, document_of, error_text, evidence_for, not_installed
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -28,11 +28,8 @@ __all__ = ["EvidenceRetriever", "tools"]
 class EvidenceRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
 
-    The metadata of a document is that of :func:`kgsparql.serving.tools.document_of`.
-
     :param k: documents for a question, the best first.
-    :param options: keyword options of :meth:`KnowledgeBase.retrieve`.
-    :raises KgsparqlError: when it is invoked, as :meth:`KnowledgeBase.retrieve` does.
+    :param options: keyword options of :meth:`KnowledgeBase.retrieve`, whose errors it raises.
 
     >>> import kgsparql
     >>> retriever = EvidenceRetriever(knowledge=kgsparql.open("fixtures/nobel.ttl", embedder="none"), k=1)
@@ -75,19 +72,14 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     What a model does wrong is told to it, as the content of the tool's message.
 
     :param toolbox: as :func:`kgsparql.tools` gives it, with options; or just what is to be asked.
-
-    >>> import kgsparql
-    >>> toolbox = kgsparql.tools(kgsparql.open("fixtures/nobel.ttl", embedder="none"))
-    >>> find = tools(toolbox)[1]
-    >>> find.name, '"term": "<http://dbpedia.org/resource/Warsaw>"' in find.invoke({"text": "Warsaw", "limit": 1})
-    ('find', True)
     """
     box = Toolbox(toolbox) if isinstance(toolbox, KnowledgeBase) else toolbox
     return [
         StructuredTool.from_function(
             partial(_call_result, box, tool.name), name=tool.name, description=tool.description,
             args_schema=tool.parameters, response_format="content_and_artifact", handle_tool_error=True,
-            handle_validation_error=partial(_wrong_arguments, tool), infer_schema=False,
+            handle_validation_error=lambda error, tool=tool: error_text(tool.wrong_arguments(error)),
+            infer_schema=False,
         )
         for tool in TOOLS
     ]  # fmt: skip
@@ -99,7 +91,3 @@ def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, di
     except KgsparqlError as error:
         raise ToolException(error_text(error)) from error
     return json.dumps(result, ensure_ascii=False), result
-
-
-def _wrong_arguments(tool: Tool, error: Any) -> str:
-    return error_text(tool.wrong_arguments(error))

@@ -19,9 +19,7 @@ except ImportError as missing:
 
 
 class NodeRetriever(BaseRetriever):
-    """Retrieves verified evidence from a graph: no answer is written.
-
-    Its metadata is that of :func:`kgsparql.serving.tools.document_of`; a model reads the text, and the marker to cite.
+    """Retrieves verified evidence from a graph: a model reads the text, and the marker to cite.
 
     :param k: nodes for a question, the best first.
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`, whose errors it raises.
