@@ -260,8 +260,7 @@ def void_triples(
     facts = graph_info(graph, lambda _: {}, PrefixMap({}), shown=PARTITIONS)
     for line in (*(f"{what} {why}" for what, why in facts["missing"].items()), *(f"cut: {c}" for c in facts["cuts"])):
         note(line)
-    endpoint = facts.get("endpoint") or {}
-    url = served_at or endpoint.get("url", "")
+    url = served_at or graph.url
     dataset = f"{url}#dataset" if url else f"urn:kgsparql:{graph.fingerprint[:32]}#dataset"
     described = [_dataset_json(dataset, facts)]
     if url:
@@ -269,7 +268,7 @@ def void_triples(
         service = {"@id": f"{url}#service", "@type": "sd:Service", "sd:endpoint": {"@id": url}}
         service["sd:supportedLanguage"] = {"@id": "sd:SPARQL11Query"}
         service["sd:defaultDataset"] = {"@id": f"{url}#all-graphs", "@type": "sd:Dataset"}
-        if served_at or endpoint["has_union"] is True:
+        if served_at or graph.profile.has_union:
             service["sd:feature"] = {"@id": "sd:UnionDefaultGraph"}
         described.append(service)
     text = json.dumps({"@context": _PREFIXES, "@graph": described})
