@@ -7,6 +7,7 @@ thread in the child waits for the end of standard input.
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import signal
@@ -16,12 +17,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
-_REPORT_EVERY_S = 0.1
+from kgsparql.errors import CancelledError
+
+_REPORT_EVERY_S = _POLL_S = 0.1
 END_S = 2.0
 """How long a child may take to remove what it was writing, once it is to end."""
 _LENGTHS = struct.Struct(">IQ")
@@ -76,16 +79,38 @@ class Child:
         """Whether it has not ended yet."""
         return self._process.poll() is None
 
-    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        """Send it a frame; an OSError if it has ended."""
-        write_frame(cast("BinaryIO", self._process.stdin), header, body)
+    def reply_to(
+        self,
+        request: dict[str, Any],
+        content: bytes = b"",
+        *,
+        told: Mapping[str, Callable[..., None] | None],
+        timeout_s: float = math.inf,
+        cancel: threading.Event | None = None,
+    ) -> Frame | None:
+        """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on.
 
-    def next_frame(self, timeout_s: float | None = None) -> Frame | None:
-        """Return its next frame; ``None`` once it has ended.
-
-        :raises queue.Empty: if none comes in time.
+        :raises TimeoutError: if no reply comes in time.
+        :raises CancelledError: if ``cancel`` is set.
         """
-        return self._frames.get(timeout=timeout_s)
+        until = time.monotonic() + timeout_s
+        with suppress(OSError):  # it has ended: no frame comes
+            write_frame(cast("BinaryIO", self._process.stdin), request, content)
+        while True:
+            try:
+                frame = self._frames.get(timeout=max(0.0, min(until - time.monotonic(), _POLL_S)))
+            except queue.Empty:
+                if cancel is not None and cancel.is_set():
+                    raise CancelledError("stopped") from None
+                if time.monotonic() >= until:
+                    raise TimeoutError from None
+                continue
+            named = told.keys() & frame[0].keys() if frame is not None else ()
+            if frame is None or not named:
+                return frame
+            for name in named:
+                if (tell := told[name]) is not None:
+                    tell(*frame[0][name])
 
     def last_words(self, most: int = 4000) -> tuple[int, str]:
         """Wait for its end; return its exit code and the end of what it wrote to standard error."""

@@ -27,8 +27,7 @@ from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache
+from kgsparql.storage.response_cache import Recording, ResponseCache
 
 MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""

@@ -30,8 +30,7 @@ from kgsparql.storage.files import (
     sealed_json,
     writer_lock,
 )
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import RESPONSE_FILE
+from kgsparql.storage.response_cache import RESPONSE_FILE, Recording
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"

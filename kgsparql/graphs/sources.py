@@ -22,8 +22,7 @@ from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memo
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
 GraphSource: TypeAlias = str | Path | ox.Store
 CACHE_FROM_BYTES = 50_000_000

@@ -207,22 +207,17 @@ def _fill(
 def _run_child(request: dict[str, Any], progress: Progress | None) -> tuple[StoredSource, ...]:
     child = Child("kgsparql.graphs.store_filling")
     try:
-        with suppress(BrokenPipeError):
-            child.send(request)
-        while (frame := child.next_frame()) is not None:
-            header, _ = frame
-            if "error" in header:
-                raise error_from(header["error"])
-            if "done" in header:
-                return tuple(map(StoredSource.from_json, header["done"]))
-            if progress is not None:
-                progress(*header["progress"])
-        status, said = child.last_words()
+        reply = child.reply_to(request, told={"progress": progress})
+        status, said = child.last_words() if reply is None else (0, "")
     finally:
         child.stop()
-    cause = said.strip().rpartition("\n")[2] or f"status {status}"
-    hint = "is there enough memory? the store is as it was"
-    raise StoreError(f"the loading process ended early ({cause})", hint=hint, status=status)
+    if reply is None:
+        cause = said.strip().rpartition("\n")[2] or f"status {status}"
+        hint = "is there enough memory? the store is as it was"
+        raise StoreError(f"the loading process ended early ({cause})", hint=hint, status=status)
+    if "error" in reply[0]:
+        raise error_from(reply[0]["error"])
+    return tuple(map(StoredSource.from_json, reply[0]["done"]))
 
 
 def describe_store(directory: str | Path) -> Manifest:

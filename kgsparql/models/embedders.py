@@ -28,7 +28,7 @@ from kgsparql.models.embedding import (
     unit_vectors,
 )
 from kgsparql.redaction import shown_source, unreadable_url
-from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import Recording
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 VECTORS = "vectors.sqlite"

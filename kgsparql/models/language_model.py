@@ -40,8 +40,7 @@ from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
 T = TypeVar("T")
 

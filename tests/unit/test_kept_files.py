@@ -46,8 +46,7 @@ from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.storage.question_log import QuestionLog
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache, sealed, unsealed
+from kgsparql.storage.response_cache import Recording, ResponseCache, sealed, unsealed
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ModelTimeoutError, RateLimitError, ReplayMissError
-from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import ResponseCache
+from kgsparql.storage.response_cache import Recording, ResponseCache
 from tests.deep import examples
 
 ASKED = {"text": "ASK {}"}

@@ -17,8 +17,7 @@ from kgsparql.graphs.protocol.replies import boolean, solutions, triples
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, Sender, SparqlRequest
 from kgsparql.http.transport import HttpReply
 from kgsparql.redaction import SHORTEST, is_word, without
-from kgsparql.storage.recording import QUERY, Recording
-from kgsparql.storage.response_cache import ResponseCache
+from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
 
 MOST_BYTES = 256_000_000
 """Of the cache, for all endpoints; beyond, the oldest replies are removed."""

@@ -59,7 +59,7 @@ def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> Oxig
     return open_embedded(
         target["sources"],
         progress=progress_to_parent(replies),
-        notes=lambda text: write_frame(replies, {"note": text}),
+        notes=lambda text: write_frame(replies, {"note": [text]}),
         **target["options"],
     )
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import queue
 import re
 import signal
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -39,7 +38,6 @@ from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.storage.files import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
-_POLL_S = 0.1
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
@@ -124,7 +122,7 @@ class QueryWorker:
         try:
             with self._busy:
                 child = self._ensure_started(cancel)
-                header, content = self._reply_to(child, cancel, request, timeout_s=timeout_s)
+                header, content = self._reply_to(child, request, timeout_s=timeout_s, cancel=cancel)
         except QuerySyntaxError as error:
             raise _placed_syntax_error(error.message, query) from error
         except (LimitError, QueryCrashError) as error:
@@ -148,7 +146,7 @@ class QueryWorker:
         sources = self._sources if self._store is None else None
         request = {"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}
         try:
-            header, _ = self._reply_to(child, cancel, request, content)
+            header, _ = self._reply_to(child, request, content, cancel=cancel)
         except BaseException:
             self.close()
             raise
@@ -156,55 +154,22 @@ class QueryWorker:
         self._may_repeat = header["may_repeat"]
         return child
 
-    def _reply_to(
-        self,
-        child: Child,
-        cancel: threading.Event | None,
-        request: dict[str, Any],
-        content: bytes = b"",
-        *,
-        timeout_s: float = math.inf,
-    ) -> Frame:
-        """Send a frame and return the reply; frames of progress and notes are passed on.
-
-        The worker is killed if no reply comes in time, or nobody wants it any more.
-        """
-        until = time.monotonic() + timeout_s
+    def _reply_to(self, child: Child, *sent: Any, timeout_s: float = math.inf, cancel: threading.Event | None) -> Frame:
+        """Send a frame and return the reply; the worker is killed if it is late, or nobody wants it any more."""
         try:
-            with suppress(OSError):  # it has ended: no frame comes
-                child.send(request, content)
-            while (frame := self._next_frame(child, until, cancel)) is not None and frame[0].keys() & self._told.keys():
-                self._pass_on(frame[0])
+            reply = child.reply_to(*sent, told=self._told, timeout_s=timeout_s, cancel=cancel)
         except BaseException as error:  # Ctrl-C too
             self.close()
-            if isinstance(error, queue.Empty):
-                hint = "start from an IRI, or give it longer (--max-seconds; timeout_s)"
-                why = f"the query was stopped after {timeout_s:g} s"
-                raise QueryTimeoutError(why, hint=hint, timeout_s=timeout_s) from None
-            raise
-        if frame is None:
+            if type(error) is not TimeoutError:
+                raise
+            why, hint = f"the query was stopped after {timeout_s:g} s", "start from an IRI, or give it longer"
+            raise QueryTimeoutError(why, hint=f"{hint} (--max-seconds; timeout_s)", timeout_s=timeout_s) from None
+        if reply is None:
             raise self._crash_error(child)
-        if "error" in frame[0]:
-            record = frame[0]["error"]
+        if "error" in reply[0]:
+            record = reply[0]["error"]
             raise error_from({**record, "message": printable(record["message"])})
-        return frame
-
-    @staticmethod
-    def _next_frame(child: Child, until: float, cancel: threading.Event | None) -> Frame | None:
-        while True:
-            try:
-                return child.next_frame(max(0.0, min(until - time.monotonic(), _POLL_S)))
-            except queue.Empty:
-                if cancel is not None and cancel.is_set():
-                    raise CancelledError("the query was stopped") from None
-                if time.monotonic() >= until:
-                    raise
-
-    def _pass_on(self, header: dict[str, Any]) -> None:
-        """Tell whoever wants it of progress, or a note."""
-        for name, tell in self._told.items():
-            if tell is not None and name in header:
-                tell(*header[name]) if name == "progress" else tell(header[name])
+        return reply
 
     def _crash_error(self, child: Child) -> KgsparqlError:
         """Return the error for a process that ended by itself."""
