@@ -311,7 +311,7 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
     preset = Preset.load(path)
     if name is not None and name != preset.method:
         raise contradiction(path, preset, name)
-    return preset.method, preset.with_options(options)
+    return preset.method, {**preset.options, **options}
 
 
 def contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
-
-if TYPE_CHECKING:
-    from kgsparql.retrievers._loading import CostBound, MethodDescription
 
 _FORMATS = ("text", "md", "json")
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
@@ -85,44 +81,43 @@ def retrievers(
                 raise
             c.show_error(error)
     if form == "json":
-        values = [asdict(one) for one in found]
-        c.write_json(values if name is None else values[0], output)
+        c.write_json(found if name is None else found[0], output)
     elif form == "md":
         c.write("\n".join(_methods_table(found)), output)
     else:
         c.write("\n".join(_methods_lines(found) if name is None else _method_lines(found[0])), output)
 
 
-def _methods_lines(found: list[MethodDescription]) -> Iterator[str]:
-    width = max((len(one.name) for one in found), default=0)
+def _methods_lines(found: list[dict[str, Any]]) -> Iterator[str]:
+    width = max((len(one["name"]) for one in found), default=0)
     for one in found:
-        yield f"{one.name:<{width}}  {printable(one.summary)}"
-        costs = (f"{_COST[what]}: {_bound_text(bound)}" for what, bound in one.cost.items())
+        yield f"{one['name']:<{width}}  {printable(one['summary'])}"
+        costs = (f"{_COST[what]}: {_bound_text(bound)}" for what, bound in one["cost"].items())
         yield f"{'':<{width}}  {'; '.join(costs)}"
-        yield f"{'':<{width}}  {printable(one.source)}"
+        yield f"{'':<{width}}  {printable(one['source'])}"
 
 
-def _method_lines(one: MethodDescription) -> Iterator[str]:
-    yield f"{one.name}: {printable(one.summary)}\n{printable(one.about)}\nSource: {printable(one.source)}\n"
+def _method_lines(one: dict[str, Any]) -> Iterator[str]:
+    yield f"{one['name']}: {printable(one['summary'])}\n{printable(one['about'])}\nSource: {printable(one['source'])}\n"
     yield "At most, for one question"
-    for what, bound in one.cost.items():
+    for what, bound in one["cost"].items():
         yield f"  {_COST[what]:<18} {_bound_text(bound)}"
     yield "\nOptions (-O NAME=VALUE)"
-    width = max((len(option.name) for option in one.options), default=0)
-    for option in one.options:
-        about = f"{printable(option.about)} ({option.type}; default {option.default or 'nothing'})"
-        yield f"  {option.name:<{width}}  {about}"
+    width = max((len(option["name"]) for option in one["options"]), default=0)
+    for option in one["options"]:
+        about = f"{printable(option['about'])} ({option['type']}; default {option['default'] or 'nothing'})"
+        yield f"  {option['name']:<{width}}  {about}"
 
 
-def _methods_table(found: list[MethodDescription]) -> Iterator[str]:
+def _methods_table(found: list[dict[str, Any]]) -> Iterator[str]:
     """Write the methods as a Markdown table."""
     yield "| method | evidence | calls | rounds | queries | source |\n|---|---|---|---|---|---|"
     for one in found:
-        summary, source = (printable(text, 500).replace("|", "\\|") for text in (one.summary, one.source))
-        yield f"| `{one.name}` | {summary} | {' | '.join(map(_bound_text, one.cost.values()))} | {source} |"
+        summary, source = (printable(text, 500).replace("|", "\\|") for text in (one["summary"], one["source"]))
+        yield f"| `{one['name']}` | {summary} | {' | '.join(map(_bound_text, one['cost'].values()))} | {source} |"
 
 
-def _bound_text(bound: CostBound) -> str:
+def _bound_text(bound: dict[str, Any]) -> str:
     """Write a bound with the default options, and what it assumes of the question."""
-    given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
-    return f"{bound.value:,}" + (f" ({given})" if given else "")
+    given = ", ".join(f"{name} = {value}" for name, value in bound["where"].items())
+    return f"{bound['value']:,}" + (f" ({given})" if given else "")

@@ -27,30 +27,17 @@ _Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem | int]
 """The entities that a passage mentions, and the passage, or its number in a document: that is read only if chosen."""
 
 
-def chunk_scores(
-    mentioned: Sequence[Collection[IRI]],
-    similarity: Mapping[IRI, float],
-    *,
-    node_freq_weight: float,
-    node_sim_weight: float,
-) -> list[float]:
-    """Score each passage: the share of the entities that it mentions, and their mean similarity, weighted.
+def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float], weights: tuple[float, float]) -> float:
+    """Score a passage: the share of the entities that it mentions, and their mean similarity, weighted.
 
     Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
 
-    :param mentioned: the entities of each passage; those without a similarity do not count.
-
     >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
-    >>> scores = chunk_scores([[a, b], [b]], {a: 1.0, b: 0.5}, node_freq_weight=0.4, node_sim_weight=0.6)
-    >>> [round(score, 9) for score in scores]
-    [0.85, 0.5]
+    >>> round(chunk_score([a, b], {a: 1.0, b: 0.5}, (0.4, 0.6)), 9), chunk_score([b], {a: 1.0, b: 0.5}, (0.4, 0.6))
+    (0.85, 0.5)
     """
-    scores = []
-    for terms in mentioned:
-        own = [similarity[term] for term in dict.fromkeys(terms) if term in similarity]
-        count = len(own)
-        scores.append(node_freq_weight * count / len(similarity) + node_sim_weight * sum(own) / count if own else 0.0)
-    return scores
+    own = [similarity[term] for term in dict.fromkeys(mentioned) if term in similarity]
+    return weights[0] * (len(own) / len(similarity)) + weights[1] * (sum(own) / len(own)) if own else 0.0
 
 
 def passage_items(
@@ -60,8 +47,7 @@ def passage_items(
     session: Session,
     *,
     at_most: int,
-    node_freq_weight: float,
-    node_sim_weight: float,
+    weights: tuple[float, float],
 ) -> list[EvidenceItem]:
     """Take the best passages: of documents, of texts in the graph, and cards of the entities that have neither.
 
@@ -71,10 +57,7 @@ def passage_items(
     chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, texts, session)]
     covered = {term for mentioned, _ in chunks for term in mentioned}
     chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
-    scores = chunk_scores(
-        [mentioned for mentioned, _ in chunks], similarity,
-        node_freq_weight=node_freq_weight, node_sim_weight=node_sim_weight,
-    )  # fmt: skip
+    scores = [chunk_score(mentioned, similarity, weights) for mentioned, _ in chunks]
     best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[:at_most]
     numbers = [number for _, number in (chunks[i] for i in best) if isinstance(number, int)]
     read = {passage.number: passage for passage in session.passages.read(numbers)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,11 +22,20 @@ from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, print
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import SAMPLE
 
-MANY_PREDICATES = 30
-"""With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
-paths have at most two hops."""
-
+# With more predicates near an entity, only the likeliest first steps are walked on from, and paths have at most 2 hops.
+_MANY_PREDICATES = 30
 _MAX_FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in order are the same on every engine
+_EXAMPLE_ENDS = 2
+_MAX_FURTHER_PATHS = 10
+_MAX_NAME_CHARACTERS = 40
+
+# Words in names of predicates that say little of a thing itself: identifiers, addresses, pictures, records.
+_HOUSEKEEPING = frozenset(
+    "id ids identifier identifiers iri uri url guid uuid doi isbn issn orcid gnd viaf isni lccn checksum sortkey logo "
+    "image picture photo thumbnail depiction icon homepage website webpage modified revision".split()
+)
+# A text that looks like an identifier: letters and digits, and no space.
+_CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w./:-]{6,}")
 
 
 @dataclass(slots=True)
@@ -84,23 +92,25 @@ def enumerate_paths(
     start = link.term
     enumeration = Enumeration(link, ends={PropertyPath(()): (start,)})
 
+    def note_cut(what: str, limit: int, known: int | None, message: str) -> None:
+        name = session.labels([start], in_grace=True)[start]
+        session.note_cuts([Cut(what, limit, known, name, f"paths from {name}: {message}")])
+
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         enumeration.add(level)
         paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
-        predicates = {step.predicate for path in paths for step in path.steps}
-        if len(predicates) <= MANY_PREDICATES or not paths:
+        if len({step.predicate for path in paths for step in path.steps}) <= _MANY_PREDICATES:
             return paths
         if len(paths[0].steps) > 1:
             return paths if max_hops is not None else ()
-        likely = _likeliest_paths(paths, first_steps, session)
-        if len(likely) < len(paths):
-            name = _term_name(start, session)
-            message = (
-                f"paths from {name}: only {first_steps:,} of {len(paths):,} first steps were walked on from "
-                "(-O first_steps=N takes more)"
-            )
-            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), name, message)])
-        return likely
+        if len(paths) <= first_steps:
+            return paths
+        labels = session.labels(path.steps[0].predicate for path in paths)
+        texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
+        scores = session.ranker.rank(session.masked_question, texts)
+        told = f"only {first_steps:,} of {len(paths):,} first steps were walked on from (-O first_steps=N takes more)"
+        note_cut("first steps walked on from", first_steps, len(paths), told)
+        return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:first_steps])]
 
     with session.within_budget():
         found = predicate_paths(
@@ -110,15 +120,14 @@ def enumerate_paths(
         )  # fmt: skip
         enumeration.add(found.items)
         if found.cuts:
-            name = _term_name(start, session)
-            message = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
-            session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, message)])
+            told = f"only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
+            note_cut("ends of a path walked on from", frontier, None, told)
         _add_kinds(enumeration, session)
     return enumeration
 
 
 def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
-    """Fetch the ends of these paths, 50 paths in one query; of more than 500 ends, any 500."""
+    """Fetch the ends of these paths; of more than 500 ends, any 500."""
     with session.within_budget():
         found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_MAX_FETCHED_ENDS)
         for path, own in zip(paths, found, strict=True):
@@ -132,8 +141,7 @@ def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: S
 def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
 
-    Then a path leads from the prize that two people shared, not from every prize that one of them received. No query
-    is sent where no such node is near, or no other entity is linked.
+    Then a path leads from the prize that two people shared, not from every prize that one of them received.
     """
     others = others_named(enumeration.link, session)
     one_step = [path for path in enumeration.paths if len(path.steps) == 1]
@@ -176,38 +184,9 @@ def _add_kinds(enumeration: Enumeration, session: Session) -> None:
         enumeration.kinds[path.steps] = kinds[0] if kinds else ""
 
 
-def _likeliest_paths(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
-    labels = session.labels(path.steps[0].predicate for path in paths)
-    texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
-    scores = session.ranker.rank(session.masked_question, texts)
-    return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:at_most])]
-
-
-def _term_name(term: IRI, session: Session) -> str:
-    return session.labels([term], in_grace=True)[term]
-
-
-_EXAMPLE_ENDS = 2
-_MAX_FURTHER_PATHS = 10
-_MAX_NAME_CHARACTERS = 40
-
-_HOUSEKEEPING = frozenset(
-    "id ids identifier identifiers iri uri url guid uuid doi isbn issn orcid gnd viaf isni lccn checksum sortkey logo "
-    "image picture photo thumbnail depiction icon homepage website webpage modified revision".split()
-)
-"""Words in names of predicates that say little of a thing itself: identifiers, addresses, pictures, records."""
-
-_CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w./:-]{6,}")
-"""A text that looks like an identifier: letters and digits, and no space."""
-
-
 @dataclass(frozen=True, slots=True)
 class LikelyPath:
-    """A scored path from one of the entities that a mention may mean.
-
-    :param score: how well the path fits the question; comparable over all paths of the question.
-    :param others: the same path from the other nodes of the same label and kind.
-    """
+    """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name."""
 
     enumeration: Enumeration
     path: PropertyPath
@@ -222,13 +201,12 @@ class LikelyPath:
 
 def with_direct_hops(found: Sequence[LikelyPath], at_most: int | None = None) -> list[LikelyPath]:
     """Order the paths so that the direct hop that one begins with comes before it, where that is among them."""
-    known = {(one.enumeration.link.term, one.path.steps): one for one in found}
+    known = {(one.link.term, one.path.steps): one for one in found}
     ordered: dict[tuple[Term, tuple[Step, ...]], LikelyPath] = {}
-    for one in found:
-        start, steps = one.enumeration.link.term, one.path.steps
-        if direct := known.get((start, steps[:1])):
-            ordered.setdefault((start, steps[:1]), direct)
-        ordered.setdefault((start, steps), one)
+    for key, one in known.items():
+        direct = key[0], key[1][:1]
+        ordered |= {direct: known[direct]} if direct in known and direct not in ordered else {}
+        ordered.setdefault(key, one)
         if at_most is not None and len(ordered) >= at_most:
             break
     return list(ordered.values())[:at_most]
@@ -276,7 +254,6 @@ def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session
 def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Collection[str]) -> bool:
     """Tell whether a predicate leads to identifiers, addresses or pictures that the question does not ask for.
 
-    :param name: of the predicate.
     :param ends: what it leads to, as far as it is known.
     :param asked: the words of the question.
 
@@ -312,9 +289,10 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     ends_of = [
         list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
     ]
-    examples = [own[:_EXAMPLE_ENDS] for own in ends_of]
     predicates = [step.predicate for one in found for step in one.path.steps]
-    labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
+    examples = [end for own in ends_of for end in own[:_EXAMPLE_ENDS]]
+    labels = session.labels([*predicates, *examples, *(one.link.term for one in found)])
+    alike: dict[str, list[LikelyPath]] = {}
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
@@ -322,14 +300,14 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         for step, kind in zip(one.path.steps, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
-    alike = Counter(walks)
+        alike.setdefault(walks[-1], []).append(one)
     listed = []
-    for i, (one, walk, own) in enumerate(zip(found, walks, examples, strict=True)):
+    for i, (one, walk, own) in enumerate(zip(found, walks, ends_of, strict=True)):
         is_whole = all(f.path in f.enumeration.whole for f in (one, *one.others))
-        count = f"{len(ends_of[i])}{'' if is_whole else '+'}"
-        told = f" [{_told_apart(one, [f for f, w in zip(found, walks, strict=True) if w == walk])}]" * (alike[walk] > 1)
-        ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in own)
-        listed.append(Candidate(i, f"{walk}{told} ({count}: {ends})", score=one.score, path=one.path))
+        told = f" [{_told_apart(one, alike[walk])}]" if len(alike[walk]) > 1 else ""
+        ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in own[:_EXAMPLE_ENDS])
+        text = f"{walk}{told} ({len(own)}{'' if is_whole else '+'}: {ends})"
+        listed.append(Candidate(i, text, score=one.score, path=one.path))
     return listed
 
 

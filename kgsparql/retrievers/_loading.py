@@ -129,7 +129,7 @@ def _option_value(method: type[Retriever], option: Field[Any], value: Any) -> An
         wanted = _TYPE_WORDS.get(_alternatives(hint)[0], _type_text(hint))
         raise OptionError(
             f"{method.name}: {option.name}={printable(str(value), 60)!r} is not {wanted}",
-            hint=f"default: {_default_text(_default_of(option))}",
+            hint=f"default: {_default_text(option)}",
         ) from error
 
 
@@ -146,46 +146,17 @@ def is_tuple(hint: Any) -> bool:
     return any(get_origin(kind) is tuple for kind in _alternatives(hint))
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a method: its type as a person writes it, its default as the command line takes it."""
+def description_of(method: type[Retriever]) -> dict[str, Any]:
+    """Describe a method by its class, its docstring and its fields, as one JSON object.
 
-    name: str
-    type: str
-    default: str
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
-class CostBound:
-    """The most that a method spends of something on one question; ``where`` it has these properties, if it matters."""
-
-    value: int
-    where: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class MethodDescription:
-    """A method in words and numbers, its cost in ``calls``, ``rounds`` and ``queries``."""
-
-    name: str
-    summary: str
-    source: str
-    about: str
-    cost: dict[str, CostBound]
-    options: tuple[Option, ...]
-
-
-def description_of(method: type[Retriever]) -> MethodDescription:
-    """Describe a method by its class, its docstring and its fields.
-
+    :return: also its ``cost``: of each thing that it spends the most on one question, ``where`` this has properties.
     :raises OptionError: if it does not say what it costs.
 
     >>> found = description_of(find("mindmap"))
-    >>> found.options[0]
-    Option(name='paths_kept', type='int', default='5', about='paths shown, over all chains')
-    >>> found.cost["calls"]
-    CostBound(value=2, where={})
+    >>> found["options"][0]
+    {'name': 'paths_kept', 'type': 'int', 'default': '5', 'about': 'paths shown, over all chains'}
+    >>> found["cost"]["calls"]
+    {'value': 2, 'where': {}}
     """
     docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
     about = {name: _one_line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}
@@ -194,33 +165,30 @@ def description_of(method: type[Retriever]) -> MethodDescription:
         made = method()
         cost, others = made.cost(), {"entities": made.cost(entities=2), "mediators": made.cost(mediators=0)}
         bounds = {
-            what: CostBound(int(bound), {name: 1 for name, other in others.items() if getattr(other, what) != bound})
-            for what, bound in cost._asdict().items()
+            what: {"value": int(most), "where": {name: 1 for name, own in others.items() if getattr(own, what) != most}}
+            for what, most in cost._asdict().items()
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
-    return MethodDescription(
-        name=method.name,
-        summary=method.summary,
-        source=method.source,
-        about=_one_line(docs[0].partition("\n\n")[0]) + ".",
-        cost=bounds,
-        options=tuple(
-            Option(one.name, _type_text(hints[one.name]), _default_text(_default_of(one)), about.get(one.name, ""))
-            for one in option_fields(method)
-        ),
-    )
+    options = [
+        {
+            "name": one.name, "type": _type_text(hints[one.name]), "default": _default_text(one),
+            "about": about.get(one.name, ""),
+        }
+        for one in option_fields(method)
+    ]  # fmt: skip
+    return {
+        "name": method.name, "summary": method.summary, "source": method.source,
+        "about": _one_line(docs[0].partition("\n\n")[0]) + ".", "cost": bounds, "options": options,
+    }  # fmt: skip
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.replace("``", "").split()).removesuffix(".")
 
 
-def _default_of(option: Field[Any]) -> Any:
-    return option.default if option.default_factory is MISSING else option.default_factory()
-
-
-def _default_text(default: Any) -> str:
+def _default_text(option: Field[Any]) -> str:
+    default = option.default if option.default_factory is MISSING else option.default_factory()
     if isinstance(default, tuple | list | frozenset):
         return ",".join(str(value) for value in default)
     return str(default).lower() if isinstance(default, bool) or default is None else str(default)
@@ -284,14 +252,6 @@ class Preset:
         except OptionError as error:
             raise OptionError(f"{path}: {error.message}", hint=error.hint or "it is of another version") from error
         return preset
-
-    def with_options(self, explicit: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the options for :func:`load`; explicit ones win over those of the preset.
-
-        >>> Preset(method="mindmap", options={"paths_kept": 3, "max_hops": 4}).with_options({"max_hops": "2"})
-        {'paths_kept': 3, 'max_hops': '2'}
-        """
-        return {**self.options, **explicit}
 
     def to_toml(self) -> str:
         """Write the preset as a TOML document, ending with a line end."""

@@ -19,7 +19,7 @@ from kgsparql.models.chat_completion import Message, estimated_tokens
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import is_opaque, places_by_likeness, terms_of
 
@@ -49,10 +49,7 @@ KnownNeighbours = dict[tuple[IRI, Step], Neighbours]
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The terms that a walk has led to, each with the first path there; never a blank node.
-
-    :param oracle_steps: how many of its steps, from the first, an oracle chose.
-    """
+    """The terms that a walk has led to, each with the first path there; an oracle chose its first steps, so many."""
 
     walk: Walk
     ways: Mapping[Term, Path]
@@ -82,13 +79,12 @@ class Expansion:
         """The whole path from the topic, this step the last."""
         return PropertyPath((*self.frontier.walk.path.steps, self.step))
 
-    def text(self, labels: Mapping[Term, str], examples: Iterable[Term] = ()) -> str:
-        """Write the topic, the predicates followed so far, this one, the number of neighbours, and some of them."""
+    def text(self, labels: Mapping[Term, str]) -> str:
+        """Write the topic, the predicates followed so far, this one, and the number of neighbours."""
         counts = self.counts.values()
         arrows = " … ".join(arrow(step, labels) for step in self.path.steps)
         count = f"{sum(c.count for c in counts):,}{'' if all(c.exact for c in counts) else '+'}"
-        named = "; ".join(printable(labels[term], 60) for term in examples)
-        return f"{labels[self.frontier.walk.start]} {arrows} ({count}{f': {named}' if named else ''})"
+        return f"{labels[self.frontier.walk.start]} {arrows} ({count})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +93,7 @@ class FoundFacts:
 
     :param walk: the walk with this step, without the conditions on mediators.
     :param units: in the order of the graph; the paths through a mediator are one hop longer than the walk.
-    :param score: how well the path fits the question.
-    :param oracle_steps: how many steps, from the first, an oracle chose.
     :param conditions: sets of conditions on mediators, of which one must be met.
-    :param shown: the units that fit into a prompt, once that is known.
     """
 
     walk: Walk
@@ -115,11 +108,6 @@ class FoundFacts:
     def ways(self) -> tuple[Path, ...]:
         """Every way that is shown."""
         return tuple(way for unit in self.shown for way in unit)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all facts are shown: none was cut by a limit or for lack of space."""
-        return not self.cuts and len(self.shown) == len(self.units)
 
     @property
     def mediated(self) -> tuple[Unit, ...]:
@@ -301,8 +289,16 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     """Choose the facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     ways = [way for one in found for unit in one.units for way in unit]
     labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
-    texts = [[_unit_text(unit, one, labels) for unit in one.units] for one in found]
-    sizes = [[_text_tokens(text) for text in own] for own in texts]
+
+    def unit_text(unit: Unit, one: FoundFacts) -> str:
+        if one.is_mediated(unit):
+            return _mediated_text(unit, labels)
+        before = [name_of(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
+        return " ".join([*before, name_of(unit[0].end, labels)])
+
+    texts = [[unit_text(unit, one) for unit in one.units] for one in found]
+    nothing = estimated_tokens([Message("user", "")]) - 1
+    sizes = [[estimated_tokens([Message("user", text)]) - nothing for text in own] for own in texts]
     room = [max(1, _MAX_ITEM_CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
         return [replace(one, shown=one.units) for one in found]
@@ -322,18 +318,6 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
         if len(one.shown) < len(one.units):
             session.note_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
     return some
-
-
-def _text_tokens(text: str) -> int:
-    return estimated_tokens([Message("user", text)]) - estimated_tokens([Message("user", "")]) + 1
-
-
-def _unit_text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
-    """Write a unit: its last term and the one before, or everything behind a mediator."""
-    if one.is_mediated(unit):
-        return _mediated_text(unit, labels)
-    before = [name_of(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
-    return " ".join([*before, name_of(unit[0].end, labels)])
 
 
 def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
@@ -374,16 +358,17 @@ def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     alone = reached[0].ends if len(reached) == 1 and not one.mediated else ()
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
     # Ask for everything on the walks; where something was cut, for just the ends that were reached.
+    is_whole = not one.cuts and len(one.shown) == len(one.units)
     arms = [
         path_queries.walk_triples(
-            own.walk.path, [own.walk.start], None if one.is_whole else own.ends,
+            own.walk.path, [own.walk.start], None if is_whole else own.ends,
             limit=max(1_000, 2 * len(own.ends)), constraints=own.walk.constraints, number=number,
         )
         for number, own in enumerate(reached[:MAX_ARMS])
     ]  # fmt: skip
     return EvidenceItem(
         kind="path",
-        text=" | ".join(_shown_texts(one, labels)),
+        text=_shown_text(one, labels),
         triples=(*cited, *beside),
         query=arms[0] if len(arms) == 1 else Query.union(arms),
         score=one.score + one.oracle_steps,
@@ -393,15 +378,13 @@ def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     )
 
 
-def _shown_texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
+def _shown_text(one: FoundFacts, labels: Mapping[Term, str]) -> str:
     plain = [unit[0] for unit in one.shown if not one.is_mediated(unit)]
     mediated = [unit for unit in one.shown if one.is_mediated(unit)]
     missing = len(one.units) - len(one.shown)
+    parts = []
     if plain:
-        count = len(plain) + (0 if mediated else missing)
-        line = Line(one.walk.path, tuple(plain), count, exact=not one.cuts)
-        yield line_text(line, labels, shown=len(plain))
-    for i, unit in enumerate(mediated):
-        yield _mediated_text(unit, labels, lead=i == 0)
-    if mediated and missing:
-        yield f"… {missing:,} more"
+        line = Line(one.walk.path, tuple(plain), len(plain) + (0 if mediated else missing), exact=not one.cuts)
+        parts.append(line_text(line, labels, shown=len(plain)))
+    parts += [_mediated_text(unit, labels, lead=i == 0) for i, unit in enumerate(mediated)]
+    return " | ".join([*parts, f"… {missing:,} more"] if mediated and missing else parts)

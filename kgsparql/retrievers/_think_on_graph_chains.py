@@ -4,48 +4,70 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal as OneOf
-from typing import TypeAlias
 
-from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
-from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     SAMPLE,
     candidates_by_start,
-    example_ends,
-    linked_classes,
     path_item,
-    places_by_likeness,
     predicate_counts,
     terms_of,
 )
 
-MAX_STAND_INS = 150
-"""Siblings of the chains in a beam whose predicates are offered, too."""
-
+_MAX_STAND_INS = 150  # siblings of the chains in a beam whose predicates are offered, too
 NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by one predicate
 
+# Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
+# PathQuestion 18 % of the paths of three hops lead through their start again.
 _WALKED_AGAIN_PENALTY = 0.3
-"""Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
-PathQuestion 18 % of the paths of three hops lead through their start again."""
-
+# The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores.
+_REPEATED_TRAIL_FACTOR = 0.25
+_ORACLE_STEP_SCORE = 100.0  # the score of a step that an oracle chose: more than the words of any path
 _SKIPPED = UNWALKED | PICTURES_AND_PAGES
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
-Thinning: TypeAlias = OneOf["embedding", "random", "none"]
+
+Trail = tuple[Term, PropertyPath]
+"""An entity of the question and the predicates walked from it. Chains with the same trail are siblings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A path from an entity of the question.
+
+    :param score: among the chains of its depth: the share of its predicate, times its share among its siblings.
+    :param by_oracle: whether an oracle chose every step.
+    :param others: siblings that nobody rejected; their predicates count as those of the chain, too.
+    """
+
+    path: Path
+    score: float = 1.0
+    by_oracle: bool = True
+    others: tuple[Path, ...] = ()
+
+    @property
+    def end(self) -> Term:
+        """The last term."""
+        return self.path.end
+
+    @property
+    def trail(self) -> Trail:
+        """The start and the predicates, which it shares with its siblings."""
+        return self.path.start, self.path.property_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +75,19 @@ class Offer:
     """A predicate that may continue a chain, and the number of neighbours it leads to.
 
     :param path: the path of the chain, or of a sibling that stands in for it.
-    :param exact: whether ``count`` is exact; if not, there are more.
     :param again: whether it was walked from the same term before, by another path.
     """
 
     place: int
     chain: Chain
     path: Path
-    step: Step
-    count: int
-    exact: bool
-    again: bool = False
+    count: PredicateCount
+    again: bool
 
     @property
-    def property_path(self) -> PropertyPath:
-        """The property path with this predicate at its end."""
-        return PropertyPath((*self.path.property_path.steps, self.step))
+    def step(self) -> Step:
+        """The predicate and its direction."""
+        return self.count.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +119,26 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
     A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
     predicates that they have not. Identifiers are offered only if the question asks for them.
     """
-    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:MAX_STAND_INS]
+    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:_MAX_STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
     begins = all(not chain.path.hops for chain in beam)
-    counts: dict[Term, list[tuple[Step, int, bool]]] = {}
-    for own in predicate_counts(ends, session, skip=_SKIPPED, classes=linked_classes(session) if begins else ()):
-        counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
+    counts: dict[Term, list[PredicateCount]] = {}
+    for count in predicate_counts(ends, session, skip=_SKIPPED, begins=begins):
+        counts.setdefault(count.entity, []).append(count)
     offered: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()
     for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
         chain = beam[place]
-        for step, count, exact in counts.get(path.end, ()):
-            needless = path != chain.path and (chain.trail, step) in known
-            goes_back = bool(path.hops) and step.inverts(path.hops[-1].step)
-            if not needless and not (count <= 1 and goes_back):
-                known.add((chain.trail, step))
-                offered.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
-    return _without_identifiers(sorted(offered, key=lambda offer: offer.place), session)
-
-
-def _without_identifiers(offered: Sequence[Offer], session: Session) -> list[Offer]:
+        for count in counts.get(path.end, ()):
+            needless = path != chain.path and (chain.trail, count.step) in known
+            goes_back = bool(path.hops) and count.step.inverts(path.hops[-1].step)
+            if not needless and not (count.count <= 1 and goes_back):
+                known.add((chain.trail, count.step))
+                offered.append(Offer(place, chain, path, count, again=(path.end, count.step) in walked))
+    offered.sort(key=lambda offer: offer.place)
     labels = session.labels(_offer_terms(offered))
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
-        return list(offered)
+        return offered
     return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
 
 
@@ -135,37 +151,24 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
     """Make numbered candidates of the offers: the chain as text, with the score of its whole property path."""
     named = session.labels(_offer_terms(offered))
     labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
-    paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
-    candidates = candidates_by_start(paths, session, texts=[_offer_text(offer, labels) for offer in offered])
+    paths, texts = [], []
+    for offer in offered:
+        steps = (*offer.path.property_path.steps, offer.step)
+        paths.append((offer.path.start, PropertyPath(steps), [""] * (len(offer.path) + 2)))
+        count = f"{offer.count.count:,}{'' if offer.count.exact else '+'}"
+        texts.append(f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})")
     return [
-        replace(candidate, score=(candidate.score or 0.0) - _WALKED_AGAIN_PENALTY) if offer.again else candidate
-        for offer, candidate in zip(offered, candidates, strict=True)
-    ]
-
-
-def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
-    count = f"{offer.count:,}{'' if offer.exact else '+'}"
-    return f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})"
-
-
-def with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
-    """Show some of the neighbours that each candidate leads to, for a model to read."""
-    own = [offered[candidate.number] for candidate in candidates]
-    examples = example_ends([(offer.path, offer.step) for offer in own], session)
-    labels = session.labels([term for ends in examples for term in ends])
-    texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
-    return [
-        replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
-        for candidate, text in zip(candidates, texts, strict=True)
+        replace(candidate, score=(candidate.score or 0.0) - _WALKED_AGAIN_PENALTY * offer.again)
+        for offer, candidate in zip(offered, candidates_by_start(paths, session, texts=texts), strict=True)
     ]
 
 
 def expanded_offers(
     chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
 ) -> list[ChosenOffer]:
-    """Find the paths to the neighbours of each offer; offers that lead to nothing are left out.
+    """Find the paths to the neighbours of each offer, and through blank nodes; offers without any are left out.
 
-    One query for all neighbours, and one or two more where there are blank nodes. What it finds is added to ``groups``.
+    :param groups: the neighbours that are known; what is found is added.
     """
     steps: dict[IRI, list[Step]] = {}
     for one in chosen:
@@ -180,45 +183,16 @@ def expanded_offers(
         groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
     for one in chosen:
-        group = groups.get((one.offer.path.end, one.offer.step))
-        siblings = tuple(_continued_paths(one.offer.path, group)) if group is not None else ()
+        path, group = one.offer.path, groups.get((one.offer.path.end, one.offer.step))
+        onward = [] if group is None else [*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]
+        siblings = tuple(
+            Path(path.start, path.hops + hops)
+            for hops in dict.fromkeys(onward)
+            if not is_mediator(hops[-1].end) and (not path.hops or may_follow(path.hops[-1], hops[0]))
+        )
         if siblings:
             expanded.append(replace(one, siblings=siblings, listed=siblings))
     return expanded
-
-
-def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
-    """Continue a path to each neighbour, and by two hops through each blank node to the terms behind it."""
-    for hops in dict.fromkeys([*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]):
-        is_end = not is_mediator(hops[-1].end)
-        if is_end and (not path.hops or may_follow(path.hops[-1], hops[0])):
-            yield Path(path.start, path.hops + hops)
-
-
-def thinned_offers(
-    chosen: Sequence[ChosenOffer],
-    labels: Mapping[Term, str],
-    session: Session,
-    *,
-    how: Thinning,
-    threshold: int,
-    to: int,
-) -> list[ChosenOffer]:
-    """List fewer paths: of the offers that have many, and of all if the list would be too long.
-
-    :param how: ``embedding`` keeps the paths most like the question by the session's ranker, ``random`` a sample.
-    """
-    limits = [to if how != "none" and len(one.siblings) >= threshold else len(one.siblings) for one in chosen]
-    if how != "none" and sum(limits) > MAX_CHOICES:
-        limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
-    if how == "random":
-        return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
-    long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
-    thinned = list(chosen)
-    texts = [[printable(labels[path.end], 300) for path in chosen[i].siblings] for i in long]
-    for i, places in zip(long, places_by_likeness(session.question, texts, session), strict=True):
-        thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
-    return thinned
 
 
 def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
@@ -226,55 +200,14 @@ def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[P
     return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))
 
 
-_ORACLE_STEP_SCORE = 100.0  # the score of a step that an oracle chose: more than the words of any path
-
-_REPEATED_TRAIL_FACTOR = 0.25
-"""The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores."""
-
-Trail = tuple[Term, PropertyPath]
-"""An entity of the question and the predicates walked from it. Chains with the same trail are siblings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A path from an entity of the question.
-
-    :param score: among the chains of its depth: the share of its predicate, times its share among its siblings.
-    :param by_oracle: whether an oracle chose every step.
-    :param others: siblings that nobody rejected; their predicates count as those of the chain, too.
-    """
-
-    path: Path
-    score: float = 1.0
-    by_oracle: bool = True
-    others: tuple[Path, ...] = ()
-
-    @property
-    def end(self) -> Term:
-        """The last term."""
-        return self.path.end
-
-    @property
-    def trail(self) -> Trail:
-        """The start and the predicates, which it shares with its siblings."""
-        return self.path.start, self.path.property_path
-
-
 def beam_of(
-    chains: Iterable[Chain],
-    labels: Mapping[Term, str],
-    width: int,
-    *,
-    spread: bool,
-    kept: int,
-    unlisted: Iterable[Path] = (),
+    chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, kept: int, unlisted: list[Path]
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-    """Choose the chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
+    """Choose so many chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
 
     Those that are continued are the best that do not end at a literal; they are kept, too.
 
     :param spread: prefer chains of different trails, since nobody has told siblings apart.
-    :param kept: chains that are kept.
     """
     ordered = sorted(
         (chain for chain in chains if chain.score > 0),
@@ -315,16 +248,15 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     whole = [chain for chain in chains if chain.path.hops not in begun]
     labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
     read_statements([chain.path for chain in whole], session.labels)
-    evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
+    items = []
+    for chain in whole:
+        path = chain.path
+        named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
+        end = named.pop(len(path), None)
+        query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], end, limit=1000, through=named)
+        items.append(path_item(path, query, labels, session, score=chain.score))
+    evidence = Evidence(items)
     return Retrieval(evidence, _chain_candidates(evidence, session))
-
-
-def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
-    path = chain.path
-    named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
-    end = named.pop(len(path), None)
-    query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], end, limit=1000, through=named)
-    return path_item(path, query, labels, session, score=chain.score)
 
 
 def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
@@ -336,14 +268,10 @@ def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm,
     named = [term for term in met if not is_mediator(term)]
     terms = [term for term in named if term not in starts] or named
     labels = session.labels(terms, in_grace=True)
+    items = {term: [item for item, path in paths if term in path.terms] for term in terms}
     return tuple(
-        AnswerTerm(
-            term,
-            labels[term],
-            max(item.score for item, path in paths if term in path.terms),
-            tuple(item.marker for item, path in paths if term in path.terms),
-        )
-        for term in terms
+        AnswerTerm(term, labels[term], max(item.score for item in own), tuple(item.marker for item in own))
+        for term, own in items.items()
     )
 
 
@@ -354,13 +282,11 @@ def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk
     leading: dict[Walk, None] = {}
     aside: dict[Walk, None] = {}
     for path in (evidence[marker].path for marker in cited):
-        if path is None or not isinstance(path.start, IRI):
-            continue
-        places = [i for i, term in enumerate(path.terms) if i and term in answers]
-        for place in places:
-            leading[Walk(path.start, PropertyPath(path.property_path.steps[:place]))] = None
-        if not places:
-            aside[Walk(path.start, path.property_path)] = None
+        if path is not None and isinstance(path.start, IRI):
+            places = [i for i, term in enumerate(path.terms) if i and term in answers]
+            steps = path.property_path.steps
+            leading |= {Walk(path.start, PropertyPath(steps[:place])): None for place in places}
+            aside |= {} if places else {Walk(path.start, PropertyPath(steps)): None}
     return list(leading), [walk for walk in aside if walk not in leading]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import replace
+from itertools import pairwise, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,60 +17,49 @@ from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.evidence.term_labels import statement_labels
-from kgsparql.evidence.verbalising import nested_text, path_text
-from kgsparql.exploration import PredicateCount, neighbours, predicates
+from kgsparql.evidence.term_labels import read_statements, statement_labels
+from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
+from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours, predicates
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.answer_type import asks_for_others
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
-from kgsparql.rdf.paths import Path, PropertyPath, Step
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, local_name
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
-T = TypeVar("T")
+SAMPLE = 20  # paths, or ends of a path, from which the kinds of the terms along the path are taken
+SHOWN = 50  # ways of a line that are shown, and whose triples are cited
 
-SAMPLE = 20
-"""Paths, or ends of a path, from which the kinds of the terms along the path are taken."""
-
+# Paths whose wordings are compared with the question: the likeliest without them. An embedding takes 6 ms each.
 _WORDED, _WORDED_FOR_A_MODEL = 20, 50
-"""Paths whose wordings are compared with the question: the likeliest without them. An embedding takes 6 ms each."""
-
 _MAX_COMPARED_BY_MEANING = 500  # texts that are compared with the question by meaning; of more, those that share words
-
 _EXAMPLES_OF_STEP = 2  # terms that a step leads to which a model reads
-
-_INSTANCES = Step(RDF_TYPE, "inverse")
-
+_MAX_ENDS_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
+_WAY_BACK_PENALTY = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
+# A word of Latin letters, perhaps with digits at its end, but no hexadecimal number; or a letter that is not Latin.
 _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W_])|[^\W\d_\u0000-\u024f]")
-"""A word of Latin letters, perhaps with digits at its end, but no hexadecimal number; or a letter that is not Latin."""
-
-
-def linked_classes(session: Session) -> frozenset[IRI]:
-    """Find the classes that the question names; none with forward steps only, which do not lead to instances."""
-    if session.direction == "forward":
-        return frozenset()
-    return frozenset(link.term for link in session.links if link.kind == "class")
 
 
 def predicate_counts(
-    entities: Iterable[Term], session: Session, *, skip: Collection[IRI], classes: Collection[IRI] = ()
+    entities: Iterable[Term], session: Session, *, skip: frozenset[IRI], begins: bool
 ) -> list[PredicateCount]:
-    """Count the predicates at entities: one query, and one more if some are classes, which lead to instances.
-
-    :param classes: the classes among the entities at which the walk began.
-    """
+    """Count the predicates at entities: one query, and one more where a walk begins at classes, for their instances."""
+    classes: set[Term] = set()
+    if begins and session.direction != "forward":
+        classes = {link.term for link in session.links if link.kind == "class"}
     wanted = list(dict.fromkeys(entities))
     starts = [entity for entity in wanted if entity in classes]
-    found = [predicates(session.graph, [e for e in wanted if e not in classes], direction=session.direction, skip=skip)]
+    graph, direction = session.graph, session.direction
+    found = [predicates(graph, [e for e in wanted if e not in classes], direction=direction, skip=skip)]
     if starts:
-        more = frozenset(skip) - {RDF_TYPE}
-        found.append(predicates(session.graph, starts, direction=session.direction, skip=more))
+        found.append(predicates(graph, starts, direction=direction, skip=skip - {RDF_TYPE}))
     session.note_cuts(cut for own in found for cut in own.cuts)
-    return [
-        count for own in found for count in own.items if count.step.predicate != RDF_TYPE or count.step == _INSTANCES
-    ]
+    to_class = Step(RDF_TYPE)
+    return [count for own in found for count in own.items if count.step != to_class]
 
 
 def candidates_by_start(
@@ -81,10 +70,9 @@ def candidates_by_start(
     :param paths: each with its start and the kinds along it.
     :param texts: what a model reads of each; the paths in words without any.
     """
-    places: dict[Term, list[int]] = defaultdict(list)
+    places: dict[Term, list[int]] = {}
     for place, (start, _, _) in enumerate(paths):
-        places[start].append(place)
-
+        places.setdefault(start, []).append(place)
     labels = session.labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
 
     def scores(weights: Weights, worded: Collection[int] | None = None) -> NDArray[np.float64]:
@@ -105,26 +93,28 @@ def candidates_by_start(
     return [Candidate(i, text, score=score, path=path) for i, (text, (_, path, _), score) in enumerate(scored)]
 
 
-def example_ends(steps: Sequence[tuple[Path, Step]], session: Session) -> list[list[Term]]:
-    """Find two terms that each step leads to from the end of its path, not straight back: what a model reads of it.
-
-    A query for all, one more each for blank nodes and hubs.
-    """
-    wanted: dict[IRI, list[Step]] = {}
+def with_examples(
+    candidates: Sequence[Candidate], steps: Sequence[tuple[Path, Step]], session: Session
+) -> list[Candidate]:
+    """Show a model two terms that each candidate's step leads to from the end of its path, not straight back."""
+    wanted: dict[IRI, dict[Step, None]] = {}
     for path, step in steps:
         if isinstance(path.end, IRI):
-            wanted.setdefault(path.end, []).append(step)
+            wanted.setdefault(path.end, {})[step] = None
     near: dict[tuple[Term, Step], list[Term]] = {}
     with session.within_budget():
-        own = {entity: list(dict.fromkeys(some)) for entity, some in wanted.items()}
-        found = neighbours(session.graph, own, steps=own, direction=session.direction, limit=_EXAMPLES_OF_STEP + 1)
+        most = _EXAMPLES_OF_STEP + 1
+        found = neighbours(session.graph, wanted, steps=wanted, direction=session.direction, limit=most)
         for group in found.items:
             ends = [*group.neighbours, *(way.end for way in group.mediated)]
             near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
-    before = [path.hops[-1].start if path.hops else None for path, _ in steps]
+    before = ((path, step, path.hops[-1].start if path.hops else None) for path, step in steps)
+    examples = [[e for e in near.get((p.end, s), ()) if e != last][:_EXAMPLES_OF_STEP] for p, s, last in before]
+    labels = session.labels([term for ends in examples for term in ends])
+    texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
     return [
-        [end for end in near.get((path.end, step), ()) if end != last][:_EXAMPLES_OF_STEP]
-        for (path, step), last in zip(steps, before, strict=True)
+        replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
+        for candidate, text in zip(candidates, texts, strict=True)
     ]
 
 
@@ -152,38 +142,24 @@ class WalkingRetriever(Retriever):
         draft = super().compose(retrieval, session)
         is_lacking = draft is not retrieval.draft and draft.sufficient is False and draft.grounding == "graph"
         if is_lacking and session.kept_a_call and not session.notes.partial:
-            session.notes.append(
-                "the budget held too few model calls to look further: "
-                "the graph may know more (raise it with --max-calls)"
-            )
+            why = "the budget held too few model calls to look further"
+            session.notes.append(f"{why}: the graph may know more (raise it with --max-calls)")
             session.notes.partial = True
         return draft
 
 
-def note_order(
-    paths: Iterable[tuple[PropertyPath, Sequence[str]]], session: Session, *, words: Mapping[Term, str] | None = None
-) -> bool:
-    """Note, once, if no path has a word of the question, so that a ranker by words cannot order them.
-
-    :param words: words for predicates that replaced their labels when they were compared with the question.
-    :return: whether that is so; always false for a ranker by meaning, to whom no two paths are the same.
-    """
+def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Session) -> None:
+    """Note, once, if no path has a word of the question, so that a ranker by words cannot order them."""
     if not isinstance(session.ranker, BM25Ranker):
-        return False
-    own = list(paths)
-    named = {
-        **session.labels((step.predicate for path, _ in own for step in path.steps), in_grace=True),
-        **(words or {}),
-    }
-    texts = {" ".join((*(named[step.predicate] for step in path.steps), *kinds[1:])) for path, kinds in own}
-    if len(texts) < 2 or session.ranker.rank(session.masked_question, sorted(texts)).any():
-        return False
-    note = (
-        "uncertain: no path has a word of the question, so their order means little (an embedding model compares by "
-        f"meaning: {INSTALL_HINT}, or leave out --embedder none)"
-    )
-    session.notes.append(note, code="order_unknown")
-    return True
+        return
+    labels = session.labels((step.predicate for path, _ in paths for step in path.steps), in_grace=True)
+    texts = {" ".join((*(labels[step.predicate] for step in path.steps), *kinds[1:])) for path, kinds in paths}
+    if len(texts) > 1 and not session.ranker.rank(session.masked_question, sorted(texts)).any():
+        note = (
+            "uncertain: no path has a word of the question, so their order means little (an embedding model compares "
+            f"by meaning: {INSTALL_HINT}, or leave out --embedder none)"
+        )
+        session.notes.append(note, code="order_unknown")
 
 
 def path_item(
@@ -204,8 +180,8 @@ def second_choices(
 ) -> list[Choice]:
     """Ask a model that chose nothing for the next predicates, or, if there are none, those of what else names may mean.
 
-    :param choose_of: chooses among the predicates of these entities, or of those that were not read yet without any;
-        each choice with the entity that its walk starts from.
+    :param choose_of: chooses among the predicates of these entities, without any among those that were not read yet;
+        each choice comes with the entity that its walk starts from.
     """
     others = () if is_more else alternatives(session)[:at_most]
     chosen = choose_of(others)
@@ -250,3 +226,165 @@ def _shares_compared(sizes: Sequence[int]) -> list[int]:
 
 def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
     return [int(i) for i in np.argsort(-scores, kind="stable")]
+
+
+def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
+    """Make a line of each group of neighbours; blank nodes are replaced by what lies behind them."""
+    lines = []
+    for group in groups:
+        plain = [Path(group.entity, (hop,)) for hop in _named_hops(group)]
+        if plain:
+            blank = len(group.neighbours) - len(plain)
+            lines.append(Line(PropertyPath((group.step,)), tuple(plain), group.count - blank, group.exact))
+        whole = group.exact and group.count == len(group.neighbours)
+        lines += _by_property_path((path, whole) for path in group.mediated if not is_mediator(path.end))
+    return lines
+
+
+def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, steps: int = 1) -> list[Line]:
+    """Continue the lines of so many steps by another, never in a circle.
+
+    At most ``frontier`` ends are walked on from: one of each line in turn, so that late lines have their share.
+    """
+    starts = {line.start for line in lines}
+    own = [line for line in lines if len(line.path.steps) == steps]
+    reached: dict[Term, list[Path]] = {}
+    for turn in zip_longest(*(line.ways for line in own)):
+        for way in turn:
+            if way is not None and isinstance(way.end, IRI) and way.end not in starts:
+                reached.setdefault(way.end, []).append(way)
+    onward = [term for term in reached if isinstance(term, IRI)]
+    if len(onward) > frontier:
+        session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])
+    found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=SHOWN)
+    # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
+    partial = {(line.start, line.path) for line in own if not line.exact or line.count > len(line.ways)}
+    partial |= {(way.start, way.property_path) for term in onward[frontier:] for way in reached[term]}
+    return _by_property_path(
+        (first.then(Path(group.entity, (hop,))), whole and (first.start, first.property_path) not in partial)
+        for group in found.items
+        for whole in [group.count == len(group.neighbours)]
+        for hop in _named_hops(group)
+        for first in reached[group.entity]
+        if may_follow(first.hops[-1], hop) and hop.end not in first.terms[:-1]
+    )
+
+
+def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
+    """One line for each start and property path; it is exact if all its paths are said to be complete."""
+    lines: dict[tuple[Term, PropertyPath], list[tuple[Path, bool]]] = {}
+    for path, whole in paths:
+        lines.setdefault((path.start, path.property_path), []).append((path, whole))
+    return [
+        Line(steps, tuple(path for path, _ in some), len(some), all(whole for _, whole in some))
+        for (_, steps), some in lines.items()
+    ]
+
+
+def _named_hops(group: NeighbourGroup) -> list[Hop]:
+    return [hop for hop in group.hops if not is_mediator(hop.end)]
+
+
+def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
+    """Leave out each inverse line whose several ends are exactly those of a line by another forward predicate.
+
+    Graphs that store the inverse of every triple say everything twice. A single common end may be chance.
+    """
+    forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
+    for line in lines:
+        if len(line.path.steps) == 1 and line.path.steps[0].direction == "forward":
+            forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
+
+    def is_said(line: Line) -> bool:
+        others = forward.get((line.start, frozenset(line.ends)), set()) - {line.path.steps[0].predicate}
+        is_inverse = len(line.path.steps) == 1 and line.path.steps[0].direction == "inverse"
+        return is_inverse and len(line.ends) > 1 and bool(others)
+
+    return [line for line in lines if not is_said(line)]
+
+
+def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
+    """Keep the lines that say something: none that only repeats a name or goes in a circle, no two that read alike."""
+    between = [way.terms[-2] for line in lines for way in line.ways[:1] if isinstance(way.end, Literal)]
+    labels = session.labels([*between, *(step.predicate for line in lines for step in line.path.steps)])
+
+    def says_nothing(way: Path) -> bool:
+        is_name = isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
+        return is_name or way.end in way.terms[:-1]
+
+    told: dict[tuple[object, ...], Line] = {}
+    for line in lines:
+        steps = tuple((labels[step.predicate], step.direction) for step in line.path.steps)
+        if not all(map(says_nothing, line.ways)):
+            told.setdefault((line.start, steps, frozenset(line.ends)), line)
+    return list(told.values())
+
+
+def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
+    """Score lines as candidates by how well their predicates and the kind of their ends fit the question.
+
+    Those that lead back along a predicate of the same name come last, unless the question asks for others with the
+    same. Of longer lines with the same ends, one may be chosen.
+    """
+    kinds = [[""] * (len(line.path.steps) + 1) for line in lines]
+    with session.within_budget():
+        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+    labels = session.labels((step.predicate for line in lines for step in line.path.steps), in_grace=True)
+    others = asks_for_others(session.masked_question)
+    candidates = []
+    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
+    for line, candidate in zip(lines, scored, strict=True):
+        back = not others and any(
+            labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
+            for a, b in pairwise(line.path.steps)
+        )
+        group = frozenset(line.ends) if len(line.path.steps) > 1 else None
+        candidates.append(replace(candidate, score=(candidate.score or 0.0) - _WAY_BACK_PENALTY * back, group=group))
+    return candidates
+
+
+def line_items(scored: Sequence[tuple[Line, float]], session: Session) -> list[EvidenceItem]:
+    """Make lines evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``."""
+    shown = [replace(line, ways=line.ways[:SHOWN]) for line, _ in scored]
+    labels = session.labels(line_terms(shown), in_grace=True)
+    read_statements([way for line in shown for way in line.ways], session.labels)
+    items = [_line_item(line, labels, session) for line in shown]
+    return [replace(item, score=score) for item, (_, score) in zip(items, scored, strict=True)]
+
+
+def _line_item(line: Line, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
+    named, beside = statement_labels(line.ways, session.labels, labels)
+    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops)
+    is_whole = line.exact and line.count == len(line.ways)
+    steps = " ".join(arrow(step, named) for step in line.path.steps)
+    known = line.count if line.exact else None
+    cut = Cut("ends", len(line.ways), known, f"{printable(named[line.start], 80)} {steps}")
+    return EvidenceItem(
+        kind="path" if len(line.path.steps) > 1 else "neighbours",
+        text=line_text(line, named, shown=_MAX_ENDS_TOLD if len(line.path.steps) == 1 else _MAX_ENDS_TOLD // 2),
+        triples=(*cited, *beside),
+        query=_line_query(line, is_whole=is_whole),
+        cuts=() if is_whole else (cut,),
+        ways=line.ways,
+    )
+
+
+def _line_query(line: Line, *, is_whole: bool) -> Query:
+    """Ask for everything on the path of a line; for a line that was cut, for the terms that are shown."""
+    start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
+    if is_whole:
+        return path_queries.walk_triples(line.path, [start], limit=limit)
+    through: dict[int, Iterable[Term]] = {}
+    for place in range(1, len(line.path.steps)):
+        between = dict.fromkeys(way.terms[place] for way in line.ways)
+        if not any(isinstance(term, BlankNode) for term in between):
+            through[place] = between
+    return path_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)
+
+
+def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """Put each direct fact before what continues it."""
+    begun = [(item.paths[0].start, item.paths[0].hops[0].step) for item in items]
+    direct = {begins: place for place, begins in enumerate(begun) if len(items[place].paths[0]) == 1}
+    places = dict.fromkeys(place for i, begins in enumerate(begun) for place in (direct.get(begins, i), i))
+    return [items[place] for place in places]

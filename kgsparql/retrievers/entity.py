@@ -32,7 +32,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 from kgsparql.retrievers._entity_passages import passage_items, passage_terms
-from kgsparql.retrievers._lines import (
+from kgsparql.retrievers._walking import (
     SHOWN,
     direct_first,
     line_candidates,
@@ -125,11 +125,7 @@ class Entity(Retriever):
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(
-            calls=1,
-            rounds=1,
-            queries=6 * self.top_k_nodes + 4 * self.max_hops + 30,
-        )
+        return Cost(calls=1, rounds=1, queries=6 * self.top_k_nodes + 4 * self.max_hops + 30)
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -243,10 +239,8 @@ class Entity(Retriever):
             found = texts(session.graph, near, languages=session.labels.languages)
             session.note_cuts(found.cuts)
             about = [*about, *found.items]
-        return passage_items(
-            {**similarity, **near}, about, groups, session, at_most=self.top_k_chunks,
-            node_freq_weight=self.node_freq_weight, node_sim_weight=self.node_sim_weight,
-        )  # fmt: skip
+        weights = self.node_freq_weight, self.node_sim_weight
+        return passage_items({**similarity, **near}, about, groups, session, at_most=self.top_k_chunks, weights=weights)
 
     def _similar_neighbours(
         self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session

@@ -35,17 +35,19 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
-from kgsparql.retrievers._lines import (
+from kgsparql.retrievers._walking import (
     SHOWN,
+    candidates_by_start,
     direct_first,
     line_candidates,
     line_items,
     lines_around,
     lines_beyond,
+    path_item,
     telling_lines,
+    terms_of,
     without_inverse_lines,
 )
-from kgsparql.retrievers._walking import candidates_by_start, path_item, terms_of
 
 MENTIONS = """\
 You find the names in a question: of people, places, works, substances, events, whatever the question is about. A word

@@ -8,21 +8,18 @@ Source: ours; ``benchmarks/path_weights.py`` prints the recipe and how much each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import log10
 from operator import attrgetter
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, Chosen, choose_or_mend, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
 from kgsparql.answering.path_scoring import Weights, score_paths
-from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends, check_ranges
+from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.term_labels import namesake_groups
@@ -31,9 +28,8 @@ from kgsparql.linking.answer_type import asks_what_it_is, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, iri, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
-from kgsparql.resources import option_file
 from kgsparql.retrievers._listed_paths import (
     Enumeration,
     LikelyPath,
@@ -49,15 +45,15 @@ from kgsparql.retrievers._listed_paths import (
 )
 from kgsparql.retrievers._walking import SAMPLE, note_order
 
-_SHORTLIST = 50
-"""Paths that are scored by their wordings and ends where a chooser reads them, those first whose predicates fit the
-words of the question best. More cost time and change nothing."""
-_SHORTLIST_FOR_EACH_KEPT = 4
-"""The same for each path that is kept where the ranker takes the best: 20 and 12 give the scores of 50."""
-
+# Paths that are scored by their wordings and ends, those first whose predicates fit the words of the question best:
+# where a chooser reads them, and for each path that is kept where the ranker takes the best. More change nothing.
+_SHORTLIST, _SHORTLIST_FOR_EACH_KEPT = 50, 4
 _LESS_KNOWN_PENALTY = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
 _HOUSEKEEPING_PENALTY = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
-_MAX_ALIAS_BYTES = 64 << 20
+_JOB = root("profession")
+_KINDS = (RDF_TYPE, INSTANCE_OF, SUBCLASS_OF)
+# Beginnings of the IRIs of classes that say nothing to a reader, such as `owl:NamedIndividual`.
+_OF_SCHEMA = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")
 _NEARLY_AS_GOOD = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
 
 
@@ -72,7 +68,6 @@ class PathRanking(Weights, Retriever):
     :param first_steps: first steps that are walked on from, where there are more than 30.
     :param paths_kept: paths that are followed to every answer.
     :param prompt_paths: paths that a model chooses from.
-    :param aliases: a file of other words for predicates, ``IRI<tab>words`` a line: what questions call them.
     """
 
     name: ClassVar[str] = "path_ranking"
@@ -86,19 +81,10 @@ class PathRanking(Weights, Retriever):
     first_steps: Annotated[int, Within(1, 1_000)] = 15
     paths_kept: Annotated[int, Within(1, 50)] = 5
     prompt_paths: Annotated[int, Within(1, 200)] = 20
-    aliases: str | None = None
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(
-            calls=3,
-            rounds=3,
-            queries=(entities + 1) * self.link_candidates * 16 + 30,
-        )
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-        _predicate_words(self.aliases)  # a file that cannot be read is an error before a graph is loaded
+        return Cost(calls=3, rounds=3, queries=(entities + 1) * self.link_candidates * 16 + 30)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
@@ -109,8 +95,7 @@ class PathRanking(Weights, Retriever):
         with session.within_budget():
             chosen = self._chosen_paths(found, session, mends=not searched)
             if all(choice.chosen_by == "ranker" for _, choice in chosen):
-                worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
-                note_order(worded, session, words=_predicate_words(self.aliases))
+                note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
             first = 1.0 + (found[0].score if found else 0.0)
             steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
             around = [step.predicate for step in steps if step.direction == "forward"]
@@ -169,9 +154,8 @@ class PathRanking(Weights, Retriever):
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
     ) -> list[LikelyPath]:
         link, others = known.link, {term: other.score for term, other in others_named(known.link, session).items()}
-        named = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
+        labels = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
-        labels = {**named, **_predicate_words(self.aliases)}
         kinded = [(path, known.kinds_along(path)) for path in paths]
         scores = score_paths(session.scored_question(link), kinded, labels, session.ranker, weights).tolist()
         found = []
@@ -179,7 +163,7 @@ class PathRanking(Weights, Retriever):
             constraint, last = known.constraints.get(path), path.steps[-1].predicate
             besides = sum([others.get(value, 0.0) for value in constraint.values]) if constraint else 0
             bonus = self.link_weight * (link.score + besides)
-            if is_housekeeping(named[last], last, known.ends.get(path, ()), asked):
+            if is_housekeeping(labels[last], last, known.ends.get(path, ()), asked):
                 bonus -= _HOUSEKEEPING_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found
@@ -245,18 +229,14 @@ class PathRanking(Weights, Retriever):
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
         labels = session.labels([found.path.steps[-1].predicate for found, _ in chosen])
+        question = session.masked_question
         columns = [
             walk
             for walk, (found, choice) in zip(walks, chosen, strict=True)
-            if choice.chosen_by != "ranker"
-            or word_overlap(session.masked_question, labels[found.path.steps[-1].predicate])
+            if choice.chosen_by != "ranker" or word_overlap(question, labels[found.path.steps[-1].predicate])
         ]
-        items = expanded_items(walks, session.labels, limit=limit, question=session.masked_question, columns=columns)
-        return [
-            replace(item, score=choice.score)
-            for item, (_, choice) in zip(items, chosen, strict=True)
-            if item is not None
-        ]
+        items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
+        return [replace(item, score=choice.score) for item, (_, choice) in zip(items, chosen, strict=True) if item]
 
 
 def _ranked_choice(best: LikelyPath) -> tuple[LikelyPath, Choice]:
@@ -280,41 +260,6 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
     """Tell whether a candidate's mention covers the link's: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
-
-
-def _predicate_words(aliases: str | None) -> Mapping[Term, str]:
-    """Read other words for predicates from a file of ``IRI<tab>words`` lines, again when it has changed.
-
-    :raises InputError: for a file that cannot be read, or a line that is none.
-    """
-    if aliases is None:
-        return {}
-    file = Path(aliases)
-    return _words_of(aliases, file.stat().st_mtime_ns if file.exists() else 0)
-
-
-@lru_cache(maxsize=8)
-def _words_of(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
-    try:
-        lines = option_file(aliases, at_most=_MAX_ALIAS_BYTES).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
-    found: dict[Term, str] = {}
-    for number, line in enumerate(lines, 1):
-        name, tab, other = line.partition("\t")
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not tab or not other.strip():
-            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
-        found[iri(name.strip().strip("<>"))] = other.strip()
-    return found
-
-
-_JOB = root("profession")
-_KINDS = (RDF_TYPE, INSTANCE_OF, SUBCLASS_OF)
-_OF_SCHEMA = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")
-"""Beginnings of the IRIs of classes that say nothing to a reader, such as `owl:NamedIndividual`."""
 
 
 def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:

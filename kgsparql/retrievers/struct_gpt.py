@@ -43,11 +43,10 @@ from kgsparql.retrievers._walking import (
     SAMPLE,
     WalkingRetriever,
     candidates_by_start,
-    example_ends,
-    linked_classes,
     places_by_likeness,
     predicate_counts,
     second_choices,
+    with_examples,
 )
 
 CONSTRAINTS = """\
@@ -163,7 +162,10 @@ class StructGPT(WalkingRetriever):
         if session.oracle is None and not session.can_spare_call("predicates"):
             return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
         if session.model_reads:
-            candidates = _with_examples(_likeliest_candidates(candidates), expansions, session)
+            candidates = _likeliest_candidates(candidates)
+            own = [expansions[candidate.number] for candidate in candidates]
+            firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
+            candidates = with_examples(candidates, firsts, session)
         with session.within_budget():
             most = self.predicates_per_step or (3 if session.model_reads else 1)
             return choose(candidates, "predicates", most, session)
@@ -203,8 +205,7 @@ class StructGPT(WalkingRetriever):
 def _possible_expansions(frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
     entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
     begins = all(not frontier.walk.path.steps for frontier in frontiers)
-    classes = linked_classes(session) if begins else ()
-    return expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
+    return expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, begins=begins))
 
 
 def _expansion_candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
@@ -225,18 +226,6 @@ def _kinds_along(frontiers: Iterable[Frontier], session: Session) -> list[list[s
 def _likeliest_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Take the candidates that a model reads, the likeliest first."""
     return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_MAX_PREDICATES_READ]
-
-
-def _with_examples(
-    candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
-) -> list[Candidate]:
-    own = [expansions[candidate.number] for candidate in candidates]
-    examples = example_ends([(e.frontier.ways[next(iter(e.counts))], e.step) for e in own], session)
-    terms = [term for ends in examples for term in ends]
-    terms += [term for e in own for term in (e.frontier.walk.start, *(step.predicate for step in e.path.steps))]
-    labels = session.labels(terms)
-    texts = [expansion.text(labels, ends) for expansion, ends in zip(own, examples, strict=True)]
-    return [replace(candidate, text=text) for candidate, text in zip(candidates, texts, strict=True)]
 
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:

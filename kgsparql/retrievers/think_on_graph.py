@@ -26,13 +26,12 @@ from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Term, printable
 from kgsparql.retrievers._think_on_graph_chains import (
     NEIGHBOURS_PER_PREDICATE,
     Chain,
     ChosenOffer,
     Offer,
-    Thinning,
     Trail,
     beam_of,
     candidates_of,
@@ -43,10 +42,16 @@ from kgsparql.retrievers._think_on_graph_chains import (
     offers,
     path_sample,
     ranked_trails,
-    thinned_offers,
+)
+from kgsparql.retrievers._walking import (
+    WalkingRetriever,
+    is_opaque,
+    note_order,
+    places_by_likeness,
+    second_choices,
+    terms_of,
     with_examples,
 )
-from kgsparql.retrievers._walking import WalkingRetriever, is_opaque, note_order, second_choices, terms_of
 
 _MAX_CHAINS_KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
 _MIN_CANDIDATES_OF_CHAIN = 12  # candidates of each of several chains in one list, at least
@@ -107,7 +112,7 @@ class ThinkOnGraph(WalkingRetriever):
     depth: Annotated[int, Within(1, 10)] = 3
     thin_threshold: Annotated[int, Within(1, 10_000)] = 20
     thin_to: Annotated[int, Within(1, 1_000)] = 5
-    thin: Thinning = "embedding"
+    thin: OneOf["embedding", "random", "none"] = "embedding"
     prune: OneOf["model", "embedding", "bm25"] = "model"
     shortlist: Annotated[int, Within(1, MAX_CHOICES)] = 30
     score_entities: bool = True
@@ -129,7 +134,7 @@ class ThinkOnGraph(WalkingRetriever):
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
         if not (walked.by_model or walked.by_oracle):
-            note_order(((path, [""] * (len(path.steps) + 1)) for _, path in walked.met), session)
+            note_order([(path, [""] * (len(path.steps) + 1)) for _, path in walked.met], session)
         return self._retrieval_of(walked, session)
 
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:
@@ -162,7 +167,7 @@ class ThinkOnGraph(WalkingRetriever):
                 return []
             listed = self._listed_predicates(offered, session)
             if self.prune == "model" and session.model_reads:
-                listed = with_examples(listed, offered, session)
+                listed = _with_examples(listed, offered, session)
             return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
         except _MODEL_FAILED as error:
             if not walked.depths:
@@ -209,7 +214,7 @@ class ThinkOnGraph(WalkingRetriever):
                     rest = self._listed_predicates(listed, session)
                 chosen: list[Choice] = []
                 with session.within_budget():
-                    examples = with_examples(rest, listed, session)
+                    examples = _with_examples(rest, listed, session)
                     chosen = self._chosen_among(examples, self.width * len(walked.beam), session)
                 return [(listed[choice.candidate.number].path.start, choice) for choice in chosen]
 
@@ -226,9 +231,7 @@ class ThinkOnGraph(WalkingRetriever):
         labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
         told_apart = False
         if self.score_entities:
-            chosen = thinned_offers(
-                chosen, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to
-            )
+            chosen = self._thinned_offers(chosen, labels, session)
             chains = _chains_to(chosen, {})
             try:
                 asks_again = not walked.depths and walked.asks_again
@@ -242,6 +245,25 @@ class ThinkOnGraph(WalkingRetriever):
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
+
+    def _thinned_offers(
+        self, chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], session: Session
+    ) -> list[ChosenOffer]:
+        """List fewer paths: of the offers that have many, and of all if the list would be too long."""
+        limits = [self.thin_to if len(one.siblings) >= self.thin_threshold else len(one.siblings) for one in chosen]
+        if self.thin == "none":
+            return list(chosen)
+        if sum(limits) > MAX_CHOICES:
+            limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
+        if self.thin == "random":
+            pairs = zip(chosen, limits, strict=True)
+            return [replace(one, listed=path_sample(one.siblings, most, session)) for one, most in pairs]
+        long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
+        thinned = list(chosen)
+        texts = [[printable(labels[path.end], 300) for path in chosen[i].siblings] for i in long]
+        for i, places in zip(long, places_by_likeness(session.question, texts, session), strict=True):
+            thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
+        return thinned
 
     def _retrieval_of(self, walked: _Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
@@ -276,6 +298,11 @@ class ThinkOnGraph(WalkingRetriever):
             kept = dict.fromkeys(chain.trail for depth in walked.depths for chain in depth)
             return ranked_trails({trail: walked.met[trail] for trail in kept}, walked.by_oracle, session), 0
         return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
+
+
+def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
+    own = [offered[candidate.number] for candidate in candidates]
+    return with_examples(candidates, [(offer.path, offer.step) for offer in own], session)
 
 
 def _take_judgement(draft: Draft | None, walked: _Walked, session: Session) -> None:
@@ -372,27 +399,22 @@ def _chains_to(
 
 
 def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
-    """Weigh each choice; by the ranker's scores if a model gave none."""
-    weights = _choice_shares(choices)
-    if not choices or choices[0].chosen_by != "model" or any(weights):
-        return weights
-    if len(choices) == 1:
-        return [1.0]
-    session.fall_back(purpose, "the model gave no scores: the ranker's are used")
-    scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])
-    return _choice_shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
-
-
-def _choice_shares(choices: Sequence[Choice]) -> list[float]:
     """Weigh each choice beside the others of its call, not normalised: the scores of a model as they are.
 
-    Those of a ranker, and for an oracle, which gives none, too, are sharpened, so that a small difference counts.
+    Those of a ranker, which are taken where a model gave none, too, are sharpened, so that a small difference counts.
     """
-    if choices and choices[0].chosen_by == "model":
-        return [choice.score for choice in choices]
+    if not choices:
+        return []
     scores = [choice.score if choice.candidate.score is None else choice.candidate.score for choice in choices]
-    best = max(scores, default=0.0)
-    return [float(np.exp(_SHARPNESS * (score - best))) for score in scores]
+    if choices[0].chosen_by == "model":
+        if any(choice.score for choice in choices):
+            return [choice.score for choice in choices]
+        if len(choices) == 1:
+            return [1.0]
+        session.fall_back(purpose, "the model gave no scores: the ranker's are used")
+        candidates = [choice.candidate for choice in choices]
+        scores = wording_scores(session.ranker, session.question, candidates).tolist()
+    return [float(np.exp(_SHARPNESS * (score - max(scores)))) for score in scores]
 
 
 def _parts_of_one(values: Sequence[float]) -> list[float]:

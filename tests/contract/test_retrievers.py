@@ -85,17 +85,17 @@ def embedded(nobel_graphs: Graphs) -> kgsparql.KnowledgeBase:
 def test_it_is_a_value_that_says_what_it_is_and_what_it_costs(method: str) -> None:
     kind = find(method)
     found = description_of(kind)
-    assert found.name == method
-    assert found.about
-    assert found.source
-    assert 10 < len(found.summary) < 120
-    assert "\n" not in found.summary
-    assert [option.name for option in found.options if not option.about] == []
+    assert found["name"] == method
+    assert found["about"]
+    assert found["source"]
+    assert 10 < len(found["summary"]) < 120
+    assert "\n" not in found["summary"]
+    assert [option["name"] for option in found["options"] if not option["about"]] == []
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
-    assert {option.name for option in found.options} == {field.name for field in fields if field.init}
-    assert 0 <= found.cost["rounds"].value <= found.cost["calls"].value
-    assert found.cost["queries"].value > 0
-    said = {option.name: option.default for option in found.options if option.default is not None}
+    assert {option["name"] for option in found["options"]} == {field.name for field in fields if field.init}
+    assert 0 <= found["cost"]["rounds"]["value"] <= found["cost"]["calls"]["value"]
+    assert found["cost"]["queries"]["value"] > 0
+    said = {option["name"]: option["default"] for option in found["options"]}
     assert load(method, said) == load(method), "its options can be written on the command line"
     assert hash(load(method)) == hash(load(method))
     assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]

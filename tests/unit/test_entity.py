@@ -20,7 +20,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rendering import render
 from kgsparql.retrievers import load
-from kgsparql.retrievers._entity_passages import chunk_scores
+from kgsparql.retrievers._entity_passages import chunk_score
 from kgsparql.retrievers.entity import Entity
 from tests import scripted
 from tests.conftest import FIXTURES
@@ -91,21 +91,13 @@ def test_chunk_scores_are_those_of_a_table_made_by_hand() -> None:
     """Acceptance check D4: 0.4·f + 0.6·s."""
     a, b, c, other = (ex(name) for name in ("a", "b", "c", "other"))
     similarity = {a: 0.9, b: 0.6, c: 0.3}
-    mentioned = [[a], [a, b], [a, b, c], [c], [], [other], [a, other], [b, b]]
-    expected = [
-        0.4 * 1 / 3 + 0.6 * 0.9,
-        0.4 * 2 / 3 + 0.6 * 0.75,
-        0.4 * 3 / 3 + 0.6 * 0.6,
-        0.4 * 1 / 3 + 0.6 * 0.3,
-        0.0,
-        0.0,
-        0.4 * 1 / 3 + 0.6 * 0.9,
-        0.4 * 1 / 3 + 0.6 * 0.6,
-    ]
-    scores = chunk_scores(mentioned, similarity, node_freq_weight=0.4, node_sim_weight=0.6)
-    assert scores == pytest.approx(expected, abs=1e-9, rel=0)
-    other_weights = chunk_scores(mentioned, similarity, node_freq_weight=1.0, node_sim_weight=0.0)
-    assert other_weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 0, 0, 1 / 3, 1 / 3], abs=1e-9, rel=0)
+    for mentioned, frequency, mean in (
+        ([a], 1 / 3, 0.9), ([a, b], 2 / 3, 0.75), ([a, b, c], 1, 0.6), ([], 0, 0), ([other], 0, 0),
+        ([a, other], 1 / 3, 0.9), ([b, b], 1 / 3, 0.6),
+    ):  # fmt: skip
+        score = chunk_score(mentioned, similarity, (0.4, 0.6))
+        assert score == pytest.approx(0.4 * frequency + 0.6 * mean, abs=1e-9, rel=0)
+        assert chunk_score(mentioned, similarity, (1.0, 0.0)) == pytest.approx(frequency)
 
 
 def test_equal_scores_keep_their_order() -> None:

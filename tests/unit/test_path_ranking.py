@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import OptionError
 from kgsparql.events import CandidatesChosen, ModelCalled
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
@@ -129,21 +128,6 @@ def test_paths_are_the_same_only_if_all_their_ends_are() -> None:
     assert {len(item.ends) for item in found} >= {25, 60}
 
 
-def test_a_file_of_aliases_says_what_questions_call_a_predicate(tmp_path: FilePath) -> None:
-    turtle = ':a rdfs:label "Alien" ; :p31 "dark" ; :p32 "long" .'
-    aliases = tmp_path / "aliases.tsv"
-    options = {"aliases": str(aliases)}
-    aliases.write_text(f"# other words\n\n<{EX}p32>\tmood, atmosphere\n", encoding="utf-8")
-    assert ask(turtle, "what is the mood of Alien?").labels[0] == "dark"
-    assert ask(turtle, "what is the mood of Alien?", options=options).labels[0] == "long"
-    for line in (f"{EX}p\t", "not an iri\twords"):
-        aliases.write_text(line, encoding="utf-8")
-        with pytest.raises(InputError):
-            ask(FILMS, "who is the director of Alien?", options=options)
-    with pytest.raises(InputError, match="aliases"):
-        load("path_ranking", {"aliases": str(tmp_path / "absent")})
-
-
 def test_two_paths_that_fit_as_well_are_said_to() -> None:
     for turtle, question, told in (
         (':a rdfs:label "Alien" ; :x "dark" ; :y "long" .', "what about Alien?", True),
@@ -152,17 +136,14 @@ def test_two_paths_that_fit_as_well_are_said_to() -> None:
         assert any("uncertain" in note for note in ask(turtle, question).answer.notes) == told
 
 
-def test_paths_without_a_word_of_the_question_are_said_to_be(tmp_path: FilePath) -> None:
-    aliases = tmp_path / "aliases.tsv"
+def test_paths_without_a_word_of_the_question_are_said_to_be() -> None:
     two = ':ann rdfs:label "Ann" ; :p1 "1" ; :p2 "2" . :p1 rdfs:label "{}" . :p2 rdfs:label "pays" .'
-    for turtle, words, times in (
-        (two.format("knows"), "knows", 1),
-        (two.format("telephone"), "telephone", 0),
-        (two.format("knows"), "telephone", 0),
-        (':ann rdfs:label "Ann" ; :p1 "1" .', "knows", 0),  # one path has no order
+    for turtle, times in (
+        (two.format("knows"), 1),
+        (two.format("telephone"), 0),
+        (':ann rdfs:label "Ann" ; :p1 "1" .', 0),  # one path has no order
     ):
-        aliases.write_text(f"{EX}p1\t{words}\n", encoding="utf-8")
-        notes = ask(turtle, "what is the telephone of Ann?", options={"aliases": str(aliases)}).answer.notes
+        notes = ask(turtle, "what is the telephone of Ann?").answer.notes
         told = [note for note in notes if "no path has a word" in note]
         assert len(told) == times
         assert all("pip install" in note and "leave out --embedder none" in note for note in told)

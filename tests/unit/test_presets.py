@@ -37,7 +37,7 @@ def test_a_preset_that_is_read_again_says_the_same(file: Path) -> None:
     found = read(file, FULL.to_toml())
     options = {**FULL.options, "max_hops": "none"}
     assert found == replace(FULL, options=options)
-    assert retrievers.load(found.method, found.with_options({})) == retrievers.load(FULL.method, FULL.options)
+    assert retrievers.load(found.method, found.options) == retrievers.load(FULL.method, FULL.options)
     assert found.to_toml() == FULL.to_toml()
     data = tomllib.loads(FULL.to_toml())
     assert (data["options"], data["tuned"]["held_out"]["p"], data["comment"]) == (options, 0.01, FULL.comment)
@@ -55,7 +55,7 @@ def test_any_text_survives(text: str) -> None:
 def test_what_is_said_explicitly_wins(file: Path) -> None:
     assert read(file, 'method = "mindmap"\n') == Preset(method="mindmap"), "a method is all that it needs"
     found = read(file, 'method = "mindmap"\n[options]\npaths_kept = 3\nmax_hops = 2\ntwo_hop_when_single = false\n')
-    method = retrievers.load("mindmap", found.with_options({"max_hops": "4"}))
+    method = retrievers.load("mindmap", {**found.options, "max_hops": "4"})
     assert (method.paths_kept, method.max_hops, method.two_hop_when_single) == (3, 4, False)
 
 

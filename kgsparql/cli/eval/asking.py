@@ -191,7 +191,7 @@ def _methods_with(how: RunOptions) -> tuple[tuple[str, ...], dict[str, dict[str,
     if preset is not None:
         if not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
             raise contradiction(how.preset, preset, how.retriever)
-        found[preset.method] = preset.with_options(found.get(preset.method, {}))
+        found[preset.method] = {**preset.options, **found.get(preset.method, {})}
     return methods, found
 
 

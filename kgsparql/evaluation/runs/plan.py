@@ -160,18 +160,11 @@ def load_methods(
         own = options.get(name, {})
         retriever = baselines.load(name, knowledge, own) if is_baseline else retrievers.load(name, own)
         fields = retrievers.option_fields(type(retriever))
-        values = {field.name: _recorded_value(getattr(retriever, field.name)) for field in fields}
+        values = {field.name: getattr(retriever, field.name) for field in fields}
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         links = name not in baselines.UNLINKED
         methods.append(Method(label=label, retriever=retriever, options=values, with_model=label == name, links=links))
     return methods, notes
-
-
-def _recorded_value(value: Any) -> Any:
-    """Return a value as a run records it: a file by a hash, since with another content it is another method."""
-    if isinstance(value, str) and value and Path(value).is_file():
-        digest = hashlib.sha256(Path(value).read_bytes()).hexdigest()
-        return f"{Path(value).name} (sha256 {digest[:16]})"
-    return list(value) if isinstance(value, tuple) else value
 
 
 def configuration(
