@@ -13,16 +13,27 @@ from kgsparql.rdf.terms import Term, Triple, printable
 _MAX_LEAVES = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Node:
-    """A term of the evidence as it was reached."""
+    """A term of the evidence as it was reached, with ``unseen`` further leaves."""
 
     label: str
     step: str = ""
     direction: Direction = "forward"
-    markers: tuple[str, ...] = ()
-    children: tuple[Node, ...] = ()
-    hidden: int = 0
+    markers: list[str] = field(default_factory=list)
+    children: dict[tuple[Step, Term], Node] = field(default_factory=dict)
+    unseen: int = 0
+
+    @property
+    def shown(self) -> list[Node]:
+        """The children but for further leaves, since the evidence lists them."""
+        hidden = [id(child) for child in self.children.values() if not child.children][_MAX_LEAVES:]
+        return [child for child in self.children.values() if id(child) not in hidden]
+
+    @property
+    def hidden(self) -> int:
+        """How many leaves are left out."""
+        return len(self.children) - len(self.shown) + self.unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class DecisionTree:
             number = count
             marks = f" [{', '.join(node.markers)}]" if node.markers else ""
             lines.append(f'  n{number}["{mermaid_text(node.label + marks)}"]')
-            for child, below in [(child, draw(child)) for child in node.children]:
+            for child, below in [(child, draw(child)) for child in node.shown]:
                 ends = (number, below) if child.direction == "forward" else (below, number)
                 lines.append(f'  n{ends[0]} -- "{mermaid_text(child.step)}" --> n{ends[1]}')
             if node.hidden:
@@ -68,46 +79,27 @@ def decision_tree(
 
     :param only: the triples that count, where not all do: a path is drawn as far as the last of them.
     """
-    roots: dict[Term, _MutableNode] = {}
+    roots: dict[Term, Node] = {}
     for item in evidence:
-        above: dict[int, _MutableNode] = {}
+        above: dict[int, Node] = {}
         paths = [path for path in item.paths or _paths_through(item) if path.hops]
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
         for path in paths:
             drawn = [i for i, hop in enumerate(path.hops, 1) if not only or hop.triple in only]
             if not drawn:
                 continue
-            node = roots.setdefault(path.start, _MutableNode(_node_label(path.start, named)))
+            node = roots.setdefault(path.start, Node(_node_label(path.start, named)))
             for hop in path.hops[: drawn[-1]]:
                 before = node
-                new = _MutableNode(
-                    _node_label(hop.end, named), _node_label(hop.step.predicate, named), hop.step.direction
-                )
-                node = node.children.setdefault((hop.step, hop.end), new)
+                label, step = _node_label(hop.end, named), _node_label(hop.step.predicate, named)
+                node = node.children.setdefault((hop.step, hop.end), Node(label, step, hop.step.direction))
             above[id(before)] = before
             if item.marker not in node.markers:
                 node.markers.append(item.marker)
         if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))
-    return DecisionTree(tuple(root.frozen() for root in roots.values()))
-
-
-@dataclass(slots=True)
-class _MutableNode:
-    label: str
-    step: str = ""
-    direction: Direction = "forward"
-    markers: list[str] = field(default_factory=list)
-    children: dict[tuple[Step, Term], _MutableNode] = field(default_factory=dict)
-    unseen: int = 0
-
-    def frozen(self) -> Node:
-        """Keep the first leaves; the others are counted, since the evidence lists them."""
-        children = list(self.children.values())
-        hidden = {id(child) for child in [c for c in children if not c.children][_MAX_LEAVES:]}
-        shown = tuple(child.frozen() for child in children if id(child) not in hidden)
-        return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
+    return DecisionTree(tuple(roots.values()))
 
 
 def _paths_through(item: EvidenceItem) -> Iterator[Path]:
@@ -126,8 +118,8 @@ def _paths_through(item: EvidenceItem) -> Iterator[Path]:
 
 
 def _branch_lines(node: Node, indent: str) -> Iterator[str]:
-    for i, child in enumerate(node.children):
-        last = i == len(node.children) - 1 and not node.hidden
+    for i, child in enumerate(node.shown, 1):
+        last = i == len(node.shown) and not node.hidden
         marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
         arrow = f"—{child.step}→" if child.direction == "forward" else f"←{child.step}—"
         yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"

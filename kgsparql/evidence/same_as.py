@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TypeAlias
 
 from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -30,6 +31,9 @@ MAX_PAIRS = 2_000
 MAX_IDENTIFIERS = 1_000
 
 _PREDICATES = (SAME_AS, EXACT_MATCH)
+
+# The identifiers of terms, and the hops to them.
+_Held: TypeAlias = dict[IRI, dict[Identifier, Hop]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,6 @@ class Same:
         return (self.term, self.other, *(term for triple in self.triples for term in triple))
 
 
-@dataclass(slots=True)
-class _Statements:
-    """What graphs say about the known terms."""
-
-    said: list[Same] = field(default_factory=list)
-    held: dict[IRI, dict[Identifier, Hop]] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
-
-
 def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     """Find the terms that graphs say are the same as some, and of which they say something else too.
 
@@ -79,9 +74,9 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     if not known:
         return Found()
     identifiers = graph.ignored.identifiers
-    about = _statements_about(graph.unfiltered(), known, identifiers)
+    said, held, cuts = _statements_about(graph.unfiltered(), known, identifiers)
     met: dict[tuple[IRI, IRI], Same] = {}
-    for same in (*about.said, *_pairs_by_identifier(graph.unfiltered(), known, about, identifiers)):
+    for same in (*said, *_pairs_by_identifier(graph.unfiltered(), known, held, identifiers, cuts)):
         if same.other not in known:
             met.setdefault((same.term, same.other), same)
     places = {term: place for place, term in enumerate(known)}
@@ -90,18 +85,20 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     made_last = sorted(ordered, key=lambda same: same.formatter is not None and same.path.start == same.term)
     others = list(dict.fromkeys(same.other for same in made_last))
     if len(others) > MAX_LOOKED_AT:
-        about.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
+        cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
         others = others[:MAX_LOOKED_AT]
     counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
     told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
     others = sorted((other for other in others if other in told), key=order_key)
     if len(others) > MAX_SAME:
-        about.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
+        cuts.append(Cut("equivalents", MAX_SAME, len(others)))
     taken = set(others[:MAX_SAME])
-    return Found(tuple(same for same in ordered if same.other in taken), tuple(about.cuts))
+    return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
 
 
-def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Statements:
+def _statements_about(
+    graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers
+) -> tuple[list[Same], _Held, list[Cut]]:
     """Ask what graphs say is the same as the known terms, and for their identifiers: one query.
 
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
@@ -111,10 +108,12 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: 
     is_read = len(declared) * len(known) > graph.chunk_size and any(claim_part(p) is not None for p in declared)
     if is_read:
         named = [predicate for predicate in declared if claim_part(predicate) is None]
-    about = _Statements()
+    said: list[Same] = []
+    held: _Held = {}
+    cuts: list[Cut] = []
     most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * graph.chunk_size - len(_PREDICATES))
     if len(named) > most:
-        about.cuts.append(Cut("identifying predicates", most, len(named)))
+        cuts.append(Cut("identifying predicates", most, len(named)))
         named = named[:most]
 
     def query_of(terms: Sequence[IRI], bound: int) -> Query:
@@ -131,7 +130,7 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: 
     asked = batched_select(
         graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2)
     )
-    about.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
+    cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
     for solution in asked.seen:
         way, far = far_end(solution)
         term, predicate = solution["entity"], solution["predicate"]
@@ -139,10 +138,10 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: 
             continue
         hop = hop_of(term, predicate, far, way)
         if predicate in _PREDICATES and isinstance(far, IRI):
-            about.said.append(Same(term, far, Path(term, (hop,))))
+            said.append(Same(term, far, Path(term, (hop,))))
         elif predicate in identifiers.predicates and way == "forward":
-            about.held.setdefault(term, {})[predicate, far] = hop
-    return about
+            held.setdefault(term, {})[predicate, far] = hop
+    return said, held, cuts
 
 
 def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
@@ -150,22 +149,22 @@ def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
 
 
 def _pairs_by_identifier(
-    graph: KnowledgeGraph, known: Sequence[IRI], about: _Statements, identifiers: Identifiers
+    graph: KnowledgeGraph, known: Sequence[IRI], held: _Held, identifiers: Identifiers, cuts: list[Cut]
 ) -> Iterator[Same]:
     made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
     for term in known:
         for identifier, formatter in identifiers.identifiers_of(term):
             made.setdefault(identifier, []).append((term, formatter))
-    each = [sorted(about.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
+    each = [sorted(held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
     wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
     if len(wanted) > MAX_IDENTIFIERS:
-        about.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
+        cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
         wanted = wanted[:MAX_IDENTIFIERS]
     holders = _holders_of(graph, wanted)
     for identifier in (one for one in wanted if one in holders):
         theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
-        for term in (term for term in known if identifier in about.held.get(term, {})):
-            own = about.held[term][identifier]
+        for term in (term for term in known if identifier in held.get(term, {})):
+            own = held[term][identifier]
             yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
             yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.iris_of(identifier))
         for term, formatter in made.get(identifier, ()):

@@ -25,6 +25,7 @@ from kgsparql.exploration.batched_select import (
     hop_of,
     limited_union,
     order_key,
+    select_about,
     skipped_in,
     skipping,
     union_of,
@@ -35,7 +36,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, Triple
-from kgsparql.rdf.vocabulary import UNWALKED, claim_part, is_mediator, is_statement, statement_value
+from kgsparql.rdf.vocabulary import UNWALKED, claim_kind, claim_part, is_mediator, is_statement, statement_value
 
 Group: TypeAlias = tuple[IRI, Step]
 # One end of a statement: the entity it is about, or its value.
@@ -107,25 +108,25 @@ def statement_sides(
     """
     found: dict[tuple[IRI, StatementSide], Triple] = {}
     nodes = [node for node, side in wanted if side == "subject"]
-    for start in range(0, len(nodes), graph.chunk_size):
-        chunk = nodes[start : start + graph.chunk_size]
-        for solution in graph.select(Query.load("neighbours_inverse").bind(entity=chunk).limit(10 * len(chunk))):
-            node, claim = solution["entity"], solution["predicate"]
-            part = claim_part(claim) if isinstance(claim, IRI) else None
-            if isinstance(node, IRI) and part is not None and part[0] == "claim":
-                found.setdefault((node, "subject"), hop_of(node, claim, solution["subject"], "inverse").triple)
+    for solution in select_about(graph, [Query.load("neighbours_inverse")], nodes).seen:
+        node, claim = solution["entity"], solution["predicate"]
+        if isinstance(node, IRI) and claim_kind(claim) == "claim":
+            found.setdefault((node, "subject"), hop_of(node, claim, solution["subject"], "inverse").triple)
     pairs = []
     for (node, side), predicate in wanted.items():
         about = found.get((node, "subject"))
         own = predicate if about is None else statement_value(about.predicate)
         if side == "value" and own is not None:
             pairs.append((node, own))
-    for start in range(0, len(pairs), graph.chunk_size):
-        rows = pairs[start : start + graph.chunk_size]
-        query = Query.load("group_forward").bind_rows(("entity", "predicate"), rows).limit(2 * len(rows))
-        for solution in graph.select(query):
-            triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
-            found.setdefault((triple.subject, "value"), triple)  # type: ignore[arg-type]
+    values = batched_select(
+        graph,
+        lambda chunk, bound: _group_query("forward", chunk).limit(bound + 1),
+        pairs,
+        key_of=lambda solution: (solution["entity"], solution["predicate"]),
+    )
+    for solution in values.seen:
+        triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
+        found.setdefault((triple.subject, "value"), triple)  # type: ignore[arg-type]
     return found
 
 

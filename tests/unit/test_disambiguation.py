@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render
-from tests.endpoints.servers import oxigraph_serve, store_of
 
 TURTLE = """
 @prefix : <http://example.org/> .
@@ -42,15 +39,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["embedded", "endpoint"])
-def knowledge(
-    request: pytest.FixtureRequest, file: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[KnowledgeBase]:
-    if request.param == "embedded":
-        yield kgsparql.open(file, embedder="none")
-        return
-    with oxigraph_serve(store_of(file, tmp_path_factory.mktemp("served") / "store")) as url:
-        yield KnowledgeBase(open_graph(url), embedder="none")
+@pytest.fixture(scope="module")
+def knowledge(file: Path) -> KnowledgeBase:
+    return kgsparql.open(file, embedder="none")
 
 
 def asked(knowledge: KnowledgeBase, question: str, **options: object) -> tuple[kgsparql.Answer, list[str]]:

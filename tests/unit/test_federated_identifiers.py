@@ -251,10 +251,3 @@ def test_every_declared_predicate_is_asked_for(monkeypatch: pytest.MonkeyPatch) 
     assert [event.name for event in events] == [
         "group_forward+group_inverse", "identified", "counts_forward+counts_inverse",
     ]  # fmt: skip
-
-
-def test_predicates_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PAIRS", 20)
-    asked, _ = metered(graph(quads(inverse_functional(60)), "one"), graph(quads(":b :p :x ."), "other"))
-    cuts = [str(cut) for cut in same_as(asked, [ex("ann"), ex("bob")]).cuts]
-    assert cuts == ["identifying predicates: at most 10 of 60 taken"]

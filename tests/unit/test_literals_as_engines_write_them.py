@@ -67,20 +67,5 @@ def test_virtuosos_blank_nodes_and_truth_values_are_read_as_the_specifications_w
     assert solution["l"].value == says
 
 
-def test_virtuosos_blank_nodes_and_truth_values_in_xml() -> None:
-    body = f"""<?xml version="1.0"?>
-        <sparql xmlns="http://www.w3.org/2005/sparql-results#">
-        <head><variable name="b"/><variable name="t"/><variable name="n"/><variable name="l"/></head>
-        <results><result>
-        <binding name="b"><bnode>nodeID://b10052</bnode></binding>
-        <binding name="t"><literal datatype="{XSD}boolean">1</literal></binding>
-        <binding name="n"><literal datatype="{XSD}integer">1</literal></binding>
-        <binding name="l"><literal>"bnode","value":"nodeID://b1" &lt;bnode&gt;nodeID://b1</literal></binding>
-        </result></results></sparql>"""
-    (solution,) = list(_parsed(respelt(body.encode()), pyoxigraph.QueryResultsFormat.XML))
-    assert [solution[name].value for name in "btn"] == ["b10052", "true", "1"]
-    assert solution["l"].value == '"bnode","value":"nodeID://b1" <bnode>nodeID://b1'
-
-
 def _parsed(body: bytes, form: pyoxigraph.QueryResultsFormat) -> Any:
     return pyoxigraph.parse_query_results(body, format=form)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
@@ -111,18 +113,10 @@ def test_Q07_every_text_comes_back_from_a_query(text: str) -> None:
 
 
 @examples(1000)
-@given(TEXTS, LANGUAGES)
-def test_Q07_with_a_language(text: str, language: str) -> None:
-    try:
-        term = Literal(text, language=language)
-    except ValueError:
-        return  # the pattern above is wider than BCP 47
-    assert _back(term) == term
-
-
-@examples(1000)
-@given(TEXTS, IRI_TEXTS)
-def test_Q07_with_a_datatype_and_as_an_iri(text: str, datatype: str) -> None:
+@given(TEXTS, IRI_TEXTS, LANGUAGES)
+def test_Q07_with_a_language_a_datatype_and_as_an_iri(text: str, datatype: str, language: str) -> None:
+    with suppress(ValueError):  # the pattern above is wider than BCP 47
+        assert _back(Literal(text, language=language)) == Literal(text, language=language)
     try:
         known = iri(datatype)
     except IriError:
@@ -201,13 +195,10 @@ def test_Q19_a_blank_node_is_no_parameter() -> None:
         VALUES.bind(term=[BlankNode("b")])
 
 
-@pytest.mark.parametrize("prefix", ["x:y", "1", "a.", "a> <"])
-def test_a_hostile_prefix_is_not_declared(prefix: str) -> None:
-    with pytest.raises(QueryBindingError):
-        prologue([(prefix, EX)])
-
-
-def test_prefixes_are_declared_a_line_each() -> None:
+def test_prefixes_are_declared_a_line_each_and_hostile_ones_are_not() -> None:
     text = prologue([("a-b", EX), ("", EX + "#"), ("é", EX)])
     assert text.splitlines() == [f"PREFIX a-b: <{EX}>", f"PREFIX : <{EX}#>", f"PREFIX é: <{EX}>"]
     assert EMPTY.ask(Query("declared", text + "ASK {}"))
+    for prefix in ("x:y", "1", "a.", "a> <"):
+        with pytest.raises(QueryBindingError):
+            prologue([(prefix, EX)])

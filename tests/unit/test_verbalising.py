@@ -26,7 +26,7 @@ def test_a_path_and_a_line_show_the_direction_of_each_triple() -> None:
     ways = tuple(Path(A, (Hop(Triple(A, P, end)),)) for end in (B, C))
     line = Line(ways[0].property_path, ways, 3)
     assert line_text(line, LABELS, times={B: 4}) == "Ann —knows→ Ben (4 times); Cas; … 1 more"
-    tree = DecisionTree((Node("Ann", children=(Node("Ben", "knows", markers=("N1",)),)),))
+    tree = DecisionTree((Node("Ann", children={(Step(P), B): Node("Ben", "knows", markers=["N1"])}),))
     assert tree.text() == "Ann\n└─ —knows→ Ben  [N1]"
     assert tree.mermaid().splitlines()[1:] == ['  n1["Ann"]', '  n2["Ben [N1]"]', '  n1 -- "knows" --> n2']
 

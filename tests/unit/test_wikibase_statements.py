@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.exploration import labels, neighbours
-from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
 from tests.conftest import graph_from
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.scripted import knowledge_of, nobel
 
 STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"
@@ -31,12 +27,6 @@ RECEIVED = "At which point in time was an award received by Marie Curie?"
 @pytest.fixture(scope="module")
 def knowledge() -> KnowledgeBase:
     return kgsparql.open(STATEMENTS, embedder="none")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with oxigraph_serve(store_of(STATEMENTS, tmp_path_factory.mktemp("statements") / "store")) as url:
-        yield KnowledgeBase(open_graph(url, name=str(STATEMENTS)), embedder="none")
 
 
 def walked(answer: kgsparql.Answer) -> set[str]:
@@ -111,15 +101,6 @@ def test_what_the_question_names_is_no_answer_before_others(knowledge: Knowledge
     assert are_topics == sorted(are_topics)
 
 
-def test_the_evidence_says_which_statement(knowledge: KnowledgeBase) -> None:
-    answer = knowledge.ask(CHANCELLOR, qualifiers=True)
-    (first, *_) = answer.evidence
-    assert first.text == "Angela Merkel —position held→ [Federal Chancellor of Germany] —start time→ 2005-11-22"
-    (cited,) = [c for c in first.triples if c.triple.predicate == IRI(PROP + "statement/P39")]
-    assert cited.triple.object == IRI(WD + "Q4970706")
-    assert cited.verified
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_statement_is_named_by_what_it_joins(knowledge: KnowledgeBase, method: str) -> None:
     held = "Angela Merkel —position held→ Federal Chancellor of Germany"
@@ -189,13 +170,6 @@ def test_the_value_of_a_statement_is_not_walked_beside_the_direct_claim(knowledg
     answer = knowledge.ask("Which award did Marie Curie receive?", qualifiers=True)
     assert answer.answers[0].label.startswith("Nobel Prize")
     assert not any("—award received→ [] —award received→" in item.text for item in answer.evidence)
-
-
-def test_an_endpoint_says_the_same(knowledge: KnowledgeBase, served: KnowledgeBase) -> None:
-    for question in ("With whom did Marie Curie share a prize?", "Who replaced Angela Merkel?"):
-        here, there = (answer_to_json(own.ask(question, qualifiers=True)) for own in (knowledge, served))
-        assert here["answers"] == there["answers"]
-        assert [item["text"] for item in here["evidence"]] == [item["text"] for item in there["evidence"]]
 
 
 def test_identifiers_are_known_from_the_graph(knowledge: KnowledgeBase) -> None:
