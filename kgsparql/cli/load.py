@@ -93,8 +93,8 @@ def index(
     Of a large store or file, it also builds the adjacency that paths are found in, without queries.
 
     With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
-    the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
-    page at a time: what was read before a stop is kept, and a higher --limit adds to it.
+    the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint;
+    they take the place of those that were read before.
     """
     if class_ and text is not None:
         raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")

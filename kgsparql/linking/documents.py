@@ -79,8 +79,6 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
     """List the files in a directory and below it that can be read as documents, and the others; sorted by name.
 
     Names that begin with a dot are left out, and no link to a directory is followed.
-
-    :raises InputError: if there is no such directory, or nothing in it.
     """
     if not directory.is_dir():
         what = "a file, not a directory" if directory.is_file() else "no such directory"
@@ -155,8 +153,6 @@ def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple
 
     A passage ends with a paragraph, else with a sentence, else with a word, if that is in its second half. The next one
     begins with the last sentences of the one before, as far as the overlap holds them.
-
-    :param tokens: of :data:`BYTES_PER_TOKEN` bytes each, as for ``overlap``.
 
     >>> text = "One thing. Another thing. A third thing altogether."
     >>> [text[a:b] for a, b in passage_spans(text, tokens=7)]

@@ -24,8 +24,7 @@ from kgsparql.linking.label_index.open import (
     open_label_index,
     slice_directory,
 )
-from kgsparql.linking.label_index.rows import Progress
-from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.search import LabelIndex, Progress
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
@@ -131,8 +130,6 @@ class GraphIndexes:
         """Return the linker, with the index; where a graph failed the last time, its index is tried again.
 
         What is missing is only in :attr:`missing_notes`, for the answer.
-
-        :param graph: the graph, or its view within the time limit of a question, which limits this too.
         """
         if self._linker is None or self._missing:
             index = self.index_of(graph, cancel)
@@ -161,10 +158,7 @@ class GraphIndexes:
         return index
 
     def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
-        """Join the indexes of all members; a member that has just failed is not asked: it would say less, and be long.
-
-        :raises KgsparqlError: the error of the first member, if all fail.
-        """
+        """Join the indexes of all members; one that has just failed is not asked again: it would take long."""
         failed: dict[str, KgsparqlError] = {}
         for member in graph.members:
             if member.name in self._of_members:
@@ -235,18 +229,14 @@ class GraphIndexes:
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
 
     def build_slice(self, classes: Iterable[IRI], *, limit: int) -> LabelIndex:
-        """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them.
-
-        :param classes: only iterated over if the graph is an endpoint.
-        :raises InputError: if the graph is no endpoint.
-        """
+        """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them."""
         if not isinstance(self.graph, EndpointGraph):
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
         return build_slice(
             self.graph, list(classes), self._slices_of(self.graph), limit=limit, languages=self._languages,
-            embedder=self.embedder, progress=self.progress,
+            embedder=self.embedder, progress=self.progress or (lambda *_: None),
         )  # fmt: skip
 
     def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.linking.label_index.rows import LabelRow
-from kgsparql.linking.label_index.search import Vocabulary
+from kgsparql.linking.label_index.search import LabelRow, Vocabulary
 from kgsparql.linking.words import TextToken, stem, words
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]

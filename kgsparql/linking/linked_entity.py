@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kgsparql.linking.label_index.rows import Kind, short_key
+from kgsparql.linking.label_index.search import Kind, short_key
 from kgsparql.linking.label_matching import Matched
 from kgsparql.linking.words import place_of, words
 from kgsparql.rdf.terms import IRI, normalised

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.corrections import near_keys
-from kgsparql.linking.label_index.rows import LabelRow
-from kgsparql.linking.label_index.search import LabelIndex, unlikeliness
+from kgsparql.linking.label_index.search import LabelIndex, LabelRow, unlikeliness
 from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.mention_detection import MentionDetector

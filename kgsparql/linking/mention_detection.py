@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.linking.corrections import Correction, Corrections
-from kgsparql.linking.label_index.rows import LabelRow
-from kgsparql.linking.label_index.search import LabelSearch, Vocabulary
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,

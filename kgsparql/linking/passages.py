@@ -24,7 +24,7 @@ from kgsparql.linking.documents import (
     pages_of,
     passage_spans,
 )
-from kgsparql.linking.label_index.rows import Progress
+from kgsparql.linking.label_index.search import Progress
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, quoted, table_tag
@@ -218,10 +218,7 @@ def build_passages(
 
 
 def checked_tokens(passage_tokens: int) -> int:
-    """Check a number of tokens that a passage may have.
-
-    :raises LimitError: for passages that are too short or too long.
-    """
+    """Check a number of tokens that a passage may have."""
     if not _LEAST_TOKENS <= passage_tokens <= _MOST_TOKENS:
         raise LimitError(
             f"passages of {passage_tokens:,} tokens", hint=f"from {_LEAST_TOKENS:,} to {_MOST_TOKENS:,}", limit="tokens"

@@ -96,11 +96,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def with_note(reply: Mapping[str, Any], **note: Any) -> dict[str, Any]:
-    """Add a note of ours to a reply, with which it is kept.
-
-    :param note: ``unusable``, the code of the error that the reply is; with ``message`` and ``hint`` where no whole
-        reply came. ``left_out``: parameters that were set and not sent.
-    """
+    """Add a note of ours to a reply, with which it is kept."""
     return {**reply, _NOTE: {**note_of(reply), **note}}
 
 
@@ -143,8 +139,6 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
     """Read prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
     None is usable that cannot be: no token for a text, or more than any model takes.
-
-    :param reserved: what the call may use; this counts where no whole reply came.
     """
     if "message" in note_of(reply):
         return reserved

@@ -48,9 +48,6 @@ class CitedText:
 def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
     """Find what a text cites: every marker in brackets, and P1, N1, T1 … anywhere.
 
-    :param quoted: words like markers in the texts that the model was shown (:func:`like_markers`); they cite only in
-        square brackets.
-
     >>> cited_text("He did [p01 and P99], as N2 says.", ["P1", "N2"])
     CitedText(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
     >>> cited_text("Thyroxine (T4) acts [P1], P7 says (P8).", ["P1"], quoted=["T4"]).text

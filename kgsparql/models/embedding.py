@@ -101,10 +101,7 @@ class LocalModel:
         return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
 
     def check_weights(self) -> None:
-        """Hash the weights, as whoever loads them should: to read a name, which takes 0.1 s less, does not.
-
-        :raises EmbeddingError: if they are others than they must be.
-        """
+        """Hash the weights, as whoever loads them should: to read a name, which takes 0.1 s less, does not."""
         if self.directory is not None and self.weights not in {None, _weights_hash(self.directory)}:
             raise EmbeddingError(f"the weights in {self.directory} are not those of {self.label}", hint=_PACKAGE_HINT)
 

@@ -203,10 +203,7 @@ class LanguageModel:
             return kept, True
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
-        """Ask the server; what it refuses is left out and the request sent again, all within one deadline.
-
-        :raises RequestRefusedError: if it refuses what cannot be left out.
-        """
+        """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
         self.client.prepare()
         capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left

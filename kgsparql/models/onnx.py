@@ -176,13 +176,7 @@ def _session_of(file: Path, options: Any) -> Any:
 
 
 def exported_model(model: LocalModel, directory: Path, note: Callable[[str], None]) -> Path:
-    """Return the directory with the export of a model; made at the first use, while other processes wait.
-
-    :param directory: of the model.
-    :param note: called with a line for a person before something is made that takes long.
-    :raises EmbeddingError: if the model cannot be exported, or its vectors then differ.
-    :raises StoreError: if nothing can be written to the cache directory.
-    """
+    """Return the directory with the export of a model; made at the first use, while other processes wait."""
     # The export of just these weights and settings, as this ONNX Runtime optimises it.
     digest = hashlib.sha256(f"{_VERSION}\n{version('onnxruntime')}\n{model.name}\n".encode())
     for setting in sorted(entry for entry in directory.rglob("*.json") if entry.is_file()):
@@ -242,10 +236,7 @@ def _run_export(directory: Path, partial: Path) -> None:
 
 
 def _main(directory: Path, partial: Path) -> None:
-    """Export a model, in a process of its own, and compare the vectors.
-
-    :raises EmbeddingError: if they differ.
-    """
+    """Export a model, in a process of its own, and compare the vectors."""
     import torch
     from onnxruntime import GraphOptimizationLevel
     from sentence_transformers import SentenceTransformer

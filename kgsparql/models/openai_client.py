@@ -341,8 +341,6 @@ def _after_tries(number: int) -> str:
 def _checked_url(text: str) -> str:
     """Write a base URL in the one form in which it is shown and compared, without the path of a request.
 
-    :raises InputError: for anything else, and for a URL with credentials.
-
     >>> _checked_url(" HTTP://LocalHost:8000/v1/chat/completions/ ")
     'http://localhost:8000/v1'
     """

@@ -62,8 +62,6 @@ class Numbers:
 def numbers(text: str, *, count: int) -> Numbers:
     r"""Read the choices in a reply from a list that is numbered from 1 to ``count``; each counts once, others not.
 
-    :raises ModelReplyError: if the reply is empty (``E_LLM_EMPTY``) or too long (``E_LIMIT``).
-
     >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
     Numbers(numbers=(3,), scores={3: 0.8}, dropped=1, search='')
     >>> numbers("3, 1", count=4).numbers
@@ -151,9 +149,6 @@ def score_of(value: Any) -> float | None:
 def mentions(text: str) -> list[tuple[str, bool]]:
     """Read the mentions in a reply, each with whether it names a type.
 
-    :raises ModelReplyError: if the reply is empty (``E_LLM_EMPTY``), too long (``E_LIMIT``) or no list of mentions
-        (``E_LLM_FORMAT``).
-
     >>> mentions('[{"mention": "Nobel Prize", "is_type": false}, {"mention": "city", "is_type": true}]')
     [('Nobel Prize', False), ('city', True)]
     """
@@ -184,8 +179,6 @@ def truth_of(value: Any) -> bool | None:
 
 def quantity(text: str) -> float | None:
     """Read the only number in the answer of a reply, in JSON or prose.
-
-    :raises ModelReplyError: if the reply is too long (``E_LIMIT``).
 
     >>> quantity("It is 1,234.5 km."), quantity('{"answer": "-40 %"}'), quantity("3 million"), quantity("3 of 12")
     (1234.5, -40.0, None, None)
@@ -249,9 +242,6 @@ class WrittenAnswer:
 
 def written_answer(text: str) -> WrittenAnswer:
     """Read the answer in a reply: JSON, or prose.
-
-    :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON without one (``E_LLM_FORMAT``),
-        or too long (``E_LIMIT``).
 
     >>> read = written_answer('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
     >>> read.answer, read.entities, read.markers, read.dropped

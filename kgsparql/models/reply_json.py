@@ -40,10 +40,7 @@ def unusable(text: str, wanted: str) -> ModelReplyError:
 
 
 def without_reasoning(text: str | None) -> str:
-    """Remove the reasoning before the answer, and reasoning that was cut off; the rest may be empty.
-
-    :raises ModelReplyError: if the reply is longer than ``MAX_CHARACTERS`` (``E_LIMIT``).
-    """
+    """Remove the reasoning before the answer, and reasoning that was cut off; the rest may be empty."""
     text = text or ""
     if len(text) > MAX_CHARACTERS:
         message = f"the model's reply has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
@@ -57,10 +54,7 @@ def without_reasoning(text: str | None) -> str:
 
 
 def filled_body(text: str) -> str:
-    """Return the reply without its reasoning.
-
-    :raises ModelReplyError: if nothing is left (``E_LLM_EMPTY``).
-    """
+    """Return the reply without its reasoning."""
     body = without_reasoning(text)
     if not body.strip():
         raise empty_reply()
@@ -164,9 +158,6 @@ def _without_surrogates(value: Any) -> Any:
 
 def json_value(text: str) -> Any:
     """Return the JSON object or array that a reply answers with: the last of the highest rank.
-
-    :raises ModelReplyError: if there is none (``E_LLM_FORMAT``), or the reply is empty (``E_LLM_EMPTY``) or too long
-        (``E_LIMIT``).
 
     >>> json_value('Here you are: {"choices": [{"n": 3, "score": 0.8}, {"n": 1')
     {'choices': [{'n': 3, 'score': 0.8}]}

@@ -19,7 +19,7 @@ from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render

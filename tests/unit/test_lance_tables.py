@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -46,13 +44,3 @@ def test_only_the_checks_of_the_named_package_are_left_out_of_an_import() -> Non
         half.__module__ = "no.such.part"
         assert pydantic.validate_call(half) is half
     assert pydantic.validate_call is checked
-
-
-def test_a_table_is_written_and_searched_after_such_an_import() -> None:
-    script = (
-        "import tempfile, pydantic; from kgsparql.storage.lance_tables import lancedb\n"
-        "table = lancedb().connect(tempfile.mkdtemp()).create_table('t', [{'a': 1, 'vector': [0.0, 1.0]}])\n"
-        "print(table.search([0.0, 1.0]).limit(1).to_list()[0]['a'], pydantic.validate_call.__module__)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 pydantic.validate_call_decorator\n"

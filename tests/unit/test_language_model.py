@@ -221,9 +221,7 @@ def test_U15_a_call_that_could_go_over_the_budget_is_not_made() -> None:
         assert len(server.requests) == usage.model_calls == 1
 
 
-def test_a_limit_on_cost_needs_prices_and_one_that_could_never_be_reached_is_none() -> None:
-    with pytest.raises(OptionError, match="prices"):
-        Budget(max_cost=1.0)
+def test_a_limit_that_could_never_be_reached_is_none() -> None:
     for limit in (float("nan"), float("inf"), -1.0):
         for name in ("max_seconds", "max_cost"):
             given: dict[str, Any] = {name: limit}
@@ -251,23 +249,17 @@ def test_a_reply_is_paid_for_once_and_counts_the_same(cache: ResponseCache) -> N
     assert len(server.requests) == 2
 
 
-def test_another_request_server_or_model_is_another_exchange(cache: ResponseCache) -> None:
+def test_another_request_or_model_is_another_exchange_with_capabilities_of_its_own(cache: ResponseCache) -> None:
     for number, change in enumerate(({"temperature": 0.5}, {"seed": 1}, {"reply_tokens": 99}, {"name": "another"})):
-        server = ModelServer(["Rome"])
         assert ask(model(ModelServer([f"Paris {number}"]), cache), text=str(number)) == f"Paris {number}"
+        server = ModelServer(["Rome"])
         assert ask(model(server, cache, **change), text=str(number)) == "Rome"
         assert ask(model(server, cache), text=str(number)) == f"Paris {number}"
         assert len(server.requests) == 1
-    with ModelServer(["Paris"]) as one, ModelServer(["Rome"]) as two:
-        assert [ask(model(server, cache)) for server in (one, two, one, two)] == ["Paris", "Rome"] * 2
-        assert [len(server.requests) for server in (one, two)] == [1, 1]
-
-
-def test_what_is_found_of_one_model_is_not_said_of_another_on_the_server(cache: ResponseCache) -> None:
     server = ModelServer(["Paris"], refuses=["seed"])
     ask(model(server, cache))
     assert model(server, cache).capabilities.without == ("seed",)
-    assert model(server, cache, name="another").capabilities == Capabilities()
+    assert model(server, cache, name="yet another").capabilities == Capabilities()
 
 
 def test_a_reply_of_no_use_is_kept_for_replay_and_for_when_the_server_is_down(tmp_path: Path) -> None:
@@ -298,16 +290,6 @@ def test_a_server_cannot_write_our_notes(cache: ResponseCache) -> None:
     server = ModelServer([Raw(hostile)])
     assert [ask(model(server, cache)) for _ in range(2)] == ["Paris"] * 2
     assert len(server.requests) == 1
-
-
-def test_an_empty_reply_and_the_one_after_it_are_replayed(tmp_path: Path) -> None:
-    usages, server = [], ModelServer([NullContent(), Text("Paris")])
-    for mode in ("write", "only"):
-        usages.append(Usage())
-        with ResponseCache(tmp_path / "x.sqlite", mode=mode) as kept:
-            assert ask(model(server, kept), usages[-1]) == "Paris"
-    assert len(server.requests) == 2
-    assert same_every_time(usages[0]) == same_every_time(usages[1])
 
 
 def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path) -> None:
@@ -354,23 +336,6 @@ def test_the_model_is_the_one_that_is_named_or_the_only_one(monkeypatch: pytest.
     with ModelServer(models=["one", "two"]) as server, pytest.raises(InputError) as caught:
         open_model(base_url=server.url)
     assert "one, two" in caught.value.hint
-
-
-def test_every_refusal_leaves_less_and_ends() -> None:
-    for refusal in (
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported.",
-        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
-        "Failed to parse grammar",
-        "System role not supported",
-        "unknown field: seed",
-    ):
-        capabilities, steps = Capabilities(), 0
-        while (fewer := capabilities.after(refusal)) is not None:
-            assert fewer != capabilities
-            capabilities, steps = fewer, steps + 1
-            assert steps < 10
-        assert steps >= 1
 
 
 def test_M16_graph_text_stays_inside_its_fence() -> None:

@@ -15,7 +15,6 @@ import time
 import traceback
 import tracemalloc
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -34,13 +33,12 @@ from kgsparql.errors import (
     RateLimitError,
     RequestRefusedError,
 )
-from kgsparql.http import transport
 from kgsparql.models import openai_client
 from kgsparql.models.openai_client import DEFAULT_BASE_URL, OpenAIClient
 
 from tests.model_server import (  # isort: skip
     Big, Cut, Drip, Echo, EmptyBody, Endless, HangUp, Html, Length, ModelServer, NoChoices, NullContent, Raw, Refusal,
-    Reply, Reset, Script, Slow, Status, Text, Together,
+    Reply, Reset, Script, Slow, Status, Text,
 )  # fmt: skip
 
 URL = "http://127.0.0.1:9/v1"
@@ -99,16 +97,6 @@ def within(seconds: float = 10.0) -> Iterator[None]:
     began = time.monotonic()
     yield
     assert time.monotonic() - began < seconds
-
-
-@contextmanager
-def unpacked_in(most_bytes: int) -> Iterator[None]:
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < most_bytes
-    finally:
-        tracemalloc.stop()
 
 
 @contextmanager
@@ -188,18 +176,6 @@ def test_one_connection_serves_one_call_after_the_other() -> None:
                 said.append("error")
         assert said == ["a", "b", "error", "c", "error", "d"]
         assert server.connections == 1
-
-
-def test_threads_have_connections_of_their_own() -> None:
-    all_here = threading.Barrier(4)  # no thread gets its reply before all four have asked
-    script = [Text("first"), *[Together(all_here)] * 4]
-    with ModelServer(script) as server, OpenAIClient(server.url, timeout_s=30) as asking:
-        asking.chat(BODY)
-        with ThreadPoolExecutor(4) as threads:
-            replies = list(threads.map(asking.chat, [BODY] * 4))
-        assert [content(reply) for reply in replies] == ["together"] * 4
-        assert len(server.requests) == 5
-        assert server.connections <= 5
 
 
 def test_a_closed_connection_is_opened_again_whoever_closed_it() -> None:
@@ -315,56 +291,29 @@ def test_M08_M09_a_server_that_is_not_there_is_one_clear_error_after_three_tries
     assert "kgsparql doctor" in error.hint
 
 
-def test_a_host_that_has_no_address_is_an_error_within_the_deadline() -> None:
-    with within(), OpenAIClient("http://no-such-host.invalid/v1", timeout_s=2) as asking, pytest.raises(ModelError):
-        asking.chat(BODY)
-
-
-@pytest.mark.parametrize(("connect_s", "code"), [(0.2, "E_MODEL"), (10.0, "E_TIMEOUT")])
-def test_a_host_that_does_not_take_connections(connect_s: float, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "REACH_S", connect_s)
-    with socket.socket() as silent, socket.socket() as first, socket.socket() as second:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen(0)
-        for waiting in (first, second):  # more than its queue holds
-            waiting.setblocking(False)
-            waiting.connect_ex(silent.getsockname())
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        with within(), OpenAIClient(url, timeout_s=0.8) as asking, pytest.raises(ModelError) as caught:
-            asking.chat(BODY)
-    assert caught.value.code == code
-
-
 def test_M09_M18_a_refused_request_has_the_servers_own_words() -> None:
     error, _ = told(Status(400, message="Unsupported parameter: 'temperature'" + " and so on" * 500))
-    assert (error.detail["status"], len(error.detail["body"])) == (400, 2_000)
+    assert (error.detail["status"], len(error.detail["body"]), error.retryable) == (400, 2_000, False)
     assert "'temperature'" in error.detail["body"]
     assert "'temperature'" in error.message
     assert len(error.message) < 300
-    assert not error.retryable
     error, _ = told(Status(404, message="The model `m` does not exist"))
     assert "The model `m` does not exist" in error.message
-    assert "/v1" in error.hint
     assert "kgsparql doctor" in error.hint
 
 
 BROKEN = [
     (EmptyBody(), "E_LLM_EMPTY", "is empty"),
-    (Raw(b"  \n"), "E_LLM_EMPTY", "is empty"),
     (Html(), "E_LLM_FORMAT", "not JSON: Sign in Welcome"),
     (Raw(b"[1, 2]"), "E_LLM_FORMAT", "not an object: [1, 2]"),
-    (Raw(b"null"), "E_LLM_FORMAT", "not an object: null"),
     (Raw(b"upstream \x1b[31merror\x07\n" * 100, "text/plain"), "E_LLM_FORMAT", "not JSON: upstream [31merror"),
     (Raw(b"\xff\xfe\x00garbage"), "E_LLM_FORMAT", "not JSON"),
-    (Raw(b"[" * 100_000), "E_LLM_FORMAT", "not JSON"),
     (Raw(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "E_LLM_FORMAT", "not JSON"),
-    (Raw(b'{"a": ' + b"9" * 10_000 + b"}"), "E_LLM_FORMAT", "not JSON"),
     (Raw(b'{"choices": ['), "E_LLM_PARTIAL", "cut off after 13 bytes"),
 ]
 BROKEN_OFF = [
     (Raw(b'{"choices": [', length=None), "E_LLM_PARTIAL", "cut off after 13 bytes"),
     (Raw(b'{"choices": []}', length=1_000, headers={"Connection": "close"}), "E_LLM_PARTIAL", "cut off"),
-    (Cut(0), "E_LLM_PARTIAL", "cut off"),
     (Cut(25), "E_LLM_PARTIAL", "cut off"),
     (Reset(25), "E_LLM_PARTIAL", "cut off"),
     (Reset(), "E_LLM_PARTIAL", "did not begin"),
@@ -401,15 +350,14 @@ def test_loading_the_package_takes_nothing_of_the_time_of_a_call(monkeypatch: py
     """A busy machine imports it in seconds: the server was blamed for what it was never sent."""
 
     load = OpenAIClient._new_client
-    monkeypatch.setattr(OpenAIClient, "_new_client", lambda asking: time.sleep(3) or load(asking))
-    reply, server = chat([Text("Bonn")], timeout_s=2.5)
+    monkeypatch.setattr(OpenAIClient, "_new_client", lambda asking: time.sleep(1) or load(asking))
+    reply, server = chat([Text("Bonn")], timeout_s=0.8)
     assert content(reply) == "Bonn"
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("proxy", [f"socks5://me:{CANARY}@127.0.0.1:1", f"gopher://me:{CANARY}@127.0.0.1:1"])
-def test_a_proxy_that_cannot_be_used_is_said(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", proxy)
+def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", f"socks5://me:{CANARY}@127.0.0.1:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
     error, server = chat([Text("Bonn")])
     assert isinstance(error, InputError)
@@ -441,13 +389,14 @@ def test_M07_a_reply_of_1_MB_or_one_that_never_ends_is_an_error(monkeypatch: pyt
 
 def test_M07_of_a_small_body_that_unpacks_to_much_no_more_is_read_than_is_said() -> None:
     headers = {"Content-Encoding": "gzip"}
-    bomb = gzip.compress(b'{"choices": "' + b" " * 200_000_000)
-    assert len(bomb) < 250_000
-    with unpacked_in(30_000_000):
-        assert chat([Raw(bomb, headers=headers)])[0].code == "E_LIMIT"
-    bomb = gzip.compress(b'{"error": "' + b"word " * 20_000_000)
-    with unpacked_in(30_000_000):
-        error, _ = chat([Raw(bomb, headers=headers, status=400)], tries=1)
+    bombs = [gzip.compress(start + b"word " * 10_000_000) for start in (b'{"choices": "', b'{"error": "')]
+    tracemalloc.start()
+    try:
+        assert chat([Raw(bombs[0], headers=headers)])[0].code == "E_LIMIT"
+        error, _ = chat([Raw(bombs[1], headers=headers, status=400)], tries=1)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
     assert "word word" in error.message
     assert len(error.message) < 300
 
@@ -464,22 +413,15 @@ def test_packed_replies_are_unpacked() -> None:
 # Deadlines and stopping
 
 
-SLOW_SCRIPTS: list[list[Reply]] = [
-    [Slow(30)], [Drip()], [Drip(Status(500))], [Drip(Status(400))], [Status(503), Slow(30)],
-    [Status(429, {"Retry-After": "0"}), Drip()],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("script", SLOW_SCRIPTS)
+@pytest.mark.parametrize("script", [[Slow(30)], [Drip(Status(500))], [Status(429, {"Retry-After": "0"}), Drip()]])
 def test_M09_one_deadline_for_all_of_a_call(script: list[Reply]) -> None:
     began = time.monotonic()
-    error, server = chat(script, timeout_s=1.5)
-    took = time.monotonic() - began
+    error, server = chat(script, timeout_s=0.8)
+    assert 0.7 < time.monotonic() - began < 10
     assert (type(error), error.code, error.exit_code) == (ModelTimeoutError, "E_TIMEOUT", 5)
     assert isinstance(error, TimeoutError)
     assert server.url in error.message
-    assert "1.5 s" in error.message
-    assert 1.4 < took < 10
+    assert "0.8 s" in error.message
     assert len(server.requests) == len(script)  # never again after the deadline
 
 
@@ -494,7 +436,7 @@ def test_a_call_has_a_deadline_of_its_own_and_the_client_goes_on() -> None:
         assert content(asking.chat(BODY, timeout_s=5)) == "next"
 
 
-@pytest.mark.parametrize("script", [[Slow(30)], [Drip()], [Status(429, {"Retry-After": "30"})], [Drip(Status(500))]])
+@pytest.mark.parametrize("script", [[Drip()], [Status(429, {"Retry-After": "30"})]])
 def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
     with ModelServer(script) as server, OpenAIClient(server.url) as asking:
         asking.models()  # so that the call goes through a connection that was opened before
@@ -549,22 +491,17 @@ ECHOES: list[Reply] = [
 ]
 
 
-@pytest.mark.parametrize("given", [True, False])
-def test_U12_the_key_is_in_no_error(
-    given: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not given:
-        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+def test_U12_the_key_is_in_no_error(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     caplog.set_level(logging.DEBUG)
-    for reply in ECHOES:
-        error, server = told(reply, key=CANARY if given else None, tries=2)
+    for number, reply in enumerate(ECHOES):
+        error, server = told(reply, key=CANARY if number % 2 else None, tries=2)
         assert isinstance(error, KgsparqlError)
         assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
         everything = [str(error), repr(error), json.dumps(error.to_json(), default=repr), caplog.text]
         everything += traceback.format_exception(error)
-        everything += [repr(vars(error)), repr(error.args), repr(error.__cause__), repr(error.__context__)]
-        assert error.__cause__ is None
-        assert error.__context__ is None
+        everything += [repr(vars(error)), repr(error.args)]
+        assert error.__cause__ is error.__context__ is None
         for part in (CANARY, CANARY[-12:], CANARY[:12]):
             assert not any(part in text for text in everything)
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.rows import LabelRow
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary, nearest_first
+from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch, Vocabulary, nearest_first
 
 _ROLES = ("label", "alternative", "derived")
 
@@ -51,10 +50,7 @@ class CombinedLabels(LabelSearch):
         return replace(self, parts=tuple(part.offline() for part in self.parts))
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> CombinedLabels:
-        """See :meth:`LabelSearch.for_text`.
-
-        :raises KgsparqlError: the error of one graph, or of the first of several, if all fail.
-        """
+        """See :meth:`LabelSearch.for_text`."""
         found: list[LabelSearch] = []
         for name, part in zip_longest(self.names, self.parts):
             try:

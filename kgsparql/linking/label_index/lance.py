@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import CancelledError, StoreError
 from kgsparql.linking.label_index.memory import nearest_places
-from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary
+from kgsparql.linking.label_index.search import (
+    LabelIndex,
+    LabelRow,
+    LabelSearch,
+    Progress,
+    Rows,
+    SpellingSearch,
+    Vocabulary,
+)
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.files import keep_newest, remove_leftovers
@@ -34,7 +41,7 @@ KEEP_EVERY = 2_048
 
 _BATCH_TEXTS = 256
 _KEYS_AT_ONCE = 5_000
-_MOST_COMPARED = 5_000_000  # keys, or words, that are read into memory to look for typing errors
+_MOST_COMPARED = 5_000_000  # keys that are read into memory to look for typing errors
 _MOST_HELD = 500_000  # rows that are held in memory, in some 65 MB,
 _HELD_AFTER = 20  # by a process that looked keys up more often: reading them takes as long as some fifty queries
 _WRITTEN_AT_ONCE = 250_000  # rows: each write is a new version of the table, and holds its rows in memory
@@ -86,9 +93,8 @@ class LanceLabels(LabelSearch):
         return self._key_spellings.near(key, edits=edits)
 
     def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_words`; of very many words none is found."""
-        too_many = len(self._whole_vocabulary.counts) > _MOST_COMPARED
-        return [] if too_many else self._word_spellings.near(word, edits=edits)
+        """See :meth:`LabelSearch.near_words`."""
+        return self._word_spellings.near(word, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
@@ -102,10 +108,6 @@ class LanceLabels(LabelSearch):
             if row.text in rows:
                 rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
-
-    def all_rows(self) -> list[LabelRow]:
-        """Read all rows."""
-        return list(map(LabelRow._make, _row_tuples(self._columns_of("labels", *_COLUMNS))))
 
     def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
         table = self._opened_table(self._vectors_entry["table"])
@@ -225,12 +227,10 @@ def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | 
 class Builder:
     """Builder of an index; none of its steps is done twice, so that a run which was stopped goes on.
 
-    :param name: of the graph.
     :param content: entries of the manifest that say what the index is made of: made of anything else, it is stale.
     :param more: further entries of the manifest.
     """
 
-    name: str
     content: Mapping[str, Any]
     directory: Location
     embedder: Embedder | None
@@ -239,86 +239,71 @@ class Builder:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> LabelIndex:
-        """Do all that was not done before, and open the index.
-
-        :param read: gives the labels; called if they are needed.
-        :param wait_s: how long to wait for another process that builds here.
-        :raises StoreLockedError: if another process still builds here after that.
-        """
-        tables = Tables(self.directory)
+        """Do all that was not done before, and open the index."""
+        tables, embedder, progress = Tables(self.directory), self.embedder, self.progress or (lambda *_: None)
         with tables.lock(wait_s=wait_s):
             if isinstance(self.directory, Path):
                 remove_leftovers(self.directory)
             manifest, rows = tables.manifest(), None
             if manifest is None or not is_of(manifest, self.content) or tables.open(manifest["labels"]) is None:
                 rows = read()
-                manifest = self._write_labels(tables, rows)
-            if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
+                progress("indexing labels", len(rows), len(rows))
+                manifest = _write_labels(tables, rows) | dict(self.content) | dict(self.more)
+                tables.publish(manifest)
+            if embedder is not None and embedder.name not in manifest["vectors"]:
                 texts = sorted({row.text for row in (read() if rows is None else rows)})
-                writer = _VectorWriter(tables, _vector_table(self.embedder.name, texts), texts)
-                _drop_leftovers(tables, manifest, also=writer.name)
-                manifest["vectors"][self.embedder.name] = writer.embed(self.embedder, self.progress, self.cancel)
+                name = _vector_table(embedder.name, texts)
+                _drop_leftovers(tables, manifest, also=name)
+                entry = _embedded_texts(
+                    tables, name, texts, embedder, progress=progress, cancel=self.cancel or threading.Event()
+                )
+                manifest["vectors"][embedder.name] = entry
                 tables.publish(manifest)
             _drop_leftovers(tables, manifest)
         if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
             _remove_older(self.directory, sources)
-        return opened_index(tables, manifest, self.embedder)
+        return opened_index(tables, manifest, embedder)
 
-    def _write_labels(self, tables: Tables, rows: Rows) -> dict[str, Any]:
-        """Write the rows and their words, index both, and publish the manifest without vectors."""
-        import pyarrow as pa
 
-        if self.progress is not None:
-            self.progress("indexing labels", len(rows), len(rows))
-        tag = table_tag()
-        labels, keys, texts = _write_rows(tables, f"labels_{tag}", rows, self.name)
-        vocabulary = Vocabulary.of(rows, keys.to_pylist())
-        columns = [list(vocabulary.counts), list(vocabulary.counts.values())]
-        schema = pa.schema([("word", pa.string()), ("labels", pa.int32())])
-        tables.create(f"words_{tag}", pa.table(columns, schema=schema))
-        if len(rows):
-            indexes = lancedb("index")
-            plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
+def _write_labels(tables: Tables, rows: Rows) -> dict[str, Any]:
+    """Write the rows and their words, and index both; return what the manifest says about them."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    tag, schema = table_tag(), pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in _COLUMNS])
+    labels, unread, parts = None, iter(rows), []
+    while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or labels is None:
+        data = pa.table([[row[i] for row in some] for i in range(len(_COLUMNS))], schema=schema)
+        if labels is None:
+            labels = tables.create(f"labels_{tag}", data)
+        else:
             with errors_translated(tables.directory):
-                labels.create_index("key", config=indexes.BTree())
-                # Trigrams of the texts, for typing errors; whole words of the keys.
-                parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
-                labels.create_index("text", config=parts)
-                whole = indexes.FTS(base_tokenizer="whitespace", **plain)
-                labels.create_index("key", config=whole, name="key_words", replace=False)
-        manifest = {
-            "labels": f"labels_{tag}", "rows": len(rows), "texts": texts, "vectors": {}, "words": f"words_{tag}",
-            "keys": vocabulary.labels, "type_stems": sorted(vocabulary.type_stems),
-            "capitals_tell": vocabulary.capitals_tell, **self.content, **self.more,
-        }  # fmt: skip
-        tables.publish(manifest)
-        return manifest
+                labels.add(data)
+        parts.append(data.select(["key", "text"]))
+    texts = pa.concat_tables(parts)
+    vocabulary = Vocabulary.of(rows, compute.unique(texts["key"]).to_pylist())
+    schema = pa.schema([("word", pa.string()), ("labels", pa.int32())])
+    tables.create(f"words_{tag}", pa.table([list(vocabulary.counts), list(vocabulary.counts.values())], schema=schema))
+    if len(rows):
+        indexes = lancedb("index")
+        plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
+        with errors_translated(tables.directory):
+            labels.create_index("key", config=indexes.BTree())
+            # Trigrams of the texts, for typing errors; whole words of the keys.
+            parts_of_words = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
+            labels.create_index("text", config=parts_of_words)
+            whole = indexes.FTS(base_tokenizer="whitespace", **plain)
+            labels.create_index("key", config=whole, name="key_words", replace=False)
+    return {
+        "labels": f"labels_{tag}", "words": f"words_{tag}", "rows": len(rows), "keys": vocabulary.labels,
+        "texts": compute.count_distinct(texts["text"]).as_py(), "vectors": {},
+        "type_stems": sorted(vocabulary.type_stems), "capitals_tell": vocabulary.capitals_tell,
+    }  # fmt: skip
 
 
 def is_of(manifest: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
     """Tell whether the index that a manifest describes was made of this."""
     return all(manifest.get(name) == value for name, value in content.items())
-
-
-def _write_rows(tables: Tables, name: str, rows: Rows, source: str) -> tuple[Any, Any, int]:
-    """Write the rows; return their table, an Arrow array of their keys, each once, and the number of distinct texts."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    columns = [*_COLUMNS, "source"]
-    schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
-    table, unread, parts = None, iter(rows), []
-    while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or table is None:
-        values = [[row[i] for row in some] for i in range(len(_COLUMNS))]
-        data = pa.table([*values, [source] * len(some)], schema=schema)
-        if table is None:
-            table = tables.create(name, data)
-        else:
-            with errors_translated(tables.directory):
-                table.add(data)
-        parts.append(data.select(["key", "text"]))
-    texts = pa.concat_tables(parts)
-    return table, compute.unique(texts["key"]), compute.count_distinct(texts["text"]).as_py()
 
 
 def _remove_older(directory: Path, sources: object) -> None:
@@ -349,73 +334,60 @@ def _vector_table(embedder: str, texts: Iterable[str]) -> str:
     return f"vectors_{digest.hexdigest()[:24]}"
 
 
-@dataclass(slots=True)
-class _VectorWriter:
-    """Writer of a vector for each distinct text, in a fixed order; what a stopped run has written is not made again.
+def _embedded_texts(
+    tables: Tables, name: str, texts: Sequence[str], embedder: Embedder, *, progress: Progress, cancel: threading.Event
+) -> dict[str, Any]:
+    """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
 
     What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
     """
+    import pyarrow as pa
 
-    tables: Tables
-    name: str
-    texts: Sequence[str]
-    table: Any = None
-    kept: int = 0
-    pending: list[NDArray[np.float32]] = field(default_factory=list)
+    table, kept = _kept_vectors(tables, name, len(texts))
+    pending: list[NDArray[np.float32]] = []
 
-    def embed(self, embedder: Embedder, progress: Progress | None, cancel: threading.Event | None) -> dict[str, Any]:
-        """Embed each text that has no vector yet; return the entry of the manifest.
-
-        :raises CancelledError: if ``cancel`` is set before all is embedded.
-        :raises EmbeddingError: if the embedder fails.
-        """
-        self._find_kept()
-        done = self.kept
-        try:
-            while done < len(self.texts):
-                if cancel is not None and cancel.is_set():
-                    raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
-                self.pending.append(embedder.embed(self.texts[done : done + _BATCH_TEXTS]))
-                done += len(self.pending[-1])
-                if done - self.kept >= KEEP_EVERY:
-                    self._keep_pending()
-                if progress is not None:
-                    progress("embedding labels", done, len(self.texts))
-        finally:
-            self._keep_pending()
-        if len(self.texts) > EXACT_VECTORS:  # too many to compare them one by one
-            with errors_translated(self.tables.directory):
-                self.table.optimize()
-                if not self.table.list_indices():
-                    self.table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
-        return {"table": self.name, "texts": len(self.texts), "dimension": embedder.dimension}
-
-    def _find_kept(self) -> None:
-        """Find out how many texts, from the first on, have a vector from an earlier run."""
-        found = self.tables.open(self.name)
-        if found is None:
+    def keep_pending() -> None:
+        nonlocal table, kept
+        if not pending:
             return
-        with errors_translated(self.tables.directory):
-            rows = found.search().select(["number"]).limit(len(self.texts) + 1).to_arrow()
-        numbers = rows["number"].to_numpy()
-        if len(numbers) <= len(self.texts) and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
-            self.table, self.kept = found, len(numbers)
-
-    def _keep_pending(self) -> None:
-        if not self.pending:
-            return
-        import pyarrow as pa
-
-        vectors = np.concatenate(self.pending)
-        end = self.kept + len(vectors)
+        vectors = np.concatenate(pending)
+        pending.clear()
         columns = {
-            "number": pa.array(range(self.kept, end), pa.int64()),
-            "text": pa.array(self.texts[self.kept : end], pa.string()),
+            "number": pa.array(range(kept, kept + len(vectors)), pa.int64()),
+            "text": pa.array(texts[kept : kept + len(vectors)], pa.string()),
             "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
         }
-        if self.table is None:
-            self.table = self.tables.create(self.name, pa.table(columns))
-        else:
-            with errors_translated(self.tables.directory):
-                self.table.add(pa.table(columns))
-        self.kept, self.pending = end, []
+        with errors_translated(tables.directory):
+            if table is None:
+                table = tables.create(name, pa.table(columns))
+            else:
+                table.add(pa.table(columns))
+        kept += len(vectors)
+
+    try:
+        while (done := kept + sum(map(len, pending))) < len(texts):
+            if cancel.is_set():
+                raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
+            pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
+            if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
+                keep_pending()
+            progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
+    finally:
+        keep_pending()
+    if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
+        with errors_translated(tables.directory):
+            table.optimize()
+            if not table.list_indices():
+                table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
+    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
+
+
+def _kept_vectors(tables: Tables, name: str, most: int) -> tuple[Any, int]:
+    """Find out how many texts, from the first on, have a vector from an earlier run, and in which table."""
+    found = tables.open(name)
+    if found is not None:
+        with errors_translated(tables.directory):
+            numbers = found.search().select(["number"]).limit(most + 1).to_arrow()["number"].to_numpy()
+        if len(numbers) <= most and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+            return found, len(numbers)
+    return None, 0

@@ -15,8 +15,7 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.names import Spellings, entities_named, language_tags, names_in, names_of
-from kgsparql.linking.label_index.rows import MAX_DEGREE, Kind, LabelRow, with_short
-from kgsparql.linking.label_index.search import Vocabulary
+from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
 from kgsparql.linking.words import stem, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -136,10 +135,7 @@ class EndpointLabels(FoundLabels):
         return found
 
     def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[LabelRow]:
-        """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again.
-
-        :param common: gets the words that too many labels have.
-        """
+        """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again."""
         if self._profile.text_search == "none" or self._search_failure:
             return []
         try:

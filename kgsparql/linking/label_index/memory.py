@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
-from kgsparql.linking.label_index.rows import LabelRow, Rows
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch, Vocabulary
+from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch, Rows, SpellingSearch, Vocabulary
 from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder
 

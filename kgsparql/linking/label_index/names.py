@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
-from kgsparql.linking.label_index.rows import LabelRow, Role, label_row
+from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
@@ -32,20 +32,13 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[LabelRow]:
-    """Ask for all names that a graph has for some entities, each once.
-
-    :param tags: as :func:`language_tags`.
-    """
+    """Ask for all names that a graph has for some entities, each once."""
     query = Query.load("search_names").bind(predicate=graph.naming.names, language=map(Literal, tags))
     return names_in(select_about(graph, [query], entities).seen)
 
 
 def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[LabelRow]:
-    """Ask for the names that are exactly one of some texts, with one of some language tags.
-
-    :param query: binds the texts to ``?label``.
-    :raises InputError: for a language tag that is not one.
-    """
+    """Ask for the names that are exactly one of some texts, with one of some language tags."""
     literals = [text_literal(text, tag) for text in texts for tag in tags]
     return names_in(select_about(graph, [query], literals, parameter="label").seen)
 

@@ -15,12 +15,11 @@ import hashlib
 import os
 import shlex
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from kgsparql.errors import (
     EndpointTimeoutError,
@@ -33,12 +32,11 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.linking.label_index.combined import CombinedLabels
-from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, LanceLabels, is_of, opened_index
+from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, is_of, opened_index
 from kgsparql.linking.label_index.memory import memory_index
 from kgsparql.linking.label_index.names import language_tags, names_of
 from kgsparql.linking.label_index.reading import MEMORY_ROWS, read_labels, too_many
-from kgsparql.linking.label_index.rows import LabelRow, Progress, Rows, recipe, with_short
-from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.search import LabelIndex, LabelRow, Progress, Rows, recipe, with_short
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
@@ -196,7 +194,7 @@ def _index_builder(
     """Make the builder of an index, which names the files of the graph: older indexes of them go."""
     has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
     more = {"made_of": sorted(os.path.realpath(source.source) for source in graph.stored)} if has_files else {}
-    return Builder(graph.name, _content_of(graph), directory, embedder, progress, cancel, more)
+    return Builder(_content_of(graph), directory, embedder, progress, cancel, more)
 
 
 def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
@@ -206,11 +204,7 @@ def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
 def open_label_index(
     graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None
 ) -> LabelIndex | None:
-    """Open the index that was built; ``None`` if there is no complete one.
-
-    :raises IndexStaleError: if it was made from another graph or by another recipe.
-    :raises ModelMismatchError: if it has vectors, but of another embedder.
-    """
+    """Open the index that was built; ``None`` if there is no complete one."""
     tables = Tables(directory)
     manifest = tables.manifest()
     if manifest is None:
@@ -239,9 +233,8 @@ def slice_directory(graph: KnowledgeGraph, parent: Path) -> Path:
 
 
 def entities_in_slices(directory: Path) -> dict[str, int]:
-    """Return how many entities of each class were read into a slice, by the IRI of the class."""
-    manifest = Tables(directory).manifest() or {}
-    return {class_: page["entities"] for class_, page in manifest.get("slice", {}).items()}
+    """Return how many entities of each class are in a slice, by the IRI of the class."""
+    return dict((Tables(directory).manifest() or {}).get("slice", {}))
 
 
 def build_slice(
@@ -252,60 +245,30 @@ def build_slice(
     limit: int,
     languages: Sequence[str] = ("en",),
     embedder: Embedder | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> LabelIndex:
-    """Index the labels of the instances of some classes, a page at a time, beside those that were read before.
-
-    Each class is read from where an earlier run ended: after a Ctrl-C, an error or with a higher limit.
-
-    :param limit: entities of each class, at most.
-    :param languages: of the labels, beside those without a language, in ``mul`` and in English.
-    :raises NotFoundError: for a class without instances.
-    :raises LimitError: if the endpoint cannot sort the instances of a class in time, or gives none of a page.
-    """
-    tables = Tables(directory)
-    manifest = tables.manifest()
-    pages = {} if manifest is None else dict(manifest["slice"])
-    rows = set[LabelRow]() if manifest is None else set(LanceLabels(tables, manifest).all_rows())
-
-    def built(embedder: Embedder | None) -> LabelIndex:
-        content = {"recipe": recipe(graph.naming), "slice": pages}
-        return Builder(graph.name, content, directory, embedder, progress).build(lambda: sorted(rows))
-
-    try:
-        for class_ in classes:
-            known = pages.get(class_.value, {"last": "", "entities": 0, "whole": False})
-            for page, found in _pages(graph, class_, known, limit=limit, tags=language_tags(languages)):
-                pages[class_.value] = page
-                rows.update(found)
-                if progress is not None:
-                    progress("reading labels", page["entities"], limit)
-    finally:
-        if pages:
-            built(None)
-    return built(embedder)
-
-
-def _pages(
-    graph: KnowledgeGraph, class_: IRI, page: Mapping[str, Any], *, limit: int, tags: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], list[LabelRow]]]:
-    """Yield how far a class is read, with the rows of a page; a page that was cut does no harm, the last one is empty.
-
-    :param page: the last entity that was read, how many were, and whether they are all.
-    """
-    most = graph.profile.max_solutions
-    while not page["whole"] and page["entities"] < limit:
-        # A result of as many as the endpoint gives may have been cut.
-        size = min(PAGE, limit - page["entities"], PAGE if most is None else max(1, most - 1))
-        found = _next_page(graph, class_, page["last"], size)
-        entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
-        if not entities and not page["entities"]:
-            raise NotFoundError(
-                f"{class_} has no instances in {graph.name}", hint="name a class: kgsparql info shows the commonest"
-            )
-        last = entities[-1].value if entities else page["last"]
-        page = {"last": last, "entities": page["entities"] + len(entities), "whole": not entities}
-        yield page, [row for name in names_of(graph, entities, tags) for row in with_short(name)]
+    """Index the labels of the instances of some classes, read a page at a time, in place of those indexed before."""
+    # A result of as many as the endpoint gives may have been cut. So the last page is an empty one.
+    most = min(PAGE, max(1, (graph.profile.max_solutions or PAGE + 1) - 1))
+    counts: dict[str, int] = {}
+    rows: set[LabelRow] = set()
+    for class_ in classes:
+        last, count = "", 0
+        while count < limit:
+            found = _next_page(graph, class_, last, min(limit - count, most))
+            entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
+            if not entities:
+                break
+            rows.update(row for name in names_of(graph, entities, language_tags(languages)) for row in with_short(name))
+            last, count = entities[-1].value, count + len(entities)
+            progress("reading labels", count, limit)
+        if not count:
+            hint = "name a class: kgsparql info shows the commonest"
+            raise NotFoundError(f"{class_} has no instances in {graph.name}", hint=hint)
+        counts[class_.value] = count
+    fingerprint = hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()
+    content = {"recipe": recipe(graph.naming), "fingerprint": fingerprint, "slice": counts}
+    return Builder(content, directory, embedder, progress).build(lambda: sorted(rows))
 
 
 def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solutions:

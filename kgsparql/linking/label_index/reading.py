@@ -17,7 +17,7 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.linking.label_index.rows import MAX_DEGREE, Kind, LabelRow, Progress, Role, clean_text, with_short
+from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Progress, Role, clean_text, with_short
 from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
@@ -49,9 +49,6 @@ def read_labels(
     that are empty or only repeat the IRI are left out, and long ones are cut. Predicates called ``name``, ``label`` or
     ``title`` count too when their texts tell things apart. What has no name, or only names in languages other than
     English, gets the end of its IRI too, if that means something to a person.
-
-    :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
-    :raises CancelledError: if ``cancel`` is set before all is read.
     """
     with _no_garbage_collection():
         try:
