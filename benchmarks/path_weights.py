@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.entity_linking import EntityLinking
+from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.path_scoring import Weights, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
@@ -83,7 +83,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     """Every path that the method would score, with its features and how right it is."""
     gold = GoldAnswers(question.answers or ())
     session = knowledge.session(question.text, AskOptions())
-    EntityLinking(session).link()
+    link_entities(session)
     rows, links, right = [], [], []
     found = PathRanking().likely_paths(session)
     for link in dict.fromkeys(one.link.term for one in found):

@@ -192,9 +192,7 @@ class Usage:
             raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count a model call that is about to be made, with the tokens it may use; :meth:`settle_call` corrects them.
-
-        So calls at the same time cannot spend the same tokens twice.
+        """Count a model call that is about to be made, with the tokens it may use, so that none are spent twice.
 
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
         """

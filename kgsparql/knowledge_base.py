@@ -56,13 +56,8 @@ _POLL_S = 0.1
 class KnowledgeBase(GraphLookups):
     """A graph with its labels, ready to be asked; as a context manager it is closed at the end.
 
-    :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
-    :param languages: language tags of labels, the preferred first.
-    :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
-    :param note: called with each line a person should read (an index that was made, a file kept as a store).
-    :param progress: called with how far something long has come: its name, how much is done, and of how much.
-    :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
-    :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
+    Parameters are those of :func:`open`.
+
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
     :ivar opened_with: arguments of :func:`open` with which another process opens the same; ``None`` where that cannot
         be: an object in memory, standard input, a snapshot.
@@ -218,7 +213,6 @@ class KnowledgeBase(GraphLookups):
     def session(self, question: str, asking: AskOptions, *, usage: Usage | None = None) -> Session:
         """Make a session for one question.
 
-        :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
         """
         text = checked_question(question)
@@ -266,10 +260,7 @@ class KnowledgeBase(GraphLookups):
     def _prepared(
         self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
-        """Prepare what a question needs beside its own queries; it is read once where nothing failed.
-
-        :param graph: our own, or an endpoint within the question's time, which then ends this too.
-        """
+        """Prepare what a question needs beside its own queries; it is read once where nothing failed."""
         while not self._preparing.acquire(timeout=_POLL_S):
             if graph is not self.graph:
                 usage.check()
@@ -358,8 +349,6 @@ class KnowledgeBase(GraphLookups):
     def run(self, plan: Plan) -> Computed:
         """Run a query plan: return a set, a number, yes or no, or a table, with its query and the facts it rests on.
 
-        An endpoint has the time of a question for it; a query in a store or file is not stopped.
-
         :raises PlanError: for a plan that makes no sense, or where the graph is several.
         :raises NotFoundError: if it names something that the graph does not mention, such as another graph's class.
         """
@@ -375,9 +364,7 @@ class KnowledgeBase(GraphLookups):
         return run(plan, graph, vocabulary=GraphVocabulary(labels=self.graph.naming.labels))
 
     def recheck(self, answer: Answer | Mapping[str, Any] | str | bytes) -> Recheck:
-        """Check an answer again, on the graph as it is now: its triples, queries and numbers.
-
-        :param answer: an answer, the JSON object of one, or its text: TriG or JSON.
+        """Check an answer, its JSON object, or its text (TriG, JSON), on the graph as it is now.
         :raises AnswerFileError: for what is not just one answer.
         :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
         """
@@ -470,6 +457,10 @@ def open(
 
     A ``Graph`` or ``Dataset`` of rdflib is copied; one that Oxrdflib holds is used as it is. Its prefixes are known.
 
+    :param languages: language tags of labels, the preferred first.
+    :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
+    :param note: called with each line a person should read (an index that was made, a file kept as a store).
+    :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.

@@ -1,6 +1,6 @@
 """Sessions without a knowledge base, for tests of single steps."""
 
-from kgsparql.answering.entity_linking import EntityLinking
+from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.session import Session
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
@@ -14,5 +14,5 @@ def labels_of(graph: MeteredGraph) -> TermLabels:
 
 def linked(session: Session) -> Session:
     """The same session, after the first step of a question."""
-    EntityLinking(session).link()
+    link_entities(session)
     return session

@@ -65,8 +65,7 @@ def computed_type(found: Computed) -> AnswerType | None:
 def unit_of(found: Computed) -> str:
     """Name the unit of a computed number: ``%``, or that of its measure, as the graph names it; empty for none.
 
-    A sum, an average, the least and the most keep the unit of their measure. Nothing is said of what was calculated by
-    other means, and of a unit that stands in a label (``depth mm``) or at the value: neither is sure.
+    A unit that stands in a label (``depth mm``) or at the value is not sure: nothing is said of it.
     """
     from kgsparql.plans import algebra as a
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from shlex import quote
 
@@ -24,99 +24,80 @@ _OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equi
 _LOOKING_TEXT = "looking for what graphs say is the same:"
 
 
-@dataclass(slots=True)
-class EntityLinking:
-    """Links the entities of one question, once."""
+def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None = None) -> None:
+    """Set the links of the session, once: the entities given, else those the linker finds; and their equivalents.
 
-    session: Session
-    _is_done: bool = False
-
-    def link(self, mentions: Sequence[tuple[str, bool]] | None = None) -> None:
-        """Set the links of the session: the entities given, else those the linker finds; and their equivalents.
-
-        :param mentions: what a model takes for names in the question, and whether each names a type; ``None`` leaves
-            it to the linker to find them.
-        """
-        if self._is_done:
-            return
-        self._is_done = True
-        session = self.session
-        links: tuple[LinkedEntity, ...] = ()
-        if session.given:
-            links = self._given_links()
-        else:
-            with session.within_budget():
-                if session.linker is not None:
-                    links = session.linker.link(session.question, mentions or None)
-                session.notes.links_at = len(session.notes.texts)
-                session.notes.extend(self._missing_notes(links, mentions))
-        session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
-        session.set_links((*links, *self._equivalents(links)))
-
-    def _given_links(self) -> tuple[LinkedEntity, ...]:
-        labels = self.session.labels(self.session.given, in_grace=True)
-        return tuple(
-            LinkedEntity(
-                term=term, label=labels[term], score=1.0, kind="entity", matched="given",
-                mention=mention_in(self.session.question, labels[term]),
-            )
-            for term in dict.fromkeys(self.session.given)
-        )  # fmt: skip
-
-    def _missing_notes(
-        self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None
-    ) -> Iterator[Note]:
-        linker, question = self.session.linker, self.session.question
-        if linker is None:
-            return
-        if links:
-            for name, near in linker.unlinked_names(question, links, mentions):
-                meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
-                yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
-        elif looked_for := linker.looked_for(question):
-            yield Note(MISSING_NAME, _not_found_text(looked_for, linker, question))
-        yield from (Note("labels", line) for line in linker.notes(links))
-
-    def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
-        """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
-        session = self.session
-        if len(session.graph.members) == 1 or not links:
-            return ()
-        limit_s = session.usage.budget.max_seconds
-        graph = session.graph.optional(None if limit_s is None else limit_s * _OPTIONAL_SHARE)
-        before = graph.failures
+    :param mentions: what a model takes for names in the question, and whether each names a type; ``None`` leaves
+        it to the linker to find them.
+    """
+    if session.is_linked:
+        return
+    session.is_linked = True
+    links: tuple[LinkedEntity, ...] = ()
+    if session.given:
+        known = session.labels(session.given, in_grace=True)
+        links = tuple(
+            LinkedEntity(term, known[term], 1.0, "entity", "given", mention_in(session.question, known[term]))
+            for term in dict.fromkeys(session.given)
+        )
+    else:
         with session.within_budget():
-            try:
-                found = same_as(graph, [link.term for link in links])
-            except GRAPH_FAILED as error:
-                session.notes.append(f"{_LOOKING_TEXT} {error.message}", code="equivalents_failed")
-            else:
-                session.note_cuts(found.cuts)
-                session.same = found.items
-                session.notes.extend(
-                    Note("equivalents_failed", f"{_LOOKING_TEXT} {failure}", failure.cause)
-                    for failure in graph.failures if failure not in before
-                )  # fmt: skip
-        labels = session.labels((same.other for same in session.same), in_grace=True)
-        of = {link.term: link for link in links}
-        known = {same.other: of[same.term] for same in reversed(session.same)}
-        return tuple(
-            LinkedEntity(
-                term=other, label=labels[other], score=link.score, kind=link.kind, matched="same as",
-                mention=link.mention,
-            )
-            for other, link in reversed(known.items())
-        )  # fmt: skip
+            if session.linker is not None:
+                links = session.linker.link(session.question, mentions or None)
+            session.notes.links_at = len(session.notes.texts)
+            if session.linker is not None:
+                session.notes.extend(_missing_notes(session.linker, session.question, links, mentions))
+    session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
+    session.set_links((*links, *_equivalents(links, session)))
 
 
-def _not_found_text(looked_for: Sequence[str], linker: Linker, question: str) -> str:
-    near = linker.suggest(question)
-    nearest = near or linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
-    names = "; ".join(printable(entity.label, 60) for entity in nearest)
-    meant = (
-        f"did you mean: {names}?" if near else f"the nearest names are: {names}" if names else "nothing is like that"
+def _missing_notes(
+    linker: Linker, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None
+) -> Iterator[Note]:
+    """Yield what was looked for and not found, and what the graph has that is nearest."""
+
+    def named(entities: Iterable[LinkedEntity]) -> str:
+        return "; ".join(printable(entity.label, 60) for entity in entities)
+
+    if links:
+        for name, near in linker.unlinked_names(question, links, mentions):
+            meant = f"; did you mean {named(near)}?" if near else ""
+            yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
+    elif looked_for := linker.looked_for(question):
+        texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
+        if near := linker.suggest(question):
+            meant = f"did you mean: {named(near)}?"
+        else:
+            near = linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
+            meant = f"the nearest names are: {named(near)}" if near else "nothing is like that"
+        yield Note(MISSING_NAME, f"looked for {texts}; {meant}")
+    yield from (Note("labels", line) for line in linker.notes(links))
+
+
+def _equivalents(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
+    """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
+    if len(session.graph.members) == 1 or not links:
+        return ()
+    limit_s = session.usage.budget.max_seconds
+    graph = session.graph.optional(None if limit_s is None else limit_s * _OPTIONAL_SHARE)
+    before, code = graph.failures, "equivalents_failed"
+    with session.within_budget():
+        try:
+            found = same_as(graph, [link.term for link in links])
+        except GRAPH_FAILED as error:
+            session.notes.append(f"{_LOOKING_TEXT} {error.message}", code=code)
+        else:
+            session.note_cuts(found.cuts)
+            session.same = found.items
+            new = (failure for failure in graph.failures if failure not in before)
+            session.notes.extend(Note(code, f"{_LOOKING_TEXT} {failure}", failure.cause) for failure in new)
+    labels = session.labels((same.other for same in session.same), in_grace=True)
+    of = {link.term: link for link in links}
+    known = {same.other: of[same.term] for same in reversed(session.same)}
+    return tuple(
+        LinkedEntity(other, labels[other], link.score, link.kind, "same as", link.mention)
+        for other, link in reversed(known.items())
     )
-    return f"looked for {', '.join(repr(printable(text, 60)) for text in looked_for)}; {meant}"
 
 
 def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:

@@ -126,10 +126,7 @@ class AnswerFile:
 
 
 def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
-    """Read one answer, given as an object of Python, the JSON object of it, or as text: TriG or JSON.
-
-    :raises AnswerFileError: for what is not just one answer.
-    """
+    """Read one answer, given as an object of Python, the JSON object of it, or as text: TriG or JSON."""
     if isinstance(answer, Answer):
         return _answer_of_object(answer_to_json(answer))
     if isinstance(answer, Mapping):
@@ -256,10 +253,6 @@ def _parsed_json(data: bytes) -> Any:
 
 
 def _answer_of_object(found: Any) -> KeptAnswer:
-    """Read the JSON object of an answer.
-
-    :raises AnswerFileError: if it is none.
-    """
     try:
         evidence, computed = found["evidence"], found.get("computed")
         rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) if computed else None

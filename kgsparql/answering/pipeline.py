@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Claim, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
-from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
+from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
@@ -112,14 +112,13 @@ def _removed_text(draft: Draft) -> str:
 
 def _found(retriever: Retriever, session: Session) -> Retrieval:
     """Link, retrieve, look up again, and tell apart what has the same name."""
-    linking = EntityLinking(session)
     retrieval = Retrieval()
     with session.within_budget():
-        linking.link(retriever.find_mentions(session))
+        link_entities(session, retriever.find_mentions(session))
         retrieval = retriever.retrieve(session)
     if not len(retrieval.evidence) and session.notes.lost is not None:
         raise session.notes.lost
-    linking.link()  # where the budget ended before: an answer says what it is about
+    link_entities(session)  # where the budget ended before: an answer says what it is about
     hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.question) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")

@@ -128,12 +128,7 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
 
 
 class Cost(NamedTuple):
-    """Upper bounds of what one question spends.
-
-    :param calls: of a model; an empty reply is asked for once more, which is one more.
-    :param rounds: of model calls that wait for each other: calls at the same time are one round.
-    :param queries: of the graph, those that look citations up again and ask for labels included.
-    """
+    """Upper bounds of what one question spends: model calls, rounds of those that wait for each other, and queries."""
 
     calls: int
     rounds: int
@@ -156,11 +151,7 @@ class Retriever(ABC):
 
     @abstractmethod
     def cost(self, *, entities: int = 1, mediators: int = 1) -> Cost:
-        """Bound what a question costs with these options.
-
-        :param entities: how many are linked.
-        :param mediators: 1 where the graph states facts by nodes in between, else 0.
-        """
+        """Bound what a question costs; ``mediators`` is 1 where the graph states facts by nodes in between, else 0."""
 
     def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:  # noqa: ARG002 - of the question
         """Return the names in the question, and whether each names a type, where the method has them found by a model.
@@ -188,12 +179,7 @@ _MOST_LEFT = 0.34  # share of the words of a question that a plan may leave out 
 
 @dataclass(frozen=True, slots=True)
 class Routed(Retriever):
-    """One method for what must be computed, another for everything else; who answered is who gave the answer.
-
-    :param computing: makes the method that is asked first where words of the question ask for a count, a yes or no, an
-        extreme and the like.
-    :param walking: asked where nothing is to be computed, or no plan accounts for what is asked.
-    """
+    """One method for what must be computed, another for everything else; who answered is who gave the answer."""
 
     name: ClassVar[str] = AUTO
     summary: ClassVar[str] = "computed where something is to be computed, else looked up along paths"

@@ -225,6 +225,7 @@ class Session:
     seed: int = 0
     rounds: int = 0
     kept_a_call: bool = False
+    is_linked: bool = False
     random: Random = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from kgsparql.answering.entity_linking import EntityLinking
+from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.session import Session
 from kgsparql.plans.algebra import Plan
@@ -74,7 +74,7 @@ def planned_question(session: Session, method: QueryPlan) -> PlannedQuestion:
 
     :raises EndpointError: if the graph is an endpoint, and fails before there is a value.
     """
-    EntityLinking(session).link(method.find_mentions(session))
+    link_entities(session, method.find_mentions(session))
     asked = PlanQuestion.of(session, sets=method.sets)
     found = method.by_rank(asked)
     if found.computed is None and session.notes.lost is not None:
