@@ -117,11 +117,7 @@ class EndpointGraph(KnowledgeGraph):
         self._most_s: float | None = None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
-        """Return the same graph for one question: its queries end with its time, or when it is stopped.
-
-        Queries are not counted. Connections, and what was found out about the endpoint, are shared with this one.
-        The options are those of :meth:`KnowledgeGraph.within`; waiting for a turn counts for ``most_s``, too.
-        """
+        """Return the same graph for one question: its queries end with its time, or when it is stopped."""
         view = copy.copy(self)
         view._usage, view._in_grace, view._most_s = usage, in_grace, most_s  # noqa: SLF001 - its own
         return view
@@ -211,12 +207,7 @@ class EndpointGraph(KnowledgeGraph):
         return self._shared.has_named_graphs
 
     def select(self, query: Query) -> Solutions:
-        """Get the solutions of a SELECT.
-
-        :raises QuerySyntaxError: if the endpoint says that it is not SPARQL.
-        :raises QueryError: if it is not a SELECT, or the endpoint cannot run it.
-        :raises UnreachableError: for whatever else is wrong at the endpoint.
-        """
+        """Get the solutions of a SELECT."""
         return self.select_within(query, None)
 
     def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
@@ -236,13 +227,7 @@ class EndpointGraph(KnowledgeGraph):
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> tuple[HttpReply, SparqlRequest]:
-        """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs.
-
-        :param timeout_s: instead of the graph's own, and for waiting, too.
-        :raises UnreachableError: if there is no whole reply in time; its status may be any.
-        :raises CancelledError: if ``cancel`` is set meanwhile.
-        :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
-        """
+        """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs."""
         with self._limits(timeout_s, timeout_s, cancel) as limits:
             return self._reply_to(Query("", text), form, limits)
 
@@ -321,8 +306,6 @@ class EndpointGraph(KnowledgeGraph):
 def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
     """Say what the service and its engine are.
 
-    >>> summary(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
-    'DBpedia, on Virtuoso'
     >>> summary(UNKNOWN, ProbeResult(server="nginx"))
     'an engine that does not say what it is (server: nginx)'
     """
@@ -335,24 +318,19 @@ def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
 
 
 def limits_in_words(profile: EndpointProfile) -> list[str]:
-    """List the limits of queries there, its own and those that we keep for its sake.
-
-    >>> limits_in_words(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
-    ['60 s a query', 'one query at a time', '200 terms looked up at once', '10,000 solutions a query']
-    """
+    """List the limits of queries there, its own and those that we keep for its sake."""
     saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
-    at_once = "one query" if profile.concurrency == 1 else f"{profile.concurrency} queries"
     lines = (
-        f"{profile.timeout_s:g} s a query" if profile.timeout_s is not None else "",
-        f"{profile.query_seconds:g} s of query time a minute{saved}" if profile.query_seconds is not None else "",
-        f"{at_once} at a time",
-        f"{profile.pause_s:g} s between queries" if profile.pause_s else "",
-        f"{profile.chunk_size:,} terms looked up at once",
-        f"{profile.max_solutions:,} solutions a query" if profile.max_solutions is not None else "",
-        f"a ban from {profile.errors_per_minute} errors a minute on" if profile.errors_per_minute is not None else "",
-        f"results kept for {in_words(profile.keep_s)}" if profile.keep_s else "",
+        (profile.timeout_s, "{:g} s a query"),
+        (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
+        (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
+        (profile.pause_s, "{:g} s between queries"),
+        (profile.chunk_size, "{:,} terms looked up at once"),
+        (profile.max_solutions, "{:,} solutions a query"),
+        (profile.errors_per_minute, "a ban from {} errors a minute on"),
+        (profile.keep_s and in_words(profile.keep_s), "results kept for {}"),
     )
-    return [line for line in lines if line]
+    return [line.format(limit) for limit, line in lines if limit]
 
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:

@@ -80,11 +80,6 @@ class FederatedGraph(KnowledgeGraph):
         return view
 
     @property
-    def failed(self) -> tuple[str, ...]:
-        """The members that failed."""
-        return tuple(self.errors)
-
-    @property
     def errors(self) -> dict[str, KgsparqlError]:
         """The last error of each member that failed, by its name."""
         return {self._members[at].name: errors[-1] for at, errors in sorted(self._failed.items())}
@@ -205,7 +200,7 @@ class FederatedGraph(KnowledgeGraph):
 
         replies = self.ask_each(select, deadline)
         parts = [_renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()]
-        return parts[0] if self._only is not None else replace(merged(parts, query.counts), failed=self.failed)
+        return parts[0] if self._only is not None else replace(merged(parts, query.counts), failed=tuple(self.errors))
 
     def _may_be_across(self, join: Join, select: Callable[[Query], Solutions]) -> bool:
         """Tell whether its triples may be in different members: several, of predicates that are used at all."""
@@ -220,10 +215,7 @@ class FederatedGraph(KnowledgeGraph):
         return len(join.patterns) > 1
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T], deadline: float | None = None) -> dict[int, _T]:
-        """Ask each member, remote ones side by side; return the replies by place, without the members that fail.
-
-        :raises KgsparqlError: the error of the first member, if all fail.
-        """
+        """Ask each member, remote ones side by side; return the replies by place, without the members that fail."""
         calls: dict[int, Callable[[], _T]] = {}
         for at, member in enumerate(self._members):
             if self._only in {None, at} and not _is_given_up(self._failed.get(at, ())):

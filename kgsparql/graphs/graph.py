@@ -82,11 +82,7 @@ class Solutions:
 
     @property
     def missing(self) -> str:
-        """Say in a clause why a graph that replied lacks some solutions; nothing if it lacks none.
-
-        >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
-        'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
-        """
+        """Say in a clause why a graph that replied lacks some solutions; nothing if it lacks none."""
         broken = ((self.invalid, "with invalid terms"), (self.unasked, "not asked for"))
         dropped = [f"{number:,} solution{'s' * (number > 1)} {why} left out" for number, why in broken if number]
         return ", and ".join(filter(None, (self.cut, *dropped)))
@@ -133,10 +129,7 @@ class KnowledgeGraph(ABC):
 
     @abstractmethod
     def select(self, query: Query) -> Solutions:
-        """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term.
-
-        :raises QueryError: if it is not a SELECT, or the engine fails.
-        """
+        """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term."""
 
     @abstractmethod
     def ask(self, query: Query) -> bool:
@@ -193,10 +186,7 @@ class KnowledgeGraph(ABC):
         return True
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
-        """Return what ``ask`` returns for each member, by its place, without the members that fail.
-
-        :raises KgsparqlError: the error of the first member, if all fail.
-        """
+        """Return what ``ask`` returns for each member, by its place, without the members that fail."""
         return {0: ask(self)}
 
     @property

@@ -248,10 +248,7 @@ class _Lookup:
 
 @dataclass(slots=True)
 class _Lookups:
-    """The lookups made so far.
-
-    :param incomplete: the results that lack some, without their solutions.
-    """
+    """The lookups made so far."""
 
     select: Select
     chunk_size: int
@@ -293,10 +290,7 @@ class _Lookups:
             self._fetch_chunks([part])
 
     def is_whole(self, found: Solutions, *, is_last: bool = False) -> bool:
-        """Tell whether a query for less would find no more; note what the result lacks.
-
-        :param is_last: there will be no query for less.
-        """
+        """Tell whether a query for less would find no more; note what the result lacks."""
         is_whole = not found.cut and len(found) <= BOUND
         if found.failed or (found.invalid and is_whole) or (found.cut and is_last):
             self.incomplete.append(replace(found, solutions=(), cut=found.cut if is_last else ""))

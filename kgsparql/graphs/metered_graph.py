@@ -87,11 +87,7 @@ class MeteredGraph(KnowledgeGraph):
             self.cut_short.remove(solutions.missing)
 
     def select(self, query: Query) -> Solutions:
-        """Return the solutions of a SELECT, without those of ignored predicates.
-
-        :raises BudgetExceededError: if the query, or what it returns, is over the budget.
-        :raises CancelledError: if the question was stopped.
-        """
+        """Return the solutions of a SELECT, without those of ignored predicates."""
         return self.select_within(query, None)
 
     def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
@@ -105,10 +101,7 @@ class MeteredGraph(KnowledgeGraph):
         return bool(self._count_query(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
 
     def adjacency_view(self) -> AdjacencyView | None:
-        """Return the adjacency, without ignored predicates: a search is emitted, and its paths count as rows.
-
-        There is none where statements of a Wikibase are in the graph: their parts are told apart by queries.
-        """
+        """Return the adjacency, without ignored predicates; queries alone tell the statements of a Wikibase apart."""
         view = self.graph.adjacency_view()
         if view is None or view.adjacency.has_statements:
             return None

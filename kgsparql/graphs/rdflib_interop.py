@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
-    """Turn a term of rdflib into the same term of kgsparql; an InputError for what is not of RDF 1.1.
-
-    >>> import rdflib
-    >>> from_rdflib(rdflib.Literal("Bonn", lang="de"))
-    <Literal value=Bonn language=de>
-    """
+    """Turn a term of rdflib into the same term of kgsparql; an InputError for what is not of RDF 1.1."""
     import rdflib
 
     if isinstance(node, rdflib.URIRef):

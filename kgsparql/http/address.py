@@ -50,10 +50,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Read the address that a URL names.
-
-        :raises InputError: for a URL without a host, of another scheme, or with half of the credentials.
-        """
+        """Read the address that a URL names."""
         named = printable(unreadable_url(text), 200)
         not_an_url = InputError(f"{named}: not the URL of an endpoint", hint="for example https://host/sparql")
         try:
@@ -113,10 +110,8 @@ def is_loopback(host: str) -> bool:
 def is_for_all(url: str) -> bool:
     """Tell whether the public may use this URL: the host is not in a private network, and no credentials are sent.
 
-    >>> is_for_all("https://sparql.example.org/"), is_for_all("https://me:secret@sparql.example.org/")
-    (True, False)
-    >>> is_for_all("http://10.0.0.7:3030/ds"), is_for_all("http://fuseki:3030/ds"), is_for_all("http://127.0.0.1/")
-    (False, False, False)
+    >>> is_for_all("https://sparql.example.org/"), is_for_all("http://10.0.0.7:3030/ds"), is_for_all("http://fuseki/ds")
+    (True, False, False)
     """
     address, host = Address.parse(url), host_of(url)
     if address.user or address.keys:

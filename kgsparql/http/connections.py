@@ -27,12 +27,7 @@ _ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
 
 
 class NetworkTransport:
-    """Connections to one server, kept open, through the proxy that the environment names for it, if there is one.
-
-    :param origin: scheme, host and port.
-    :param shown: the URL, as errors call it.
-    :raises InputError: for a host or a proxy that cannot be one.
-    """
+    """Connections to one server, kept open, through the proxy that the environment names for it, if there is one."""
 
     def __init__(self, origin: tuple[str, str, int], shown: str) -> None:
         self._origin, self._shown = origin, shown

@@ -102,11 +102,7 @@ Transport: TypeAlias = Callable[[HttpRequest], HttpReply]
 
 
 def send(transport: Transport, request: HttpRequest) -> HttpReply:
-    """Send a request on a thread of its own, and wait for the reply until the deadline.
-
-    :raises NetworkError: if no whole reply came in time.
-    :raises CancelledError: if the request's ``cancel`` is set meanwhile.
-    """
+    """Send a request on a thread of its own, and wait for the reply until the deadline."""
     began = time.monotonic()
 
     def seconds_left() -> float:
@@ -227,11 +223,7 @@ def _timestamp_of(date: str) -> float | None:
 
 
 def in_words(seconds: float) -> str:
-    """Write a duration for people.
-
-    >>> in_words(7), in_words(600), in_words(86400)
-    ('7 s', '10 min', '24 h')
-    """
+    """Write a duration for people."""
     if seconds < 120:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 7200 else f"{round(seconds / 3600)} h"

@@ -61,15 +61,6 @@ def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long(
     assert fake.methods == "GET POST POST POST GET", "what the server found too long is posted at once"
 
 
-def test_a_server_that_takes_no_post_is_asked_by_get() -> None:
-    fake = Fake(lambda request: http(b"", status=405) if request.method == "POST" else http())
-    graph = fake.graph(profile=EndpointProfile(has_union=True))
-    assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
-    assert fake.methods == "POST GET GET"
-    with pytest.raises(EndpointError, match="405"):
-        graph.select(LONG)
-
-
 def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     busy = (StatusMeaning(status=405, means="throttled"),)
     away = {"location": "/elsewhere"}
@@ -88,13 +79,6 @@ def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     with pytest.raises(EndpointError, match="302") as caught:
         answering(b"", status=302, retry_after="600", **away).graph().select(ALL)
     assert caught.value.hint == "wait 10 min"
-
-
-def test_E13_a_post_is_not_taken_for_refused_because_it_came_too_soon() -> None:
-    fake = Fake(http(b"", status=405, retry_after="1"), http())
-    graph = fake.graph(profile=EndpointProfile(is_public=True, has_union=True))
-    assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
-    assert fake.methods == "POST POST POST"
 
 
 def test_every_request_says_who_asks_and_without_a_contact_nobody_is_asked_who_wants_one(

@@ -133,12 +133,7 @@ class SharedRateState:
 
 
 class RateLimiter:
-    """Lets queries go to one server, first come, first served; for all threads and questions of this process.
-
-    :param clock: in seconds, never back.
-    :param wait: waits on a condition, at most so long.
-    :param shared: takes turns with the other processes of this user; ``None`` if it need not.
-    """
+    """Lets queries go to one server, first come, first served; for all threads and questions of this process."""
 
     def __init__(
         self,
@@ -166,10 +161,7 @@ class RateLimiter:
         :param waited_s: how long the request waited for the endpoint before its earlier tries.
         :param is_again: the request was sent before, and so it came before those who are in line.
         :return: that, and how long it waited now.
-        :raises EndpointRateLimitError: if it would have to wait for longer than it may.
-        :raises EndpointTimeoutError: if there was no turn in time.
-        :raises EndpointError: if too many queries failed just before.
-        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
+        :raises EndpointError: if it would have to wait for longer than it may, or too many queries failed before.
         """
         ticket, began = object(), self.clock()
         with self._changed:
@@ -291,10 +283,7 @@ _limiters_lock = threading.Lock()
 
 
 def rate_limiter_of(server: str, *, share: bool = False) -> RateLimiter:
-    """Return the limiter of a server, the same for all its endpoints and all graphs of this process.
-
-    :param share: with other processes, by files in the cache directory.
-    """
+    """Return the limiter of a server, the same for all its endpoints and all graphs of this process."""
     with _limiters_lock:
         limiter = _limiters.setdefault(server, RateLimiter(seed=server))
         if share and limiter.shared is None:

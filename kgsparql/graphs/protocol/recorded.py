@@ -34,24 +34,14 @@ _CREDENTIALS = re.compile(rb"(?i)\b(basic|bearer) +[A-Za-z0-9+/=._~-]{6,}")
 
 @dataclass(slots=True)
 class RecordedSender:
-    """A sender for a snapshot: a recording keeps all outcomes, failures too; in a replay nothing is sent.
-
-    Tries and waits before an outcome are not kept.
-
-    :param sender: the sender that sends; not called in a replay.
-    :param asker: the number of this user of the endpoint in the recording, by :meth:`Recording.asker_number`.
-    """
+    """A sender for a snapshot: a recording keeps all outcomes, failures too; in a replay nothing is sent."""
 
     sender: Callable[[], Sender]
     recording: Recording
     asker: int = 0
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """Return the recorded reply, or send the request and record what comes of it.
-
-        :raises ReplayMissError: if nothing may be sent, and this was not recorded.
-        :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording must be complete.
-        """
+        """Return the recorded reply, or send the request and record what comes of it."""
         exchange, recording = _exchange_key(request, self.asker), self.recording
         with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
             what = "a query that this run needs" if request.name else "the query"

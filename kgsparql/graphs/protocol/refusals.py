@@ -48,11 +48,7 @@ _ABOUT_THE_QUERY = re.compile(
 
 
 def ran_out_of_time(words: str) -> bool:
-    """Tell whether a server's words say that a query took too long.
-
-    >>> ran_out_of_time("The SPARQL operation has been cancelled"), ran_out_of_time("no such graph")
-    (True, False)
-    """
+    """Tell whether a server's words say that a query took too long."""
     return _OUT_OF_TIME.search(words) is not None
 
 
@@ -132,6 +128,7 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
     hint = wait if wait_s is not None else "try again later"
     if 400 <= status < 500:
         hint = "ask for less at once" if status == 413 else URL_HINT
+        hint = f"{URL_HINT}; one that takes no POST needs `post = false` in a profile" if status == 405 else hint
     return EndpointError(f"{request.url}: status {status}{words}", hint=hint, **detail)
 
 

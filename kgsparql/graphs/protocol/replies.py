@@ -68,10 +68,7 @@ class Bindings(dict[str, Term]):
 
 
 def solutions_of(query: Query, reply: HttpReply, request: SparqlRequest) -> Solutions:
-    """Read the solutions of a query of ours, as :func:`solutions`, and keep those that are about what it asks.
-
-    :raises EndpointReplyError: if a count in them is no number.
-    """
+    """Read the solutions of a query of ours, as :func:`solutions`, and keep those that are about what it asks."""
     return about_the_query(solutions(reply, request), query, request)
 
 
@@ -89,10 +86,7 @@ def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
 
 
 def boolean(reply: HttpReply, request: SparqlRequest) -> bool:
-    """Read the answer to an ASK, with the errors of :func:`read`.
-
-    :raises EndpointTimeoutError: if it is false, but the endpoint stopped early.
-    """
+    """Read the answer to an ASK, with the errors of :func:`read`."""
     is_true = read(reply, request, "ASK", bool)
     why = "" if is_true else why_cut(reply, request, 0)
     if why:
@@ -126,9 +120,6 @@ def why_cut(
 ) -> str:
     """Say in a clause why an endpoint may have more than this result; empty if nothing tells.
 
-    What tells: a status; a header, mostly Virtuoso's; exactly as many solutions as the endpoint gives at most; and no
-    solution after so long that the endpoint may have run out of time.
-
     :param number: of solutions or triples, those that could not be read included. Of triples Virtuoso gives one more
         than of solutions, and does not say how many at most.
     """
@@ -152,11 +143,8 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     """Return what a reader makes of the results in a reply; whatever is wrong is our own error.
 
     :param reader: is given the ``QuerySolutions`` of a SELECT or the ``QueryBoolean`` of an ASK, and must not keep it.
-    :raises QueryError: if the endpoint could not answer, or answered with another form of results.
-    :raises EndpointTimeoutError: if it ran out of time.
     :raises EndpointReplyError: for what is no result (``E_ENDPOINT_NOT_SPARQL``), breaks off (``E_PARTIAL``), or is
-        malformed (``E_FORMAT``).
-    :raises EndpointError: for any other failure.
+        malformed (``E_FORMAT``); a QueryError, EndpointTimeoutError or EndpointError as the status says.
     """
     if (failure := of_status(reply, request)) is not None:
         raise failure
@@ -351,12 +339,7 @@ def _results_document(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> b
 
 
 def about_the_query(found: Solutions, query: Query, request: SparqlRequest) -> Solutions:
-    """Keep the solutions that the query may have; others are left out and counted.
-
-    Virtuoso writes some IRIs in another way than it is asked for them.
-
-    :raises EndpointReplyError: if a count is no number of triples.
-    """
+    """Keep the solutions that the query may have, such as of the terms that it names; others are counted."""
     for name in query.counts:
         for term in (solution[name] for solution in found if name in solution):
             if not isinstance(term, RdfLiteral) or not _COUNT.fullmatch(term.value):
@@ -370,11 +353,7 @@ def about_the_query(found: Solutions, query: Query, request: SparqlRequest) -> S
 
 
 def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bool]:
-    """Make the check whether a query, or an arm of a union, may give a solution.
-
-    It may not with other variables or terms, or with a literal where a triple can have none. The variables tell the
-    arms of a union apart.
-    """
+    """Make the check whether a query, or an arm of a union, may give a solution, by its variables and terms."""
     variables = query.variables if is_one_of_many else frozenset()
     asked = {names: {tuple(map(_comparable, row)) for row in rows} for names, rows in query.asked.items()}
     subjects = {pattern.subject for pattern in query.triples}

@@ -42,10 +42,7 @@ class RequestLimits:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the deadline, or less than 0.
-
-        :raises CancelledError: if ``cancel`` is set.
-        """
+        """Seconds until the deadline, or less than 0."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
         return self.deadline - time.monotonic()
@@ -113,18 +110,11 @@ class Sender(Protocol):
     """Brings a request to an endpoint: over HTTP, within rate limits, or out of a cache or a recording."""
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """Get the reply to a request, whatever its status.
-
-        :raises UnreachableError: if there is no whole reply in time.
-        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
-        """
+        """Get the reply to a request, whatever its status."""
 
 
 def checked_contact(url: str, *, needed: bool) -> str:
-    """Read the e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one.
-
-    :raises OptionError: if it is needed and missing, or is neither an address nor a URL.
-    """
+    """Read the e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one."""
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
     message = ""
     if contact and not _CONTACT.fullmatch(contact):

@@ -50,11 +50,7 @@ _Outcome: TypeAlias = HttpReply | UnreachableError
 
 @dataclass(slots=True)
 class RateLimitedSender:
-    """A sender that keeps an endpoint's rate limits, and retries where nothing was sent or the server asks for it.
-
-    :param note: called with a line before a wait that a person would notice.
-    :param limiter: that of the endpoint's server in this process, if ``None``.
-    """
+    """A sender that keeps an endpoint's rate limits, and retries where nothing was sent or the server asks for it."""
 
     sender: Sender
     note: Callable[[str], None] | None = None
@@ -62,12 +58,7 @@ class RateLimitedSender:
     _is_trouble_noted: bool = field(default=False, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """Get the reply to a request, whatever its status; the last one, where it was sent again.
-
-        :raises OptionError: if the endpoint wants to know who asks, and nobody says; then nothing is sent.
-        :raises UnreachableError: as :meth:`RateLimiter.enter` and :meth:`HttpSender.send`.
-        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
-        """
+        """Get the reply to a request, whatever its status; the last one, where it was sent again."""
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
@@ -178,7 +169,6 @@ class HttpSender:
         self._address = address
         self._max_bytes = max_bytes
         self._transport = transport or NetworkTransport(address.origin, address.url)
-        self._refused_methods: set[str] = set()
         self._max_url = MAX_URL
 
     def close(self) -> None:
@@ -189,26 +179,23 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
-        A query is posted; or sent by GET where the profile says so and it fits in a URL. A server that takes no POST
-        (405), or no URL so long (414), is asked the other way, once.
+        A query is posted; or sent by GET where the profile says so and the server takes a URL so long (414).
 
-        :raises EndpointError: if there is no connection, or not the whole reply in time.
-        :raises EndpointReplyError: if it breaks off (``E_PARTIAL``), is too large (``E_LIMIT``), or leads elsewhere
-            (``E_REDIRECT``).
-        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
+        :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
-            http = self._request_by_allowed_method(url, request)
+            http = self._http_request(url, request)
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
             http.max_bytes = self._max_bytes if request.text else min(self._max_bytes, _DESCRIPTION_BYTES)
             try:
                 reply = send(self._transport, http)
             except NetworkError as failure:
                 raise of_network(failure, request, http.max_bytes) from failure
-            if self._must_ask_the_other_way(reply, http, url, request):
+            if reply.status == 414 and http.method == GET and request.text and "retry-after" not in reply.headers:
+                self._max_url = len(http.url) - 1
                 continue
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
                 return replace(reply, seconds=time.monotonic() - began)
@@ -216,31 +203,13 @@ class HttpSender:
                 raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
             url, redirects_left = self._redirected(url, reply.headers["location"], request), redirects_left - 1
 
-    def _request_by_allowed_method(self, url: str, request: SparqlRequest) -> HttpRequest:
-        refused, is_described = self._refused_methods, request.form == "DESCRIPTION"
-        if is_described or (GET not in refused and (not request.profile.post or POST in refused)):
+    def _http_request(self, url: str, request: SparqlRequest) -> HttpRequest:
+        """Build a GET for a description, or where the profile says so and the URL is not too long; else a POST."""
+        if request.form == "DESCRIPTION" or not request.profile.post:
             by_get = built_request(self._address, url, request, GET)
-            if is_described or self._fits(by_get, request):
+            if not request.text or len(by_get.url) <= min(request.profile.max_url, self._max_url):
                 return by_get
         return built_request(self._address, url, request, POST)
-
-    def _fits(self, by_get: HttpRequest, request: SparqlRequest) -> bool:
-        return len(by_get.url) <= min(request.profile.max_url, self._max_url)
-
-    def _must_ask_the_other_way(self, reply: HttpReply, http: HttpRequest, url: str, request: SparqlRequest) -> bool:
-        """Tell whether the server refuses the method, and the other one is still to be tried; GET only if it fits."""
-        if reply.status not in {405, 414, 501} or not request.text or self._refused_methods:
-            return False
-        if "retry-after" in reply.headers or meaning_of(reply, request) in {"throttled", "overloaded"}:
-            return False
-        if http.method == GET and reply.status == 414:
-            self._max_url = len(http.url) - 1
-            return True
-        is_other_left = http.method == GET or self._fits(built_request(self._address, url, request, GET), request)
-        if is_other_left and reply.status != 414:
-            self._refused_methods.add(http.method)
-            return True
-        return False
 
     def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
@@ -258,10 +227,7 @@ class HttpSender:
 
 
 def built_request(address: Address, url: str, request: SparqlRequest, method: str) -> HttpRequest:
-    """Build the HTTP request by SPARQLWrapper, whose public ``query`` would send it too, without deadline and limits.
-
-    :param url: that of the address, or where a redirect led.
-    """
+    """Build the HTTP request by SPARQLWrapper, whose public ``query`` would send it too, without our limits."""
     contact = checked_contact(request.url, needed=request.profile.needs_contact)
     is_rdf = request.form in {"CONSTRUCT", "DESCRIBE"}
     wrapper = SPARQLWrapper(url, returnFormat="turtle" if is_rdf else "json", agent=user_agent(contact))
