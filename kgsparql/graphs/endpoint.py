@@ -8,9 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Self
 
 from kgsparql.budget import Usage
@@ -19,9 +17,9 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol.discovery import GraphView, Probe, ProbeResult
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
-from kgsparql.graphs.protocol.refusals import is_about_the_query
 from kgsparql.graphs.protocol.replies import boolean, solutions_of
-from kgsparql.graphs.protocol.request import Form, RequestLimits, Sender, SparqlRequest
+from kgsparql.graphs.protocol.request import Form, RequestLimits, Sender, SparqlRequest, is_about_the_query
+from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
@@ -50,16 +48,6 @@ _TOLD = (
     "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
-
-
-@dataclass(slots=True)
-class _Shared:
-    """What the views of an endpoint share: its senders, once one is needed, and what was found out once."""
-
-    sender: Sender | None = None
-    close: Callable[[], None] | None = None
-    fingerprint: str | None = None
-    has_named_graphs: bool | None = None
 
 
 class EndpointGraph(KnowledgeGraph):
@@ -106,12 +94,15 @@ class EndpointGraph(KnowledgeGraph):
         self.probe = Probe(address, self.name, profile, note)
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
-        self.timeout_s, self.max_bytes = timeout_s, max_bytes
-        self._note, self._response_cache, self._recording, self._transport = note, response_cache, recording, transport
-        self._asker = 0
+        self.timeout_s = timeout_s
+        self._recording, self._response_cache = recording, response_cache
+        self._http = HttpSender(address, max_bytes, transport)
+        self._sender: Sender = RateLimitedSender(self._http, note)
         if recording is not None:
-            self._asker = recording.asker_number(address.url, address.target, address.user, address.password)
-        self._shared = _Shared()
+            asker = recording.asker_number(address.url, address.target, address.user, address.password)
+            self._sender = RecordedSender(self._sender, recording, asker)
+        elif response_cache is not None:
+            self._sender = CachedSender(self._sender, response_cache, note)
         self._usage: Usage | None = None
         self._in_grace = False
         self._most_s: float | None = None
@@ -124,10 +115,8 @@ class EndpointGraph(KnowledgeGraph):
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
-        if self._shared.close is not None:
-            self._shared.close()
-        for kept in filter(None, (self._response_cache, self._recording)):
-            kept.close()
+        for opened in filter(None, (self._http, self._response_cache, self._recording)):
+            opened.close()
 
     @property
     def profile(self) -> EndpointProfile:
@@ -162,10 +151,10 @@ class EndpointGraph(KnowledgeGraph):
         So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. For
         a service that is too large to be counted, a hash of the URL alone.
         """
-        if self._shared.fingerprint is None:
+        if self.probe.fingerprint is None:
             number = "" if self.profile.has_many_labels else self._triple_count()
-            self._shared.fingerprint = self._hash_with(number)
-        return self._shared.fingerprint
+            self.probe.fingerprint = self._hash_with(number)
+        return self.probe.fingerprint
 
     def _hash_with(self, what: str) -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
@@ -196,15 +185,15 @@ class EndpointGraph(KnowledgeGraph):
         """Whether there are named graphs: then one triple may be in several, and counts must be of distinct ones."""
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
-        if self._shared.has_named_graphs is None:
+        if self.probe.has_named_graphs is None:
             try:
                 found = self.select(Query.load("info_graphs").limit(1))
-                self._shared.has_named_graphs = bool(len(found) or found.invalid)
+                self.probe.has_named_graphs = bool(len(found) or found.invalid)
             except KgsparqlError as error:
                 if not is_about_the_query(error):
                     raise
-                self._shared.has_named_graphs = True  # the engine cannot tell
-        return self._shared.has_named_graphs
+                self.probe.has_named_graphs = True  # the engine cannot tell
+        return self.probe.has_named_graphs
 
     def select(self, query: Query) -> Solutions:
         """Get the solutions of a SELECT."""
@@ -253,26 +242,7 @@ class EndpointGraph(KnowledgeGraph):
             cancel=limits.cancel,
             sent=limits.sent,
         )
-        if self._shared.sender is None:
-            self._shared.sender = self._new_sender()
-        return self._shared.sender.send(request), request
-
-    def _new_sender(self) -> Sender:
-        from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
-
-        def over_http() -> Sender:
-            # It takes 110 ms to import what a graph in files, and a replay, do not need.
-            from kgsparql.graphs.protocol.senders import HttpSender, RateLimitedSender
-
-            sender = HttpSender(self._address, max_bytes=self.max_bytes, transport=self._transport)
-            self._shared.close = sender.close
-            return RateLimitedSender(sender, self._note)
-
-        if self._recording is not None:
-            return RecordedSender(cache(over_http), self._recording, self._asker)
-        if self._response_cache is None:
-            return over_http()
-        return CachedSender(over_http(), self._response_cache, self._note)
+        return self._sender.send(request), request
 
     @contextmanager
     def _limits(

@@ -21,11 +21,9 @@ from pyoxigraph import RdfFormat
 import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget
-from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
-from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
+from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
@@ -76,18 +74,6 @@ def test_a_question_has_the_same_answer_and_evidence(both: tuple[KnowledgeBase, 
     assert remote["usage"] == embedded["usage"]
     assert remote == embedded
     assert embedded["evidence"]
-
-
-def test_explorations_find_the_same(both: tuple[KnowledgeBase, KnowledgeBase]) -> None:
-    curie, hahn, bohr = (IRI(D + name) for name in ("Marie_Curie", "Otto_Hahn", "Niels_Bohr"))
-    for explore in (
-        lambda graph: neighbours(graph, [curie, hahn, bohr], limit=5),
-        lambda graph: shortest_paths(graph, curie, bohr, max_hops=4),
-        lambda graph: predicate_paths(graph, curie, max_hops=2),
-    ):
-        embedded, remote = (explore(known.graph) for known in both)
-        assert remote == embedded
-        assert embedded.items
 
 
 @pytest.mark.parametrize(
@@ -180,8 +166,8 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         assert "--class" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
-        known.graph.max_bytes = 20_000  # type: ignore[attr-defined]
-        assert known.indexes.index.is_partial
+        known.graph._http.max_bytes = 20_000  # type: ignore[attr-defined]
+        assert not known.indexes.index.rows
 
 
 def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +178,7 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
         sock.sendall(reply(COUNT) if "?count" in request.query else reply(nothing, headers=["X-SQL-State: S1TAT"]))
 
     with FaultServer(behave) as server:
-        assert kgsparql.open(server.url, embedder="none").indexes.index.is_partial
+        assert not kgsparql.open(server.url, embedder="none").indexes.index.rows
         with pytest.raises(LimitError, match="gives only"):
             kgsparql.open(server.url, embedder="none").indexes.build()
     assert not list(tmp_path.rglob("*.lance"))
@@ -342,12 +328,3 @@ def test_I14_ctrl_c_while_an_endpoint_hangs(tmp_path: Path) -> None:
             _, said = process.communicate(timeout=20)
     assert process.returncode == 130
     assert b"Traceback" not in said
-
-
-def test_E22_a_server_that_stops_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
-    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
-        graph = EndpointGraph(url)
-        assert len(neighbours(graph, [IRI(f"{D}Niels_Bohr")]).items)
-    with pytest.raises(EndpointError) as caught:
-        neighbours(graph, [IRI(f"{D}Niels_Bohr")])
-    assert caught.value.hint == "is the server running, and is this its URL?"

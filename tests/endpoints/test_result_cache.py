@@ -18,7 +18,7 @@ import pytest
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.protocol import recorded
+from kgsparql.graphs.protocol import senders as recorded
 from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run

@@ -254,14 +254,6 @@ def test_a_triple_is_not_called_refuted_by_a_result_that_was_cut(star: OxigraphG
     assert {cited.verified for item in found.evidence for cited in item.triples} == {None}
 
 
-def test_triples_are_not_looked_up_in_smaller_and_smaller_parts_without_end(graph_of: GraphOf) -> None:
-    triples = [Triple(IRI(f"{E}e{i}"), P, IRI(f"{E}n{i}")) for i in range(200)]
-    graph = Cutting(graph_of("\n".join(f":e{i} :p :n{i} ." for i in range(200))), most=0)
-    found = verify(evidence_of(*triples), metered(graph))
-    assert (found.found, found.unanswered, found.removed) == (0, 200, ())
-    assert 4 < len(graph.asked) < 20
-
-
 def test_E22_what_was_looked_up_before_the_endpoint_went_stays_so(star: OxigraphGraph) -> None:
     found = verify(evidence_of(*HELD), metered(Cutting(star, most=1000, dies_after=0)))
     assert (found.unanswered, found.removed, str(found.failure)) == (30, (), "test: gone")

@@ -14,7 +14,6 @@ import rdflib
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.errors import EndpointError, InputError, OptionError
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.combined import CombinedLabels
@@ -107,12 +106,6 @@ def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query_tha
     assert answer_to_trig(answer).count("kgs:sourceQuery") == sum(len(i.queries) for i in answer.evidence)
 
 
-def test_one_graph_has_no_query_for_each_graph(whole: KnowledgeBase) -> None:
-    answer = whole.ask("Where was Marie Curie born?")
-    assert not any(item.queries for item in answer.evidence)
-    assert "(whole)" not in render(answer, "text")
-
-
 def test_an_answer_from_several_graphs_has_the_shape_that_is_promised(parts: KnowledgeBase) -> None:
     pyshacl = pytest.importorskip("pyshacl")
     answer = parts.ask(ACROSS)
@@ -191,13 +184,6 @@ def test_labels_of_several_graphs_are_one_index() -> None:
     assert "nobody" not in both.vocabulary([]).counts
     assert [row.iri[-1] for row in both.with_words(["ann"], limit=5)] == ["a", "c"]
     assert not both.has_vectors
-
-
-def test_a_marker_is_given_once_to_items_that_come_later() -> None:
-    query = Query("q", "")
-    first = Evidence([EvidenceItem("path", "a", (), query), EvidenceItem("path", "b", (), query)])
-    more = Evidence([*first.keep(["P2"]), EvidenceItem("path", "c", (), query)])
-    assert [(item.marker, item.text) for item in more] == [("P2", "b"), ("P3", "c")]
 
 
 def test_graphs_of_any_kind_are_opened_together(tmp_path: Path) -> None:

@@ -97,14 +97,6 @@ def test_the_queries_of_a_frontier_are_three() -> None:
     assert len(events) == 1, "none of them declares an identifier"
 
 
-def test_a_single_graph_is_not_asked_for_equivalents() -> None:
-    events: list[Any] = []
-    knowledge = KnowledgeBase(graph([*WIKIBASE, *LIBRARY], "alone"), embedder=None)
-    answer = knowledge.ask("Who was the spouse of Marie Curie?", emit=events.append)
-    assert all(link.matched != "same as" for link in answer.linked)
-    assert not [event for event in events if getattr(event, "name", "") == "identified"]
-
-
 def test_many_identifiers_are_read_from_the_texts_of_an_entity() -> None:
     """As Wikidata has them: too many to ask for each."""
     declared = "".join(

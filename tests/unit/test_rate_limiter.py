@@ -23,8 +23,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.refusals import of_status
-from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest, checked_contact
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest, checked_contact, of_status
 from kgsparql.graphs.protocol.senders import MAX_TRIES, RateLimitedSender
 from kgsparql.http.transport import LONGEST_S, HttpReply, retry_after_s
 

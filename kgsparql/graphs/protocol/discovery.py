@@ -13,9 +13,8 @@ from typing import TypeAlias
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointTimeoutError, KgsparqlError, QueryError
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, KnownEndpoints, known_endpoints
-from kgsparql.graphs.protocol.refusals import is_about_the_query
 from kgsparql.graphs.protocol.replies import solutions_of
-from kgsparql.graphs.protocol.request import Form, RequestLimits, SparqlRequest
+from kgsparql.graphs.protocol.request import Form, RequestLimits, SparqlRequest, is_about_the_query
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
@@ -67,7 +66,7 @@ class Probe:
     :param name: what notes call the endpoint.
     :param known: its profile before the probe; ``profile``: with what was found.
     :param note: called with each note once.
-    :ivar trouble: why nothing was found.
+    :ivar trouble: why nothing was found; ``fingerprint`` and ``has_named_graphs`` are what the graph found out later.
     """
 
     address: Address
@@ -77,6 +76,8 @@ class Probe:
     profile: EndpointProfile = field(init=False)
     found: ProbeResult | None = field(default=None, init=False)
     trouble: str = field(default="", init=False)
+    fingerprint: str | None = field(default=None, init=False)
+    has_named_graphs: bool | None = field(default=None, init=False)
     _again_from: float = field(default=0.0, init=False)
     _view: GraphView | None = field(default=None, init=False)
     _view_until: float = field(default=0.0, init=False)

@@ -21,8 +21,16 @@ import pyoxigraph as ox
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.graphs.protocol.refusals import URL_HINT, contact_hint, excerpt, of_status, ran_out_of_time, trace_in
-from kgsparql.graphs.protocol.request import Form, SparqlRequest
+from kgsparql.graphs.protocol.request import (
+    URL_HINT,
+    Form,
+    SparqlRequest,
+    contact_hint,
+    excerpt,
+    of_status,
+    ran_out_of_time,
+    trace_in,
+)
 from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable

@@ -1,31 +1,45 @@
-"""Senders of requests over HTTP, within an endpoint's rate limits, and again only where that may help."""
+"""Senders of requests: over HTTP, within an endpoint's rate limits, or out of a cache or a recording."""
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from base64 import b64decode, b64encode
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
-
-from SPARQLWrapper import GET, POST, SPARQLWrapper
 
 from kgsparql.errors import (
     EndpointRateLimitError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
+    StoreError,
     UnreachableError,
 )
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.refusals import meaning_of, of_network, of_status
-from kgsparql.graphs.protocol.request import Form, Sender, SparqlRequest, checked_contact, user_agent
+from kgsparql.graphs.protocol.replies import boolean, solutions, triples
+from kgsparql.graphs.protocol.request import (
+    CONTACT_VARIABLE,
+    Form,
+    Sender,
+    SparqlRequest,
+    checked_contact,
+    meaning_of,
+    of_network,
+    of_status,
+    user_agent,
+)
 from kgsparql.http.address import Address, host_of, is_loopback, server_of
-from kgsparql.http.connections import NetworkTransport
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import unreadable_url
+from kgsparql.redaction import SHORTEST, is_word, unreadable_url, without
+from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
 
 MAX_REDIRECTS = 3
 MAX_URL = 8_000
@@ -46,6 +60,17 @@ _PATIENT_S = 10.0
 _TOLD_FROM_S = 3.0
 """A wait from this on is announced with a note."""
 _Outcome: TypeAlias = HttpReply | UnreachableError
+MOST_BYTES = 256_000_000
+"""Of the cache, for all endpoints; beyond, the oldest replies are removed."""
+MOST_REPLY_BYTES = 8_000_000
+"""A larger reply is not cached: it is read once, for an index that is itself kept."""
+MOST_S = 7 * 24 * 3600.0
+"""Seconds after which nothing is used again, whatever a profile says."""
+
+_HEADERS = re.compile(r"content-type|retry-after|server|link|(?:x-sql|x-sparql|fuseki)-.+")
+"""The headers that are read and kept; others may tell who asked, such as their address."""
+_CREDENTIALS = re.compile(rb"(?i)\b(basic|bearer) +[A-Za-z0-9+/=._~-]{6,}")
+"""Our own header, in the reply of a server that shows what it was sent."""
 
 
 @dataclass(slots=True)
@@ -165,16 +190,15 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
 class HttpSender:
     """A sender over HTTP, which follows redirects within the server; any number of threads may use it."""
 
-    def __init__(self, address: Address, *, max_bytes: int, transport: Transport | None = None) -> None:
-        self._address = address
-        self._max_bytes = max_bytes
-        self._transport = transport or NetworkTransport(address.origin, address.url)
+    def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
+        self._address, self.max_bytes, self._transport = address, max_bytes, transport
         self._max_url = MAX_URL
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
-        if isinstance(self._transport, NetworkTransport):
-            self._transport.close()
+        close = getattr(self._transport, "close", None)
+        if close is not None:
+            close()
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
@@ -183,18 +207,22 @@ class HttpSender:
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
+        if self._transport is None:
+            from kgsparql.http.connections import NetworkTransport  # it imports urllib3, in 66 ms
+
+            self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
             http = self._http_request(url, request)
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
-            http.max_bytes = self._max_bytes if request.text else min(self._max_bytes, _DESCRIPTION_BYTES)
+            http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
             try:
                 reply = send(self._transport, http)
             except NetworkError as failure:
                 raise of_network(failure, request, http.max_bytes) from failure
-            if reply.status == 414 and http.method == GET and request.text and "retry-after" not in reply.headers:
+            if reply.status == 414 and http.method == "GET" and request.text and "retry-after" not in reply.headers:
                 self._max_url = len(http.url) - 1
                 continue
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
@@ -206,10 +234,10 @@ class HttpSender:
     def _http_request(self, url: str, request: SparqlRequest) -> HttpRequest:
         """Build a GET for a description, or where the profile says so and the URL is not too long; else a POST."""
         if request.form == "DESCRIPTION" or not request.profile.post:
-            by_get = built_request(self._address, url, request, GET)
+            by_get = built_request(self._address, url, request, "GET")
             if not request.text or len(by_get.url) <= min(request.profile.max_url, self._max_url):
                 return by_get
-        return built_request(self._address, url, request, POST)
+        return built_request(self._address, url, request, "POST")
 
     def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
@@ -228,6 +256,8 @@ class HttpSender:
 
 def built_request(address: Address, url: str, request: SparqlRequest, method: str) -> HttpRequest:
     """Build the HTTP request by SPARQLWrapper, whose public ``query`` would send it too, without our limits."""
+    from SPARQLWrapper import SPARQLWrapper  # 110 ms with what it imports
+
     contact = checked_contact(request.url, needed=request.profile.needs_contact)
     is_rdf = request.form in {"CONSTRUCT", "DESCRIBE"}
     wrapper = SPARQLWrapper(url, returnFormat="turtle" if is_rdf else "json", agent=user_agent(contact))
@@ -244,6 +274,134 @@ def built_request(address: Address, url: str, request: SparqlRequest, method: st
     full_url = str(built.full_url)
     if request.form == "DESCRIPTION":
         full_url = url
-    elif method == GET and "?" in url:  # SPARQLWrapper would write a second one
+    elif method == "GET" and "?" in url:  # SPARQLWrapper would write a second one
         full_url = f"{url}&{full_url[len(url) + 1 :]}"
     return HttpRequest(method, full_url, dict(built.header_items()), cast("bytes | None", built.data))
+
+
+@dataclass(slots=True)
+class RecordedSender:
+    """A sender for a snapshot: a recording keeps all outcomes, failures too; in a replay nothing is sent."""
+
+    sender: Sender
+    recording: Recording
+    asker: int = 0
+
+    def send(self, request: SparqlRequest) -> HttpReply:
+        """Return the recorded reply, or send the request and record what comes of it."""
+        exchange, recording = _exchange_key(request, self.asker), self.recording
+        with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
+            what = "a query that this run needs" if request.name else "the query"
+            kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
+            if kept is not None:
+                return reply_of(kept)
+            try:
+                reply = self.sender.send(request)
+            except UnreachableError as error:
+                recording.fail(QUERY, exchange, error)
+                raise
+            reply = _without_secrets(reply, request)
+            recording.put(QUERY, exchange, _entry_of(reply), again=reply.status != 200)
+            return reply
+
+
+@dataclass(slots=True)
+class CachedSender:
+    """A sender that uses complete results again for as long as the endpoint's profile says.
+
+    Nothing is kept of an endpoint that is asked with a password or a key. Where results cannot be kept, a note says so
+    once.
+    """
+
+    sender: Sender
+    response_cache: ResponseCache
+    note: Callable[[str], None] | None = None
+    _is_pruned: bool = field(default=False, init=False)
+    _is_broken: bool = field(default=False, init=False)
+
+    def send(self, request: SparqlRequest) -> HttpReply:
+        """Return a kept reply, or send the request and keep the reply where it may be used again."""
+        exchange, cache = _exchange_key(request), self.response_cache
+        keep_s = 0.0 if any(request.secrets) else min(request.profile.keep_s, MOST_S)
+        if keep_s and not self._is_broken:
+            with self._broken_at_an_error():
+                if not self._is_pruned:
+                    self._is_pruned = True
+                    cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
+                kept = None if cache.mode == "write" else cache.lookup(QUERY, exchange, at_most_s=keep_s)
+                if kept is not None:
+                    return reply_of(kept)
+        reply = self.sender.send(request)
+        may_keep = keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES
+        if may_keep and request.form in {"SELECT", "ASK"} and _is_complete(reply, request):
+            with self._broken_at_an_error():
+                cache.put(QUERY, exchange, _entry_of(reply))
+        return reply
+
+    @contextmanager
+    def _broken_at_an_error(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            self._is_broken = True
+            if self.note is not None:
+                self.note(f"results are not kept: {error.message} ({error.hint})")
+
+
+def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
+    """Tell whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
+    try:
+        if request.form == "SELECT":
+            return solutions(reply, request).complete
+        if request.form == "ASK":
+            boolean(reply, request)
+        else:
+            deque(triples(reply, request), maxlen=0)
+    except KgsparqlError:
+        return None  # whoever reads it raises the error
+    return True
+
+
+def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
+    """Return the key of a request: what two requests must share to be the same; not who asks, but its number."""
+    given = dict(sorted(request.parameters.items()))
+    exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
+    return {**exchange, "asker": asker} if asker else exchange
+
+
+def _entry_of(reply: HttpReply) -> dict[str, Any]:
+    kept_headers = {name: value for name, value in sorted(reply.headers.items()) if _HEADERS.fullmatch(name)}
+    try:
+        body = {"body": reply.body.decode("utf-8")}
+    except UnicodeDecodeError:
+        body = {"base64": b64encode(reply.body).decode("ascii")}
+    return {"status": reply.status, "headers": kept_headers, **body, "seconds": round(reply.seconds, 6)}
+
+
+def reply_of(kept: Mapping[str, Any]) -> HttpReply:
+    """Return the reply that was kept."""
+    body = b64decode(kept["base64"]) if "base64" in kept else str(kept["body"]).encode("utf-8")
+    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
+
+
+def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
+    """Return the reply without the credentials that the server echoed; where it is no result, without the contact, too.
+
+    Results stay as they are: our password, or the contact, may be a term of the graph.
+
+    :raises StoreError: for results with what can only be credentials.
+    """
+    contact = os.environ.get(CONTACT_VARIABLE, "").strip()
+    secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
+    headers = {name: without(value, *secrets) for name, value in reply.headers.items()}
+    met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
+    if (met or _CREDENTIALS.search(body)) and _is_complete(reply, request) is None:
+        body = _CREDENTIALS.sub(rb"\1 ***", body)
+        for secret in secrets:
+            body = body.replace(secret.encode(), b"***")
+    elif not all(secret == contact or is_word(secret) for secret in met):
+        raise StoreError(
+            f"{request.url}: the results of {request.what} repeat the password, or the key, and are not recorded",
+            hint="record it as another user, or with another key",
+        )
+    return replace(reply, body=body, headers=headers)
