@@ -115,8 +115,9 @@ class EndpointGraph(KnowledgeGraph):
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
-        for opened in filter(None, (self._http, self._response_cache, self._recording)):
-            opened.close()
+        self._http.close()
+        for kept in filter(None, (self._response_cache, self._recording)):
+            kept.close()
 
     @property
     def profile(self) -> EndpointProfile:
