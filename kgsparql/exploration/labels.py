@@ -14,7 +14,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, UNWALKED, Naming, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator
 
 K = TypeVar("K")
 
@@ -251,34 +251,3 @@ def descriptions(
     for (entity, _), label in class_labels.items():
         classes.setdefault(entity, set()).add(label.text)
     return {e: Description(texts[e].text if e in texts else "", tuple(sorted(classes.get(e, ())))) for e in starts}
-
-
-# Triples with a text that are looked at.
-_LOOKED_AT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ValueUse:
-    """A text that things have by a predicate which is no name."""
-
-    value: Literal
-    predicate: IRI
-    entities: tuple[IRI, ...]
-    is_exact: bool
-
-
-def value_uses(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> list[ValueUse]:
-    """Find where a text is a value: as written, in small letters or with capitals; the commonest first; one query."""
-    forms = dict.fromkeys((text, text.lower(), text.capitalize(), text.title()))
-    values = [text_literal(form, tag) for form in forms for tag in dict.fromkeys(("", *languages, "en"))]
-    found = graph.select(Query.load("value_uses").bind(value=values).limit(_LOOKED_AT + 1))
-    names = {*UNWALKED, *graph.naming.labels}
-    uses: dict[tuple[Literal, IRI], set[IRI]] = {}
-    for solution in found:
-        value, predicate, entity = (solution[name] for name in ("value", "predicate", "entity"))
-        if isinstance(value, Literal) and isinstance(predicate, IRI) and predicate not in names:
-            own = uses.setdefault((value, predicate), set())
-            own |= {entity} if isinstance(entity, IRI) else set()
-    is_exact = found.complete and len(found) <= _LOOKED_AT
-    made = [ValueUse(*key, tuple(sorted(own, key=str)), is_exact) for key, own in uses.items()]
-    return sorted(made, key=lambda use: (-len(use.entities), str(use.value), str(use.predicate)))

@@ -19,9 +19,7 @@ from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError
 from kgsparql.events import Emit
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
-from kgsparql.exploration.labels import value_uses
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.plans.algebra import Top
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 LONG_QUERY = 1_000
@@ -42,10 +39,7 @@ OTHER_PLANS = 4
 _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10
-_MAX_FEW = 3
-"""Near names, uses of a value, and what has it."""
-_MAX_USES = 5
-_MAX_TIES = 20
+_MAX_NEAR = 3
 _COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
 _ENTITY_OPTION = re.compile(r"-e (?:'([^']+)'|([^\s),;]+:[^\s),;]+))")
 _OPTION = re.compile(r"; there are more \(-O [^)]*\)|\s*\(-O [^)]*\)")
@@ -79,16 +73,12 @@ class ToolRuns:
         meant = [self._resolved(name, lookups) for name in given.entities]
         asking = replace(self._asking, cancel=call.cancel, emit=call.emit)
         answer = self._knowledge.answer(given.question, asking.about(meant) if meant else asking)
-        gaps = []
-        for gap in answer.gaps:
-            told = [gap.text, *(self._values_in_words(gap.words, lookups) if gap.code == "name" else [])]
-            gaps.append(said_of_tools(printable("; ".join(told), 1_000)))
-        notes = [] if answer.computed is None else self._ties(answer.computed)
-        notes += _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
+        gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
+        notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
         notes += [] if answer.error is None else [f"no model wrote this: {answer.error.message}"]
         return _ask_result(answer, given, gaps, notes)
 
-    def find(self, given: Any, call: ToolCall) -> Json:
+    def find(self, given: Any, _: ToolCall) -> Json:
         """Find entities by their labels."""
         found = self._knowledge.find(given.text, limit=given.limit)
         groups = namesake_groups((one.term, one.label) for one in found)
@@ -104,10 +94,7 @@ class ToolRuns:
                 for one in found
             ],
             "notes": [] if is_near else ["no label has any of these words: the nearest are probably something else"],
-            **_present(
-                values=self._values(given.text, self._lookups(call))[:_MAX_USES],
-                more="" if len(found) < given.limit else "perhaps there are more: raise limit",
-            ),
+            **_present(more="" if len(found) < given.limit else "perhaps there are more: raise limit"),
         }  # fmt: skip
 
     def show(self, given: Any, call: ToolCall) -> Json:
@@ -192,7 +179,6 @@ class ToolRuns:
             doubts.append("computed again from its facts, the value is not the same")
         if found.rows and all(term is None for row in found.rows for term in row[-1:]):
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
-        about["notes"] += self._ties(found)
         more = [
             _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
             _long_query_text([found.query], is_whole=given.whole_queries),
@@ -208,20 +194,6 @@ class ToolRuns:
 
     def _plan(self, question: str, entities: tuple[IRI, ...], call: ToolCall) -> PlannedQuestion:
         return self._knowledge.plan(question, entities=entities, budget=self._asking.budget, cancel=call.cancel)
-
-    def _ties(self, found: Computed) -> list[str]:
-        """Say what has the same value as the last of the first few, and is not among them only because they are few."""
-        plan = found.plan
-        if not isinstance(plan, Top) or plan.number == 1 or len(found.rows) < plan.number:
-            return []
-        wider = self._knowledge.run(replace(plan, number=plan.number + _MAX_TIES + 1)).rows
-        shown = {row[0] for row in found.rows}
-        same = [one for one, value, *_ in wider if value == found.rows[-1][1] and one is not None and one not in shown]
-        if not same:
-            return []
-        named = self._knowledge.labels(same[:_MAX_TIES])
-        count = f"{len(same)}" if len(same) <= _MAX_TIES else f"more than {_MAX_TIES}"
-        return [f"{count} more with the same value as the last: {printable('; '.join(named.values()), 600)}"]
 
     def query(self, given: Any, call: ToolCall) -> Json:
         """Run a checked query."""
@@ -286,10 +258,10 @@ class ToolRuns:
             error.detail["candidates"] = [f"{term} ({printable(text, 120)})" for term, text in said.items()]
             raise
         except NotFoundError as error:
-            like = [one for one in self._knowledge.find(name, limit=_MAX_FEW) if _has_word_of(name, one.label)]
+            like = [one for one in self._knowledge.find(name, limit=_MAX_NEAR) if _has_word_of(name, one.label)]
             near = ", ".join(f"{one.term} ({printable(one.label, 80)})" for one in like)
             meant = [f"perhaps you mean {near}"] if near else []
-            error.hint = "; ".join(filter(None, [*meant, *self._values_in_words(name, lookups), error.hint]))
+            error.hint = "; ".join(filter(None, [*meant, error.hint]))
             raise
 
     def _predicates(self, name: str, lookups: GraphLookups) -> list[IRI]:
@@ -300,29 +272,6 @@ class ToolRuns:
             return [lookups.resolve(str(one)) for one in error.detail["candidates"]]
         except NotFoundError:
             return [self._resolved(name, lookups)]
-
-    def _values(self, text: str, lookups: GraphLookups) -> list[Json]:
-        """Find where a text is no name but a value, and what has it."""
-        uses = value_uses(lookups.graph, text, languages=lookups.languages)
-        examples = [entity for use in uses for entity in use.entities[:_MAX_FEW]]
-        labels = lookups.labels([*(use.predicate for use in uses), *(use.value for use in uses), *examples])
-        return [
-            {
-                **_term(use.value, labels[use.value], count=len(use.entities)),
-                "predicate": _term(use.predicate, labels[use.predicate]), "is_exact": use.is_exact,
-                "examples": [_term(entity, labels[entity]) for entity in use.entities[:_MAX_FEW]],
-            }
-            for use in uses
-        ]  # fmt: skip
-
-    def _values_in_words(self, text: str, lookups: GraphLookups) -> list[str]:
-        """Write the same as lines, for an error or a note."""
-        lines = []
-        for use in (use for use in self._values(text, lookups)[:_MAX_FEW] if use["examples"]):
-            more = f" and {use['count'] - 1}{'' if use['is_exact'] else '+'} more" if use["count"] > 1 else ""
-            has_it = f"the {use['predicate']['label']!r} of {use['examples'][0]['label']}{more}"
-            lines.append(f"it is no name but a text, {has_it}: plan and query find by it")
-        return lines
 
     def _descriptions(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
         """Describe each term in a few words, which differ within a group."""

@@ -116,12 +116,11 @@ class AskTool(ToolParameters):
 class FindTool(ToolParameters):
     """Search entities, classes and predicates by name, or by a part of it; the best first.
 
-    Gives the terms for the other tools. Use it when a name is not exact, or may mean several things. Says also where
-    the text is no name but a value, such as the city of an address.
+    Gives the terms for the other tools. Use it when a name is not exact, or may mean several things.
     """
 
     title = "Find an entity by its name"
-    result = {"found": "array", "values": "array?", "notes": "array"}
+    result = {"found": "array", "notes": "array"}
 
     text: Annotated[_Question, Field(description="A name or a part of one, such as `Curie`; not a question.")]
     limit: Annotated[int, _number(100, "Entities in the result.")] = 10
