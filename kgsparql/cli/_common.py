@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast
 
@@ -388,3 +388,38 @@ OutputOption = Annotated[
         "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_writable_output
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions:
+    """How a result is shown: as text or JSON, on stdout or in a file."""
+
+    form: TextOrJsonOption = None
+    output: OutputOption = None
+
+    def __post_init__(self) -> None:
+        chosen_format(self.form, self.output)  # another format is an error before any work
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is JSON."""
+        return chosen_format(self.form, self.output) == "json"
+
+    def write(self, value: object, lines: Iterable[str]) -> None:
+        """Write the result, which is also given as lines for a person."""
+        if self.is_json:
+            write_json(value, self.output)
+        else:
+            write("\n".join(lines), self.output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AloneOptions(ShownOptions):
+    """The same for a command that opens no graph."""
+
+    quiet: QuietOption = False
+    debug: DebugOption = False
+
+    def say(self, message: str) -> None:
+        """Write a line to stderr, unless ``-q`` is set."""
+        say(message, quiet=self.quiet)

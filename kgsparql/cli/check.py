@@ -28,8 +28,7 @@ _MORE = "{}: -f json"
 def check(
     graph: GraphOptions,
     file: Annotated[str, typer.Argument(metavar="ANSWER", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
+    to: c.ShownOptions,
     timeout: Annotated[
         float, typer.Option("--max-seconds", min=0.1, metavar="SECONDS", help="For each answer in the file.")
     ] = 60.0,
@@ -41,7 +40,6 @@ def check(
     """
     from kgsparql.answering.recheck import Rechecker
 
-    form = c.chosen_format(form, output)
     if file == "-" and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
     kept = _answer_file(file)
@@ -51,11 +49,9 @@ def check(
     ):
         checked = [rechecker.recheck(answer) for answer in kept.answers]
         prefixes = knowledge.prefixes
-    if form == "json":
-        c.write_json(_outcomes_json(kept, checked), output)
-    else:
-        blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
-        c.write("\n\n".join(filter(None, [*blocks, "\n".join(_unchecked_lines(kept))])), output)
+    blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
+    unchecked = "\n".join(_unchecked_lines(kept))
+    to.write(_outcomes_json(kept, checked), ["\n\n".join(filter(None, [*blocks, unchecked]))])
     if kept.damaged:
         raise typer.Exit(AnswerFileError.exit_code)
     if not all(one.stands for one in checked):
@@ -68,13 +64,11 @@ def check(
 def diff(
     first: Annotated[str, typer.Argument(metavar="A", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another answer, or as many in the same order.")],
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
+    to: c.AloneOptions,
 ) -> None:
     """Say what two answers differ in: answers, values, cited triples. Exit status: 0 nothing, 3 something."""
     from kgsparql.answering.recheck import answer_diff
 
-    form = c.chosen_format(form, output)
     if first == second == "-":
         raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
     files = [_answer_file(file) for file in (first, second)]
@@ -84,12 +78,9 @@ def diff(
     if len(one) != len(other):
         raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
     found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
-    if form == "json":
-        made = [each.to_json() for each in found]
-        c.write_json(made if len(made) > 1 else made[0], output)
-    else:
-        shown = ["\n".join(_diff_lines(each, answer)) for each, answer in zip(found, one, strict=True)]
-        c.write("\n\n".join(shown), output)
+    made = [each.to_json() for each in found]
+    blocks = ["\n".join(_diff_lines(each, answer)) for each, answer in zip(found, one, strict=True)]
+    to.write(made if len(made) > 1 else made[0], ["\n\n".join(blocks)])
     if not all(each.is_same for each in found):
         raise typer.Exit(_EXIT_CHANGED)
 

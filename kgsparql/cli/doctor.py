@@ -70,16 +70,15 @@ def doctor(
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For each thing asked over the network.")
     ] = 10.0,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    debug: c.DebugOption = False,
+    *,
+    to: c.AloneOptions,
 ) -> None:
     """Check what kgsparql needs here: packages, embedder, cache; with -m or --base-url a model; with -k a graph.
 
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
-    form = c.chosen_format(form, output)
+    is_json = to.is_json
     sources = named_sources(kg) if settings().named_sources(kg) else [""]
     model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
     checks: list[tuple[str, Callable[[], CheckResult]]] = [
@@ -98,10 +97,10 @@ def doctor(
             exit_codes.append(finding.exit_code)
             yield finding.to_json(name)
 
-    if form == "json":
-        c.write_json([*findings()], output)
+    if is_json:
+        c.write_json([*findings()], to.output)
     else:
-        c.write_lines(map(_finding_text, findings()), output)
+        c.write_lines(map(_finding_text, findings()), to.output)
     if worst := max(exit_codes):
         raise typer.Exit(worst)
 

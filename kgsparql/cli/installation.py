@@ -49,10 +49,8 @@ def cache(
         list[str] | None,
         typer.Option("--clear", metavar="KIND", help="Remove graphs, labels, model, query … or all; repeatable."),
     ] = None,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    to: c.AloneOptions,
 ) -> None:
     """Say what is kept between runs, how big and how old it is; remove it by kind.
 
@@ -63,22 +61,19 @@ def cache(
 
     from kgsparql.resources import cache_directory
 
-    directory, form = cache_directory().absolute(), c.chosen_format(form, output)
+    directory = cache_directory().absolute()
     if clear:
-        _clear(directory, clear, form, output)
+        _clear(directory, clear, to)
         return
     kept = list(_summaries(directory))
     size = sum(kind["bytes"] for kind in kept)
-    if form == "json":
-        c.write_json({"directory": str(directory), "bytes": size, "kinds": kept}, output)
-        return
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
     for kind in kept:
         days = " to ".join(dict.fromkeys(when[:10] for when in (kind["oldest"], kind["newest"]) if when))
         counts = f"{kind['count']:>7,}  {decimal(kind['bytes']):>7}"
         lines.append(f"  {kind['kind']:<11} {counts}  {days:<24}  {kind['what']}")
-    c.write("\n".join(lines), output)
-    c.say("remove a kind: kgsparql cache --clear KIND, or all" if kept else "", quiet=quiet)
+    to.write({"directory": str(directory), "bytes": size, "kinds": kept}, lines)
+    to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
 
 
 def _kind(kind: str, what: str, count: int, size: int, oldest: str = "", newest: str = "") -> dict[str, Any]:
@@ -112,7 +107,7 @@ def _summaries(directory: Path) -> Iterator[dict[str, Any]]:
             yield _kind(kind, printable(error.message, 400), 0, bytes_of(file))
 
 
-def _clear(directory: Path, kinds: Sequence[str], form: str, output: Path | None) -> None:
+def _clear(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
     """Remove kinds, or nothing if a name is none; what is in use is an error only if nothing was removed."""
     from rich.filesize import decimal
 
@@ -125,11 +120,9 @@ def _clear(directory: Path, kinds: Sequence[str], form: str, output: Path | None
     for kind in [*_FOLDERS, *_FILES] if "all" in named else named:
         clear = _clear_folder if kind in _FOLDERS else _clear_file
         done.append((kind, *clear(directory, kind, failures)))
-    if form == "json":
-        cleared = [{"kind": kind, "count": count, "bytes": size} for kind, count, size in done]
-        c.write_json({"cleared": cleared, "failures": [own.to_json() for own in failures]}, output)
-    else:
-        c.write("\n".join(f"{kind}: {count:,} removed, {decimal(size)} freed" for kind, count, size in done), output)
+    cleared = [{"kind": kind, "count": count, "bytes": size} for kind, count, size in done]
+    lines = [f"{kind}: {count:,} removed, {decimal(size)} freed" for kind, count, size in done]
+    to.write({"cleared": cleared, "failures": [own.to_json() for own in failures]}, lines)
     for failure in failures:
         if not any(count or size for _, count, size in done) or not isinstance(failure, StoreLockedError):
             raise failure
@@ -234,23 +227,18 @@ def show(
         list[str] | None,
         typer.Option("-k", "--kg", metavar="SOURCE", help="Show what holds for this graph; repeatable, as in ask."),
     ] = None,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    to: c.AloneOptions,
 ) -> None:
     """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
-    form = c.chosen_format(form, output)
     found, own = load_settings(), user_file()
     shown = list(_shown_settings(found, kg))
     for note in (*found.notes, f"your own file: {own}{'' if own.exists() else ' (not made yet)'}"):
-        c.say(note, quiet=quiet)
-    if form == "json":
-        c.write_json([{"key": key, "value": value, "origin": origin} for key, value, origin in shown], output)
-        return
+        to.say(note)
     rows = [(key, printable(_value_text(value), 60), _shorter_path(origin)) for key, value, origin in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    c.write("\n".join(f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows), output)
+    lines = [f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows]
+    to.write([{"key": key, "value": value, "origin": origin} for key, value, origin in shown], lines)
 
 
 def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple[str, Any, str]]:

@@ -55,21 +55,15 @@ def list_(
     newest: Annotated[int, typer.Option("-n", "--newest", min=1, help="At most so many.")] = 20,
     words: Annotated[str, typer.Option("--words", metavar="TEXT", help="Only questions with this text in them.")] = "",
     rated: Annotated[bool, typer.Option("--rated", help="Only those that somebody rated.")] = False,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    to: c.AloneOptions,
 ) -> None:
     """List the questions, the newest first: + was rated right, - wrong."""
-    form = c.chosen_format(form, output)
     with _opened_log(log) as opened:
         found = opened.entries(newest=newest, words=words, rated=rated)
-    if form == "json":
-        c.write_json([asdict(one) for one in found], output)
-        return
-    c.write("\n".join(map(_question_line, found)) if found else "no questions", output)
+    to.write([asdict(one) for one in found], map(_question_line, found) if found else ["no questions"])
     costs = [one.cost for one in found if one.cost is not None]
-    c.say(f"{len(found):,} listed, cost {sum(costs):.4g}" if costs else "", quiet=quiet)
+    to.say(f"{len(found):,} listed, cost {sum(costs):.4g}" if costs and not to.is_json else "")
 
 
 def _question_line(one: LoggedQuestion) -> str:
@@ -84,21 +78,11 @@ def _question_line(one: LoggedQuestion) -> str:
 
 @log.command(cls=PlainCommand)
 @c.command
-def show(
-    number: NumberArgument,
-    log: LogOption = None,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    debug: c.DebugOption = False,
-) -> None:
+def show(number: NumberArgument, log: LogOption = None, *, to: c.AloneOptions) -> None:
     """Show one question: its answer, what it rests on, what it cost, and how it was rated."""
-    form = c.chosen_format(form, output)
     with _opened_log(log) as opened:
         one = opened.entry(number)
-    if form == "json":
-        c.write_json(asdict(one), output)
-        return
-    c.write("\n".join(_question_lines(one)), output)
+    to.write(asdict(one), _question_lines(one))
 
 
 def _question_lines(one: LoggedQuestion) -> list[str]:

@@ -27,18 +27,11 @@ LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many
 
 
 @dataclass(frozen=True, kw_only=True)
-class LookupOptions:
-    """How a result is shown."""
+class LookupOptions(c.ShownOptions):
+    """How much of a result is shown, and how."""
 
     limit: LimitOption = 10
-    form: c.TextOrJsonOption = None
-    output: c.OutputOption = None
     lang: c.LangOption = "en"
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the result is written as JSON."""
-        return c.chosen_format(self.form, self.output) == "json"
 
 
 @c.command
@@ -50,7 +43,7 @@ def find(
     embedder: c.EmbedderOption = "auto",
 ) -> None:
     """Search the labels: one line per entity, the best first."""
-    is_json, languages = how.is_json, c.languages(how.lang)
+    languages = c.languages(how.lang)
     with (
         snapshots.opened(graph.say, "find", text=text, kg=graph.sources, embedder=embedder) as snapshot,
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
@@ -66,14 +59,9 @@ def find(
     found = [entity for entity in found if has_word[entity.term] or entity.score >= _MIN_SHARE_OF_BEST * found[0].score]
     if not any(has_word.values()):
         graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
-    if is_json:
-        rows = [
-            {"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found
-        ]
-        c.write_json(rows, how.output)
-        return
+    rows = [{"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found]
     lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
-    c.write("\n".join(lines), how.output)
+    how.write(rows, lines)
 
 
 @c.command
@@ -85,7 +73,7 @@ def show(
     direction: c.DirectionOption = "both",
 ) -> None:
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
-    is_json, languages, way = how.is_json, c.languages(how.lang), c.checked_direction(direction)
+    languages, way = c.languages(how.lang), c.checked_direction(direction)
     with (
         snapshots.opened(graph.say, "show", entity=entity, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
@@ -93,18 +81,14 @@ def show(
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
-    if is_json:
-        groups = [
-            {
-                "predicate": str(group.step.predicate), "predicate_label": labels[group.step.predicate],
-                "direction": group.step.direction, "count": group.count, "exact": group.exact,
-                "neighbours": [{"term": str(t), "label": labels[t]} for t in group.neighbours],
-            }
-            for group in found.items
-        ]  # fmt: skip
-        data = {"term": str(term), "label": labels[term], "groups": groups, "cuts": [str(cut) for cut in found.cuts]}
-        c.write_json(data, how.output)
-        return
+    groups = [
+        {
+            "predicate": str(group.step.predicate), "predicate_label": labels[group.step.predicate],
+            "direction": group.step.direction, "count": group.count, "exact": group.exact,
+            "neighbours": [{"term": str(t), "label": labels[t]} for t in group.neighbours],
+        }
+        for group in found.items
+    ]  # fmt: skip
     lines = [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
         name = printable(labels[group.step.predicate], 80)
@@ -113,8 +97,10 @@ def show(
         ends = "; ".join(_end_text(knowledge, t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         lines.append(f"  {arrow} {ends}{more}")
-    c.write("\n".join(lines), how.output)
-    _say_cuts(found.cuts, graph)
+    cuts = [str(cut) for cut in found.cuts]
+    how.write({"term": str(term), "label": labels[term], "groups": groups, "cuts": cuts}, lines)
+    if not how.is_json:
+        _say_cuts(found.cuts, graph)
 
 
 @c.command
@@ -131,7 +117,7 @@ def paths(
     from kgsparql.evidence.verbalising import path_text
     from kgsparql.exploration.lookups import check_mentioned
 
-    is_json, languages, way = how.is_json, c.languages(how.lang), c.checked_direction(direction)
+    languages, way = c.languages(how.lang), c.checked_direction(direction)
     with (
         snapshots.opened(graph.say, "paths", start=start, end=end, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
@@ -145,10 +131,9 @@ def paths(
             raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
         shown = found.items[: how.limit]
         labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
-    if is_json:
-        c.write_json([_path_json(path, labels) for path in shown], how.output)
+    how.write([_path_json(path, labels) for path in shown], [path_text(path, labels) for path in shown])
+    if how.is_json:
         return
-    c.write("\n".join(path_text(path, labels) for path in shown), how.output)
     if len(found.items) > how.limit:
         graph.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)")
     _say_cuts(found.cuts, graph)

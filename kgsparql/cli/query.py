@@ -163,10 +163,10 @@ def plan(
     file: Annotated[
         Path | None, typer.Option("--plan", help="Run the plan in a JSON file, such as -f json writes for a question.")
     ] = None,
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
     lang: c.LangOption = "en",
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query, too.")] = 0,
+    *,
+    to: c.ShownOptions,
 ) -> None:
     """Show the plans that a question may ask for, and compute the likeliest, or compute a plan that is kept in a file.
 
@@ -177,16 +177,14 @@ def plan(
         raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
     if question is not None and question.endswith(".json") and " " not in question:
         raise InputError(f"{printable(question, 80)}: no question", hint=f"--plan {shlex.quote(question)} runs a file")
-    form = c.chosen_format(form, output)
-    is_sure = True
+    is_json, is_sure = to.is_json, True
     if file is not None:
         made, lines = _run_file(file, graph, c.languages(lang), verbose=bool(verbose))
     else:
-        made, lines, is_sure = _plan_question(question or "", graph, c.languages(lang), form, verbose=bool(verbose))
-    if form == "json":
-        c.write_json(made, output)
-    else:
-        c.write("\n".join(lines), output)
+        made, lines, is_sure = _plan_question(
+            question or "", graph, c.languages(lang), is_json=is_json, verbose=bool(verbose)
+        )
+    to.write(made, lines)
     if not is_sure:
         raise typer.Exit(_EXIT_NOTHING_CHOSEN)
 
@@ -221,14 +219,14 @@ def _json_in(file: Path) -> Any:
 
 
 def _plan_question(
-    question: str, graph: GraphOptions, languages: tuple[str, ...], form: str, *, verbose: bool
+    question: str, graph: GraphOptions, languages: tuple[str, ...], *, is_json: bool, verbose: bool
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Make the plans of a question, and compute the likeliest: as JSON, as lines, and whether that is a sure answer."""
     from kgsparql.plans.writing import written_plan
 
     with graph.opened(languages=languages) as knowledge:
         planned = knowledge.plan(question)
-    if form == "text" and not (planned.named or planned.candidates):
+    if not is_json and not (planned.named or planned.candidates):
         message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
         raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
     chosen, found, labels = planned.chosen, planned.computed, planned.labels
