@@ -65,14 +65,6 @@ _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
-class _Refused(Exception):  # noqa: N818 - a reply, which the handler turns into one
-    """A request that the protocol does not allow."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 def sparql_routes(queries: BoundedQueries) -> list[Route]:
     """Make the routes of an endpoint: queries by GET and POST; without a query, its service description.
 
@@ -98,16 +90,12 @@ async def _reply(queries: BoundedQueries, request: Request) -> Response:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
         return await _description(queries, request) if text is None else await _result(queries, request, text)
-    except _Refused as refused:
-        return PlainTextResponse(
-            f"{refused}\n", refused.status, {"Connection": "close"} if refused.status == 413 else {}
-        )
     except KgsparqlError as error:
-        status = _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
-        status = _OVER_LIMIT.get(str(error.detail.get("limit")), status)
+        status = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
+        status = status or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
         # The options of the command line are not the client's.
         hint = "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
-        headers = {"Retry-After": "5"} if status == 503 else {}
+        headers = {503: {"Retry-After": "5"}, 413: {"Connection": "close"}}.get(status, {})
         return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
 
 
@@ -152,9 +140,9 @@ async def _posted_query(request: Request, in_url: str | None) -> str:
     """Read the query of a POST: a form, or the query itself."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/sparql-update":
-        raise _Refused(403, _READ_ONLY)
+        raise InputError(_READ_ONLY, refused=403)
     if kind not in {_FORM, _QUERY}:
-        raise _Refused(415, f"send a query as {_FORM} or {_QUERY}")
+        raise InputError(f"send a query as {_FORM} or {_QUERY}", refused=415)
     body, seen = bytearray(), 0
     try:
         async for chunk in request.stream():
@@ -163,14 +151,14 @@ async def _posted_query(request: Request, in_url: str | None) -> str:
             if seen > _DRAINED_BYTES:
                 break
     except ClientDisconnect as error:
-        raise _Refused(400, "the request has no end") from error
+        raise InputError("the request has no end") from error
     if seen > MOST_QUERY_BYTES:
-        raise _Refused(413, f"the request is larger than {MOST_QUERY_BYTES:,} bytes")
+        raise InputError(f"the request is larger than {MOST_QUERY_BYTES:,} bytes", refused=413)
     if kind == _QUERY and in_url is not None:
-        raise _Refused(400, "there are two queries: in the body and in the URL")
+        raise InputError("there are two queries: in the body and in the URL")
     text = _query_in(bytes(body)) if kind == _FORM else _decoded(bytes(body))
     if text is None:
-        raise _Refused(400, "there is no query: send it as query=…")
+        raise InputError("there is no query: send it as query=…")
     return text
 
 
@@ -179,15 +167,15 @@ def _query_in(parameters: bytes) -> str | None:
     try:
         pairs = parse_qsl(_decoded(parameters), keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError as error:  # also of %-escapes that are not UTF-8
-        raise _Refused(400, f"these parameters cannot be read: {printable(str(error), 120)}") from error
+        raise InputError(f"these parameters cannot be read: {printable(str(error), 120)}") from error
     given = {name for name, _ in pairs}
     if "update" in given:
-        raise _Refused(403, _READ_ONLY)
+        raise InputError(_READ_ONLY, refused=403)
     for name in sorted(given & {"default-graph-uri", "named-graph-uri"}):
-        raise _Refused(400, f"{name} is not supported: queries run over all graphs; write GRAPH <…> {{ }} for one")
+        raise InputError(f"{name} is not supported: queries run over all graphs; write GRAPH <…> {{ }} for one")
     texts = [value for name, value in pairs if name == "query"]
     if len(texts) > 1:
-        raise _Refused(400, "there is more than one query")
+        raise InputError("there is more than one query")
     return texts[0] if texts else None
 
 
@@ -195,7 +183,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _Refused(400, f"byte {error.start} of the request is not UTF-8") from error
+        raise InputError(f"byte {error.start} of the request is not UTF-8") from error
 
 
 def _with_cut(content: bytes, cut: str, form: str) -> bytes:
@@ -220,7 +208,7 @@ def _chosen_format(request: Request, forms: Iterable[str], what: str) -> str:
     offered = {form: _MEDIA_TYPES[form] for form in forms}
     form = best_offered(",".join(request.headers.getlist("accept")), offered)
     if form is None:
-        raise _Refused(406, f"{what} is written as {', '.join(own for own, *_ in offered.values())}")
+        raise InputError(f"{what} is written as {', '.join(own for own, *_ in offered.values())}", refused=406)
     return form
 
 
