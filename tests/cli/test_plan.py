@@ -88,11 +88,16 @@ def nobel() -> kgsparql.KnowledgeBase:
     return kgsparql.open(NOBEL, embedder="none")
 
 
-def test_where_the_plan_ran_dry_is_part_of_a_zero(nobel: kgsparql.KnowledgeBase) -> None:
+def test_a_zero_says_where_the_plan_ran_dry_and_an_absence_is_not_confirmed(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
     young = a.Where(LAUREATES, BORN, ">", Literal("2005", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear")))
     found = nobel.run(a.Count(young))
     assert found.value is not None
     assert (found.value.value, found.is_confirmed, found.empty_part) == ("0", True, young)  # type: ignore[union-attr]
+    alive = nobel.run(a.Lacks(LAUREATES, PropertyPath.of(DBO + "deathDate")))
+    assert alive.items
+    assert (alive.all_facts, alive.is_confirmed) == (True, None)
 
 
 def test_a_calculation_of_many_numbers_is_the_value_itself_and_not_one_of_them(nobel: kgsparql.KnowledgeBase) -> None:
@@ -101,13 +106,6 @@ def test_a_calculation_of_many_numbers_is_the_value_itself_and_not_one_of_them(n
         number = a.Calculated("+", number, a.Count(LAUREATES))
     found = nobel.run(number)
     assert (str(found.value), found.is_confirmed) == (str(Literal(10 * 74)), True)
-
-
-def test_an_absence_is_not_said_to_be_computed_again(nobel: kgsparql.KnowledgeBase) -> None:
-    alive = a.Lacks(LAUREATES, PropertyPath.of(DBO + "deathDate"))
-    found = nobel.run(alive)
-    assert found.items
-    assert (found.all_facts, found.is_confirmed) == (True, None)
 
 
 def test_the_plans_of_a_question_are_shown_and_the_likeliest_is_computed(run: Run) -> None:

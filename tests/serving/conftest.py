@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import re
 import signal
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -20,7 +23,7 @@ from tests.endpoints.servers import ALL_ENGINES
 CHROMIUM = Path("/usr/bin/chromium")
 
 NOBEL = FIXTURES / "nobel.ttl"
-
+SPOUSE = "Who is the spouse of Marie Curie?"
 
 _PROCESSES: dict[str, int] = {}
 
@@ -112,3 +115,24 @@ def ask(page: Page) -> Callable[[str], None]:
         page.wait_for_selector(".run:not([aria-busy])")
 
     return asked
+
+
+@pytest.fixture
+def answered(page: Page, address: str, ask: Callable[[str], None]) -> None:
+    """The page shows the answer to a question."""
+    page.goto(address)
+    ask(SPOUSE)
+
+
+def asked(address: str, question: str = SPOUSE, **headers: str) -> str:
+    """The name of a run that is over."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    try:
+        body, sent = json.dumps({"question": question}), {"content-type": "application/json", **headers}
+        connection.request("POST", "/api/ask", body, sent)
+        name = json.load(connection.getresponse())["id"]
+        connection.request("GET", f"/api/runs/{name}/events", headers=headers)
+        connection.getresponse().read()
+    finally:
+        connection.close()
+    return str(name)

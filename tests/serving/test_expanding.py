@@ -10,11 +10,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.serving.conftest import NOBEL, served
+from tests.serving.conftest import NOBEL, SPOUSE, served
 
 Ask = Callable[[str], None]
 
-SPOUSE = "Who is the spouse of Marie Curie?"
 NODES = "document.querySelector('.canvas')._cyreg.cy.nodes()"
 EDGES = "document.querySelector('.canvas')._cyreg.cy.edges()"
 
@@ -42,9 +41,7 @@ def take(page: Page) -> None:
     page.wait_for_selector(".card[aria-busy=false]")
 
 
-def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, answered: None) -> None:
     click_node(page, "Marie Curie")
     page.wait_for_selector("text=Its neighbours (32)")
     said = page.inner_text(".card p")
@@ -68,18 +65,14 @@ def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, a
     assert page.locator(".card button >> text=more of").is_hidden()
 
 
-def test_a_drawing_that_moved_down_is_clicked_where_it_is(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_a_drawing_that_moved_down_is_clicked_where_it_is(page: Page, answered: None) -> None:
     page.wait_for_selector(".canvas canvas")
     page.evaluate("document.querySelector('header').style.paddingBottom = '60px'")
     click_node(page, "Marie Curie")
     page.wait_for_selector("text=Its neighbours (32)")
 
 
-def test_the_evidence_alone_lights_up_with_its_markers(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_the_evidence_alone_lights_up_with_its_markers(page: Page, answered: None) -> None:
     click_node(page, "Marie Curie")
     take(page)
     page.hover(".best button.marker >> nth=0")
@@ -111,9 +104,7 @@ def test_sixty_nodes_are_in_view_until_more_are_asked_for(page: Page, address: s
     page.wait_for_function(f"(n) => {NODES}.length === n", arg=60 + left)
 
 
-def test_ask_about_this_puts_the_thing_into_the_question(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: None) -> None:
     click_node(page, "Pierre Curie")
     page.click("text=Ask about this")
     assert page.inner_text(".chip") == "about Pierre Curie ×"

@@ -12,13 +12,12 @@ from playwright.sync_api import Page
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from tests.serving.conftest import NOBEL, served
+from tests.serving.conftest import NOBEL, SPOUSE, asked, served
 from tests.serving.test_guards import JSON, TOKEN, error, send
 from tests.serving.test_page import serious
 
 Ask = Callable[[str], None]
 
-SPOUSE = "Who is the spouse of Marie Curie?"
 BORN = "Where was Marie Curie born?"
 RIGHT = json.dumps({"is_right": True})
 
@@ -39,13 +38,6 @@ def evaluation_set(log: Path) -> dict[str, Any]:
     done = CliRunner().invoke(app, ["log", "export", "-f", "eval", "--log", str(log)])
     assert done.exit_code == 0, done.stderr
     return {line["question"]: line for line in map(json.loads, done.stdout.splitlines())}
-
-
-def asked(address: str, question: str) -> str:
-    """The name of a run that is over."""
-    name = json.loads(send(address, "POST", "/api/ask", json.dumps({"question": question}), **JSON)[2])["id"]
-    send(address, "GET", f"/api/runs/{name}/events")
-    return str(name)
 
 
 def test_what_is_rated_on_the_page_is_in_the_evaluation_set_and_shown_again(
@@ -90,9 +82,7 @@ def test_axe_finds_nothing_serious(page: Page, logging_address: str, ask: Ask) -
         assert serious(page) == []
 
 
-def test_without_a_log_nothing_can_be_rated(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_without_a_log_nothing_can_be_rated(page: Page, address: str, answered: None) -> None:
     assert page.locator(".feedback").count() == 0
     status, _, body = send(address, "POST", f"/api/runs/{page.url.rpartition('/')[2]}/rating", RIGHT, **JSON)
     assert status == 400

@@ -10,9 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.model_server import ModelServer, Slow
 from tests.scripted import by_call, reader
-from tests.serving.conftest import NOBEL, served
-
-SPOUSE = "Who is the spouse of Marie Curie?"
+from tests.serving.conftest import NOBEL, SPOUSE, served
 
 SEEN = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);

@@ -15,7 +15,7 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import MOST_NODES, drawing_of
 from kgsparql.serving.page_facts import WiderDrawing, node_neighbours
-from tests.serving.conftest import NOBEL
+from tests.serving.conftest import NOBEL, asked
 
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
 
@@ -142,13 +142,6 @@ def test_what_cannot_be_drawn_is_refused(address: str) -> None:
             posted(f"{address}api/runs/{name}/drawing", body)
         assert refused.value.code == 400
         assert "error" in json.load(refused.value)
-
-
-def asked(address: str) -> str:
-    run = posted(f"{address}api/ask", json.dumps({"question": "Who is the spouse of Marie Curie?"}).encode())
-    with urllib.request.urlopen(f"{address}api/runs/{run['id']}/events") as steps:  # noqa: S310 - of this test
-        steps.read()
-    return str(run["id"])
 
 
 def posted(url: str, body: bytes) -> dict[str, Any]:

@@ -10,15 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from kgsparql.serving.app import STATIC
+from tests.serving.conftest import SPOUSE
 
 Ask = Callable[[str], None]
 
-SPOUSE = "Who is the spouse of Marie Curie?"
 
-
-def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, answered: None) -> None:
     assert page.inner_text(".best li bdi") == "Pierre Curie"
     assert "Marie Curie —spouse→ Pierre Curie" in page.inner_text(".evidence tbody")
     assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found again"
@@ -31,13 +28,8 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, addr
     page.click(".best button.marker >> nth=0")
     query = page.inner_text("tbody[data-markers=P1] pre")
     assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
-
-
-def test_hovering_a_marker_lights_its_nodes_and_its_row_alone(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
     page.wait_for_selector(".canvas canvas")
-    page.hover(".best button.marker >> nth=0")
+    page.hover(".best button.marker >> nth=0")  # its nodes light up, and its row alone
     page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
     assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
     assert page.locator("tbody.lit").get_attribute("data-markers") == "P1"
@@ -70,16 +62,6 @@ def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page,
     page.wait_for_url(lambda url: url != corrected)
     page.wait_for_selector(".run:not([aria-busy])")
     assert page.inner_text(".best li bdi >> nth=0") == before  # the meaning that it was corrected from is offered first
-
-
-def test_the_examples_are_of_this_graph_and_are_asked_with_a_click(page: Page, address: str) -> None:
-    page.goto(address)
-    page.wait_for_selector("#examples li")
-    assert page.locator("#examples li").count() == 4
-    assert "3,534 triples" in page.inner_text("header")
-    page.click("#examples li >> nth=0 >> button")
-    page.wait_for_selector(".run:not([aria-busy])")
-    assert page.locator(".best li").count() > 0
 
 
 def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, address: str, ask: Ask) -> None:
@@ -141,6 +123,8 @@ def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask, scheme: L
     page.emulate_media(color_scheme=scheme)
     page.goto(address)
     page.wait_for_selector("#examples li")
+    assert page.locator("#examples li").count() == 4
+    assert "3,534 triples" in page.inner_text("header")
     before = serious(page)
     ask("Where was Bragg born?")
     page.click(".mention")

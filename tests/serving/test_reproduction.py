@@ -17,13 +17,11 @@ from playwright.sync_api import Page
 from kgsparql.serving.page_facts import curl_command, python_code
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import ALL_ENGINES
-from tests.serving.conftest import NOBEL, served
-from tests.serving.test_guards import JSON, TOKEN, send
+from tests.serving.conftest import NOBEL, SPOUSE, asked, served
+from tests.serving.test_guards import TOKEN, send
 from tests.serving.test_runs_on_the_page import HOSTILE
 
 Ask = Callable[[str], None]
-
-SPOUSE = "Who is the spouse of Marie Curie?"
 
 
 def run_in_shell(command: str, **environment: str) -> str:
@@ -40,12 +38,9 @@ def run_in_python(code: str) -> str:
     return done.stdout
 
 
-def asked(address: str, question: str = SPOUSE, **headers: str) -> str:
+def queries_of(address: str, **headers: str) -> str:
     """The path of the queries of a run that is over, but for the marker."""
-    body = json.dumps({"question": question})
-    name = json.loads(send(address, "POST", "/api/ask", body, **JSON, **headers)[2])["id"]
-    send(address, "GET", f"/api/runs/{name}/events", **headers)
-    return f"/api/runs/{name}/queries/"
+    return f"/api/runs/{asked(address, **headers)}/queries/"
 
 
 def ways(address: str, path: str, **headers: str) -> dict[str, Any]:
@@ -101,14 +96,14 @@ def test_any_text_is_the_same_in_python() -> None:
 def test_a_page_with_a_token_names_its_variable_not_the_token(serving_cache: Path) -> None:
     bearer = {"authorization": f"Bearer {TOKEN}"}
     with served(serving_cache, "-k", NOBEL, "--no-model", "-q", KGSPARQL_TOKEN=TOKEN) as address:
-        found = ways(address, asked(address, **bearer) + "P1", **bearer)
+        found = ways(address, queries_of(address, **bearer) + "P1", **bearer)
         command = found["ways"][0]["curl"]
         assert TOKEN not in json.dumps(found)
         assert "Pierre_Curie" in run_in_shell(command, KGSPARQL_TOKEN=TOKEN)
 
 
 def test_a_graph_that_is_not_open_is_not_asked(address: str, serving_cache: Path) -> None:
-    path = asked(address) + "P1"
+    path = queries_of(address) + "P1"
     assert set(ways(address, path)["ways"][0]) == {"curl", "Python"}
     with served(serving_cache, "-q") as other:
         assert ways(other, path) == {"ways": [], "is_served": False}
@@ -121,7 +116,7 @@ def test_a_graph_that_is_not_open_is_not_asked(address: str, serving_cache: Path
 def test_an_endpoint_is_asked_where_it_is_without_credentials(address: str, serving_cache: Path) -> None:
     endpoint = address.replace("http://", "http://me:secret@") + "sparql"
     with served(serving_cache, "-k", endpoint, "--no-model", "-q") as other:
-        found = ways(other, asked(other) + "P1")
+        found = ways(other, queries_of(other) + "P1")
     assert found["is_served"]
     assert found["ways"][0]["curl"].startswith(f"curl {address}sparql ")
     assert "secret" not in json.dumps(found)
@@ -132,20 +127,16 @@ def test_of_several_graphs_the_one_that_holds_the_evidence_is_asked(address: str
     sources = (FIXTURES / "corner_cases.trig", FIXTURES / "wikidata_statements.ttl", f"{address}sparql")
     given = [word for source in sources for word in ("-k", source)]
     with served(serving_cache, *given, "--no-model", "-q") as other:
-        found = ways(other, asked(other) + "P1")
+        found = ways(other, queries_of(other) + "P1")
     assert not found["is_served"]  # a query of one's own runs on one graph
     assert "Pierre_Curie" in run_in_shell(found["ways"][0]["curl"])
     with served(serving_cache, "-k", NOBEL, *given[:2], "-k", "http://127.0.0.1:9/sparql", "--no-model", "-q") as other:
-        (own,) = ways(other, asked(other) + "P1")["ways"]
+        (own,) = ways(other, queries_of(other) + "P1")["ways"]
     assert set(own) == {"Python"}
     assert f"kgsparql.open('{NOBEL}', '{sources[0]}')" in own["Python"]
 
 
-def test_a_server_that_is_gone_is_told_and_the_query_stays(
-    page: Page, address: str, ask: Ask, trouble: list[str]
-) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_a_server_that_is_gone_is_told_and_the_query_stays(page: Page, answered: None, trouble: list[str]) -> None:
     page.route("**/queries/P1", lambda route: route.abort())
     page.click(".best button.marker >> nth=0")
     row = page.locator("tbody[data-markers=P1]")

@@ -13,8 +13,6 @@ from tests.serving.test_page import serious
 
 Ask = Callable[[str], None]
 
-SPOUSE = "Who is the spouse of Marie Curie?"
-
 
 def write(page: Page, query: str) -> None:
     """Open the box, and put a query in it."""
@@ -56,22 +54,23 @@ def test_the_editor_is_loaded_when_it_is_opened_and_no_request_leaves_the_machin
     trouble.clear()
 
 
-def test_solutions_are_a_table(page: Page, address: str) -> None:
+def test_results_of_each_form_are_shown(page: Page, address: str) -> None:
     page.goto(address)
     shown = run(page, "SELECT ?who ?born ?none { dbr:Marie_Curie dbo:spouse ?who ; dbo:birthDate ?born }")
     assert shown.startswith("1 solution\n")
     assert page.locator("#sparql th").all_inner_texts() == ["?who", "?born", "?none"]
     cells = page.locator("#sparql td").all_inner_texts()
     assert cells == ["http://dbpedia.org/resource/Pierre_Curie", "1867-11-07 ^^date", ""]
-
-
-def test_other_forms_and_long_results(page: Page, address: str) -> None:
-    page.goto(address)
     assert run(page, "ASK { dbr:Marie_Curie dbo:spouse ?who }").startswith("true")
     assert run(page, "SELECT * { ?s ?p ?o } LIMIT 250").startswith("250 solutions, of which the first 200 are shown")
     assert page.locator("#sparql tbody tr").count() == 200
     assert "dbr:Pierre_Curie" in run(page, "CONSTRUCT WHERE { dbr:Marie_Curie dbo:spouse ?who }")
     assert run(page, "SELECT ?s { ?s a <http://e.org/none> }").startswith("0 solutions")
+    write(page, "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
+    page.click("#sparql >> text=Run")
+    page.click("#sparql >> text=Stop")
+    page.wait_for_selector("#sparql >> text=Stopped.")
+    assert run(page, "ASK { }").startswith("true")
 
 
 def test_errors_say_what_is_wrong(page: Page, address: str, trouble: list[str]) -> None:
@@ -88,18 +87,7 @@ def test_errors_say_what_is_wrong(page: Page, address: str, trouble: list[str]) 
     trouble.clear()  # Chromium writes refusals to its console
 
 
-def test_a_query_that_takes_long_is_stopped(page: Page, address: str) -> None:
-    page.goto(address)
-    write(page, "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
-    page.click("#sparql >> text=Run")
-    page.click("#sparql >> text=Stop")
-    page.wait_for_selector("#sparql >> text=Stopped.")
-    assert run(page, "ASK { }").startswith("true")
-
-
-def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, address: str, ask: Ask) -> None:
-    page.goto(address)
-    ask(SPOUSE)
+def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, answered: None) -> None:
     page.click(".best button.marker >> nth=0")
     page.click("tbody[data-markers=P1] >> text=Open in the SPARQL box")
     page.wait_for_selector("#sparql .CodeMirror-focused")

@@ -158,29 +158,21 @@ def test_the_name_of_a_graph_must_not_also_be_a_file_or_an_endpoint(home: Path) 
     with pytest.raises(InputError, match="a file here"):
         found.sources(["films"])
     assert found.sources(["./films"]) == ["./films"]
-
-
-def test_prefixes_of_several_graphs_are_joined_and_the_first_wins(home: Path) -> None:
-    found = project(
-        home,
-        '[graphs.a]\nsources = "a.ttl"\nprefixes = {ex = "http://a.org/", index = "http://i.org/"}\n'
-        '[graphs.b]\nsources = "b.ttl"\nprefixes = {ex = "http://b.org/", y = "http://y.org/"}',
-    )
-    prefixes = {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
-    assert found.of_graphs(["a", "b"]) == {"prefixes": Setting(prefixes, home / "project/kgsparql.toml")}
-    assert found.of_graphs(["a.ttl"]) == {}
-
-
-def test_sources_keep_endpoints_and_names_of_endpoints(home: Path) -> None:
     found = project(home, '[graphs]\nall = ["a.ttl", "wikidata", "https://e.org/sparql"]')
     assert found.sources(["all", "x.ttl"]) == [
         str(home / "project/a.ttl"), "wikidata", "https://e.org/sparql", "x.ttl",
     ]  # fmt: skip
 
 
-def test_languages_of_several_graphs_are_joined(home: Path) -> None:
+def test_prefixes_and_languages_of_several_graphs_are_joined_and_the_first_wins(home: Path) -> None:
     found = project(
         home,
-        '[graphs.a]\nsources = "a.ttl"\nlanguages = ["en", "de"]\n[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"',
+        '[graphs.a]\nsources = "a.ttl"\nlanguages = ["en", "de"]\n'
+        'prefixes = {ex = "http://a.org/", index = "http://i.org/"}\n'
+        '[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"\nprefixes = {ex = "http://b.org/", y = "http://y.org/"}',
     )
-    assert found.of_graphs(["a", "b"]) == {"languages": Setting(["en", "de", "fr"], home / "project/kgsparql.toml")}
+    prefixes = {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
+    file = home / "project/kgsparql.toml"
+    joined = {"prefixes": Setting(prefixes, file), "languages": Setting(["en", "de", "fr"], file)}
+    assert found.of_graphs(["a", "b"]) == joined
+    assert found.of_graphs(["a.ttl"]) == {}
