@@ -104,9 +104,6 @@ HOW_TO_ADD = (
 )
 
 
-# -- The graph ----------------------------------------------------------------------------------------------------
-
-
 def named_sources(kg: list[str] | None) -> list[str]:
     """List the sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of the settings."""
     if kg and not all(kg):
@@ -189,9 +186,6 @@ class GraphOptions:
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
                 snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes, **self.reading,
             )  # fmt: skip
-
-
-# -- The language model, and what a question may cost -------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,9 +282,6 @@ def prices_of(text: str | None) -> Prices | None:
     return Prices(*prices)
 
 
-# -- The method ---------------------------------------------------------------------------------------------------
-
-
 def options_of(option: list[str] | None) -> dict[str, str]:
     """Read names and values of options from texts such as ``name=value``."""
     options = {}
@@ -318,9 +309,6 @@ def contradiction(path: Path | None, preset: Preset, names: str | None) -> Optio
     """Make the error for a preset of another method than those that are named."""
     about = f"-r {printable(names or '', 60)}: the preset {path} is of {preset.method}"
     return OptionError(about, hint="leave out one of the two")
-
-
-# -- Snapshots and the log ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

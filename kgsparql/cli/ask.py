@@ -220,9 +220,6 @@ def _exit_code(answer: Answer) -> int:
     return _EXIT["not_in_graph"] if answer.gaps else _EXIT[answer.status]
 
 
-# -- Questions from stdin: nothing in a line keeps the others from an answer -----------------------------------------
-
-
 class AskedLine(NamedTuple):
     """A line of stdin: its id, else its number; and its question, or what could be read of it, with the error."""
 

@@ -126,9 +126,6 @@ def _attempted(look: Callable[[], CheckResult]) -> CheckResult:
         return CheckResult(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
 
 
-# -- The installation ---------------------------------------------------------------------------------------------
-
-
 def _version_finding() -> CheckResult:
     where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
     return CheckResult(f"{version('kgsparql')} in {where}")
@@ -168,9 +165,6 @@ def _cache_finding() -> CheckResult:
     return CheckResult(f"{directory}: {'writable' if nearest == directory else 'not made yet'}")
 
 
-# -- The graph ----------------------------------------------------------------------------------------------------
-
-
 def _graph_finding(source: str, timeout_s: float) -> CheckResult:
     """Open a graph and see that it has triples and labels."""
     from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
@@ -208,9 +202,6 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
 def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
     found = graph.select_within(query, timeout_s)
     return int(getattr(found[0]["count"], "value", 0)) if len(found) else 0
-
-
-# -- The model and the embedder -----------------------------------------------------------------------------------
 
 
 def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> CheckResult:

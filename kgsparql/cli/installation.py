@@ -21,8 +21,6 @@ from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted, shown_source, unreadable_url
 
-# -- cache --------------------------------------------------------------------------------------------------------
-
 _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
@@ -209,8 +207,6 @@ def _target_of(entry: Path) -> Path:
     """Return the store or index that an entry belongs to."""
     return entry.with_name(entry.name.partition(".")[0])
 
-
-# -- config -------------------------------------------------------------------------------------------------------
 
 config = typer.Typer(
     no_args_is_help=True,

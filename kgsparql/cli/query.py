@@ -149,8 +149,6 @@ def _query_runner(
         yield worker.run
 
 
-# -- Query plans --------------------------------------------------------------------------------------------------
-
 _MAX_PLANS = 5
 _EXIT_NOTHING_CHOSEN = 3
 """Exit status where no plan answers a question without a doubt, as of ``ask``."""

@@ -194,9 +194,6 @@ def _check_installed(*packages: str, extra: str) -> None:
             raise OptionError(f"the package {error.name} is not installed", hint=hint) from error
 
 
-# -- Who may ask, and where ---------------------------------------------------------------------------------------
-
-
 def token_for(host: str) -> str:
     """Return the token that requests need: from the environment, else one made for an address that others can reach."""
     given = os.environ.get(TOKEN_VARIABLE, "")

@@ -52,9 +52,6 @@ _MEDIA_TYPES = {
 }  # fmt: skip
 
 
-# -- What a page sends --------------------------------------------------------------------------------------------
-
-
 class _Correction(Sent):
     """Which meaning of a name is meant, by the run that it is of and the numbers of the link and the candidate."""
 
@@ -102,9 +99,6 @@ async def _sent_json(request: Request) -> Any:
         return json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise InputError("this is no JSON", hint='send an object, such as {"question": "…"}') from error
-
-
-# -- The application ----------------------------------------------------------------------------------------------
 
 
 class ServedPage:

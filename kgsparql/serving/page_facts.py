@@ -58,9 +58,6 @@ class Sent(BaseModel):
             raise InputError(f"this cannot be read: {why}", hint=f"send {', '.join(cls.model_fields)}") from error
 
 
-# -- The graph ----------------------------------------------------------------------------------------------------
-
-
 def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: dict[str, Any] = {
@@ -96,9 +93,6 @@ def as_of(graph: KnowledgeGraph) -> str | None:
     except OSError:  # a file that has been moved away, or was no file
         return None
     return datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
-
-
-# -- A node and its neighbours ------------------------------------------------------------------------------------
 
 
 def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:
@@ -151,8 +145,6 @@ def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
     label = "[]" if isinstance(term, BlankNode) else printable(labels[term], _MAX_CHARACTERS)
     return {"term": str(term), "label": label, "type": term_json(term, label)["type"]}
 
-
-# -- The drawing with neighbours, which are beside the evidence and never taken for it -----------------------------
 
 _SentText: TypeAlias = Annotated[str, Field(max_length=100_000)]
 
@@ -213,9 +205,6 @@ class WiderDrawing(Sent):
             node.update(layer=place.layer, row=place.row, x=place.x, y=place.y)
         left = drawing["left_out"] + len(left_out)
         return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
-
-
-# -- How a query of an answer is run again outside the page -------------------------------------------------------
 
 
 def query_ways(

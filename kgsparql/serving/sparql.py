@@ -200,9 +200,6 @@ def _with_cut(content: bytes, cut: str, form: str) -> bytes:
     return content
 
 
-# -- Which format a client likes best -----------------------------------------------------------------------------
-
-
 def _chosen_format(request: Request, forms: Iterable[str], what: str) -> str:
     """Choose the format that the client likes best, of those that there are."""
     offered = {form: _MEDIA_TYPES[form] for form in forms}
@@ -244,9 +241,6 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
         is_right = re.fullmatch(r"[01]?(\.\d*)?", quality) is not None and quality.strip(".") != ""
         if name:
             yield name, min(float(quality), 1.0) if is_right else 0.0
-
-
-# -- Queries of many clients --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
