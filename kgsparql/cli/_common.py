@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast, get_type_hints
 
 import typer
 
@@ -65,9 +65,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, parameter in own.items()
-        for one in (
-            inspect.signature(groups[name], eval_str=True).parameters.values() if name in groups else [parameter]
-        )
+        for one in (_options_of(groups[name]) if name in groups else [parameter])
     ]
 
     @functools.wraps(function)
@@ -82,6 +80,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return with_errors_as_lines(run)
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)  # each read where its class is: a group may extend another's
+    return [one.replace(annotation=hints[one.name]) for one in inspect.signature(group).parameters.values()]
 
 
 def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
