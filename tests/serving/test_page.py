@@ -19,6 +19,14 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, answ
     assert page.inner_text(".best li bdi") == "Pierre Curie"
     assert "Marie Curie —spouse→ Pierre Curie" in page.inner_text(".evidence tbody")
     assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found again"
+    page.wait_for_selector(".canvas canvas")
+    page.hover(".best button.marker >> nth=0")  # its nodes light up, and its row alone
+    page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
+    assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
+    assert page.locator("tbody.lit").get_attribute("data-markers") == "P1"
+    page.hover(".run h2")
+    page.wait_for_function("() => !document.querySelector('.canvas').dataset.litNodes")
+    assert page.locator("tbody.lit").count() == 0
     page.click("text=/^\\d+ steps$/")
     steps = page.locator(".steps > li")
     assert steps.filter(has_text="linked: 'Marie Curie'").count() == 1
@@ -28,14 +36,6 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, answ
     page.click(".best button.marker >> nth=0")
     query = page.inner_text("tbody[data-markers=P1] pre")
     assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
-    page.wait_for_selector(".canvas canvas")
-    page.hover(".best button.marker >> nth=0")  # its nodes light up, and its row alone
-    page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
-    assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
-    assert page.locator("tbody.lit").get_attribute("data-markers") == "P1"
-    page.hover(".run h2")
-    page.wait_for_function("() => !document.querySelector('.canvas').dataset.litNodes")
-    assert page.locator("tbody.lit").count() == 0
 
 
 def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page, address: str, ask: Ask) -> None:
