@@ -91,7 +91,7 @@ async def _reply(queries: BoundedQueries, request: Request) -> Response:
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
         return await _description(queries, request) if text is None else await _result(queries, request, text)
     except KgsparqlError as error:
-        refused: int | None = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
+        refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
         # The options of the command line are not the client's.
         hint = "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
