@@ -18,7 +18,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.risk_coverage import RiskCoverage, risk_coverage
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, MethodScores, chosen_metrics, method_scores
-from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, differences, holm, intervals
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
@@ -52,12 +52,10 @@ class Slice(NamedTuple):
 class Row:
     """One method on one dataset.
 
-    :param run: the name of the run's directory; its path where names do not tell the runs apart.
     :param name: unique in the dataset: the method, with model or run where they are needed.
     :param n: questions that were asked, of ``questions`` in the run.
     :param slices: by property of the questions, then by its values in order.
-    :param is_ceiling: an oracle chose, and other rows of the dataset have none: what a method could reach at most, and
-        never the best.
+    :param is_ceiling: an oracle chose, and in other rows none: it is what a method could reach, and never the best.
     """
 
     dataset: str
@@ -88,8 +86,8 @@ class PairwiseTest(NamedTuple):
     """A row against the reference of its dataset in one metric.
 
     :param won: questions on which the row is better; on ``lost`` it is worse.
-    :param p: after Holm's correction for ``comparisons`` in this metric: each row with the baseline or, where the best
-        row was found on the same questions, every row with every other, since each might have been the best.
+    :param p: after Holm's correction for ``comparisons``: each row with the baseline or, where the best row was found
+        on the same questions, every row with every other, since each might have been the best.
     :param verdict: ``better``, ``worse``, or ``not shown`` to differ.
     """
 
@@ -169,25 +167,26 @@ def compare(
 
 def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
     """Make the rows of a dataset; the intervals of all slices share their resamples, so they are drawn at once."""
-    values = {kind: _slice_values(kind, group) for kind in SLICES}
-    parts = [list(_slices_of(one, values)) for one in group]
-    columns = [
-        one.defined(name, among) for one, own in zip(group, parts, strict=True) for _, _, among in own for name in names
-    ]
-    shares = [METRICS[name].group != "cost" for own in parts for _ in own for name in names]
-    drawn = iter(intervals(columns, shares=shares))
+    parts = []
+    for i, one in enumerate(group):
+        parts.append((i, "", "", np.arange(len(one.questions))))
+        for kind, of in SLICES.items():
+            values = np.array([of(question) or _UNKNOWN for question in one.questions])
+            parts += [(i, kind, value, np.flatnonzero(values == value)) for value in _slice_values(kind, group)]
+    columns = [group[i].defined(name, among) for i, _, _, among in parts for name in names]
+    drawn = iter(intervals(columns, shares=[METRICS[name].group != "cost" for name in names] * len(parts)))
+    slices: list[dict[str, dict[str, Slice]]] = [{kind: {} for kind in ("", *SLICES)} for _ in group]
+    for i, kind, value, among in parts:
+        slices[i][kind][value] = Slice(len(among), {name: next(drawn) for name in names})
     has_methods = any(one.questions and one.model != ORACLE for one in group)
-    rows = []
-    for title, one, own in zip(_row_names(group, run_names), group, parts, strict=True):
-        slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *SLICES)}
-        for kind, value, among in own:
-            slices[kind][value] = Slice(len(among), {name: next(drawn) for name in names})
-        rows.append(Row(
-            dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
-            n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means, slices=slices,
+    return [
+        Row(
+            dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=name,
+            n=len(one.questions), questions=len(one.run.questions), means=own.pop("")[""].means, slices=own,
             risk=risk_coverage(one.values), scores=one, is_ceiling=one.model == ORACLE and has_methods,
-        ))  # fmt: skip
-    return rows
+        )
+        for name, one, own in zip(_row_names(group, run_names), group, slices, strict=True)
+    ]  # fmt: skip
 
 
 def _slice_values(kind: str, group: Sequence[MethodScores]) -> list[str]:
@@ -195,15 +194,6 @@ def _slice_values(kind: str, group: Sequence[MethodScores]) -> list[str]:
     values = {SLICES[kind](question) or _UNKNOWN for one in group for question in one.questions}
     in_order = sorted(values, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), int(v) if v.isdecimal() else 0, v))
     return in_order if values - {_UNKNOWN} else []
-
-
-def _slices_of(one: MethodScores, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
-    """Yield property, value and places of the questions: of all questions first (both empty), then of each value."""
-    yield "", "", np.arange(len(one.questions))
-    for kind, there in values.items():
-        of = [SLICES[kind](question) or _UNKNOWN for question in one.questions]
-        for value in there:
-            yield kind, value, np.flatnonzero(np.array([v == value for v in of], bool))
 
 
 def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> list[str]:
@@ -300,8 +290,7 @@ def _notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
     yield from dict.fromkeys(note for config in configs.values() for note in _dataset_gaps(config))
     if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
         yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
-    errors = {row.name: ", ".join(f"{code} {n}" for code, n in row.scores.errors.items()) for row in rows}
-    if failed := [f"{name} {own}" for name, own in errors.items() if own]:
+    if failed := [f"{row.name} {share:.0%}" for row in rows if (share := row.mean("failed"))]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
     asked = [frozenset(row.scores.keys) for row in rows if row.n]
     if len(set(asked)) > 1:

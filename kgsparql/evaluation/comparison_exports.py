@@ -35,19 +35,17 @@ def records(comparison: Comparison) -> list[Record]:
         for place, row in enumerate(board.rows):
             about: Record = {name: getattr(row, name) for name in ("dataset", "method", "model", "run", "name")}
             whole = {**about, "by": "", "slice": "", **_figures(row.n, row.means), "questions": row.questions}
-            found.append({
-                **whole, "best": place == board.best, "ceiling": row.is_ceiling, **_tests(board, place),
-                **_risk(row),
-            })  # fmt: skip
+            whole |= {"best": place == board.best, "ceiling": row.is_ceiling, **_tests(board, place), **_risk(row)}
+            found.append(whole)
             for kind, values in row.slices.items():
                 found += [{**about, "by": kind, "slice": v, **_figures(*part)} for v, part in values.items()]
-    return found
+    return [{name: round(v, 6) + 0.0 if isinstance(v, float) else v for name, v in one.items()} for one in found]
 
 
 def _figures(n: int, means: Mapping[str, Interval | None]) -> Record:
     figures: Record = {"n": n}
     for name, one in means.items():
-        mean, low, high = map(_rounded, (one.mean, one.low, one.high)) if one else (None, None, None)
+        mean, low, high = (one.mean, one.low, one.high) if one else (None, None, None)
         figures |= {name: mean, f"{name} low": low, f"{name} high": high, f"{name} n": one.n if one else 0}
     return figures
 
@@ -57,10 +55,9 @@ def _tests(board: Leaderboard, place: int) -> Record:
     found: Record = {"versus": board.rows[board.reference].name} if tests and board.reference is not None else {}
     for name, test in tests.items():
         one = test.difference
-        found |= {f"{name} difference": _rounded(one.mean), f"{name} p": _rounded(test.p)}
-        found |= {f"{name} test": one.test, f"{name} verdict": test.verdict}
+        found |= {f"{name} difference": one.mean, f"{name} p": test.p, f"{name} verdict": test.verdict}
         if one.has_interval:
-            found |= {f"{name} difference low": _rounded(one.low), f"{name} difference high": _rounded(one.high)}
+            found |= {f"{name} difference low": one.low, f"{name} difference high": one.high}
     return found
 
 
@@ -68,12 +65,7 @@ def _risk(row: Row) -> Record:
     if row.risk is None:
         return {}
     right = zip(COVERAGES, row.risk.right, strict=True)
-    shares = {f"right of the surest {100 * coverage:.0f} %": _rounded(share) for coverage, share in right}
-    return {**shares, "AUROC": None if row.risk.auroc is None else _rounded(row.risk.auroc)}
-
-
-def _rounded(value: float) -> float:
-    return round(value, 6) + 0.0  # no "-0.0"
+    return {**{f"right of the surest {100 * of:.0f} %": share for of, share in right}, "AUROC": row.risk.auroc}
 
 
 def comparison_json(comparison: Comparison) -> str:

@@ -25,8 +25,6 @@ _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1", "exact")
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")
-_OF_A_MODEL = frozenset({"rounds", "tokens", "cost", "paid_cost"})
-"""Metrics that say nothing where no model was asked."""
 
 _TESTS = {
     "mcnemar": "Bonett and Price, exact McNemar test, where all values are 0 or 1",
@@ -126,23 +124,13 @@ def _with_interval(metric: str, found: Interval | None) -> str:
 
 
 def _signed(metric: str, value: float) -> str:
-    """Write a difference with its sign.
-
-    >>> _signed("hits@1", -0.1), _signed("hits@1", 0.1), _signed("hits@1", -0.0001)
-    ('-0.100', '+0.100', '0.000')
-    """
     text = amount(metric, abs(value))
     return f"{'-' if value < 0 else '+'}{text}" if text.strip("0.,% ") else text
 
 
 def _range_text(numbers: Iterable[int]) -> str:
-    """Write one number, or the lowest and the highest.
-
-    >>> _range_text([1200]), _range_text([3, 5, 4])
-    ('1,200', '3 to 5')
-    """
     in_order = sorted(set(numbers))
-    return f"{in_order[0]:,}" if len(in_order) == 1 else f"{in_order[0]:,} to {in_order[-1]:,}"
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((in_order[0], in_order[-1])))
 
 
 def _heading(board: Leaderboard) -> str:
@@ -179,13 +167,11 @@ def _sections(comparison: Comparison) -> Iterator[_Section]:
         few = [kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8]
         tables += [_slice_table(board, kind) for kind in few[:1]]
         if not comparison.named:
-            tables.append(_means_table("Evidence and linking", board, _defined(board, comparison, _EVIDENCE)))
+            tables.append(_means_table("Evidence and linking", board, _defined(board, _EVIDENCE)))
             tables.append(_risk_table(board))
-        shares = _defined(board, comparison, _SHARES, always=ALWAYS)
-        tables.append(_means_table("Reliability: share of questions", board, shares))
-        has_model = comparison.named or any(row.mean("model_calls") for row in board.rows)
-        costs = _defined(board, comparison, comparison.metrics if comparison.named else _COSTS)
-        costs = [name for name in costs if METRICS[name].group == "cost" and (has_model or name not in _OF_A_MODEL)]
+        tables.append(_means_table("Reliability: share of questions", board, _defined(board, _SHARES)))
+        costs = [name for name in (comparison.metrics if comparison.named else _COSTS) if METRICS[name].group == "cost"]
+        costs = [name for name in costs if any(row.mean(name) for row in board.rows)]
         tables.append(_means_table("Cost: mean of a question", board, costs))
         yield from (table for table in tables if len(table.rows) > 1)
         if board.notes:
@@ -206,12 +192,8 @@ def _row_label(board: Leaderboard, row: Row) -> str:
     return f"{row.name} *" if is_best else row.title
 
 
-def _defined(
-    board: Leaderboard, comparison: Comparison, metrics: Sequence[str], always: Sequence[str] = ()
-) -> list[str]:
-    """Select those of the metrics that are compared, or shown always, and that some row has a figure for."""
-    wanted = {*comparison.metrics, *always}
-    return [m for m in metrics if m in wanted and any(row.means.get(m) is not None for row in board.rows)]
+def _defined(board: Leaderboard, metrics: Sequence[str]) -> list[str]:
+    return [name for name in metrics if any(row.mean(name) is not None for row in board.rows)]
 
 
 def _means_table(
@@ -225,8 +207,8 @@ def _means_table(
 
 
 def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
-    metrics = _defined(board, comparison, comparison.metrics if comparison.named else _QUALITY)
-    metrics = [name for name in metrics if _is_quality(name)]
+    wanted = comparison.metrics if comparison.named else _QUALITY
+    metrics = [name for name in _defined(board, wanted) if _is_quality(name)]
     with_intervals = metrics if len(metrics) <= 3 else {*_WITH_INTERVALS, board.primary}.intersection(metrics)
     table = _means_table("Quality", board, metrics, with_intervals)
     methods = {one.method for row in board.rows for name in with_intervals if (one := row.means[name]) is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -28,7 +27,7 @@ def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: boo
     """
     lines = [f"{'## ' * markdown}Where methods differ (✓ is right)"]
     for board in comparison.leaderboards if comparison.leaderboards[0].primary else ():
-        for title, *others in islice(_board_disagreements(board), limit):
+        for title, *others in _board_disagreements(board, limit):
             if markdown:
                 lines += ["", f"### {escaped(title)}", "", *(f"- {escaped(line)}" for line in others)]
             else:
@@ -37,7 +36,7 @@ def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: boo
     return "\n".join(lines) + "\n"
 
 
-def _board_disagreements(board: Leaderboard) -> Iterator[list[str]]:
+def _board_disagreements(board: Leaderboard, limit: int) -> Iterator[list[str]]:
     """Yield the lines of each question."""
     values: dict[tuple[str, str], dict[int, float]] = {}  # by question, then by row
     questions: dict[tuple[str, str], Question] = {}
@@ -46,9 +45,10 @@ def _board_disagreements(board: Leaderboard) -> Iterator[list[str]]:
         for key, value in row.scores.by_question(board.primary).items():
             values.setdefault(key, {})[i] = value
     differ = [key for key, own in values.items() if len(set(own.values())) > 1]
-    ids = {key[0] for key in differ}
+    chosen = sorted(differ, key=lambda key: round(abs(np.mean([*values[key].values()]) - 0.5), 9))[:limit]
+    ids = {key[0] for key in chosen}
     records = [{one.question: one for one in each_record(row.scores.run, row.method, ids)} for row in board.rows]
-    for key in sorted(differ, key=lambda key: round(abs(np.mean([*values[key].values()]) - 0.5), 9)):
+    for key in chosen:
         question = questions[key]
         gold = _first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
         lines = [f"{printable(question.text, 300)} ({printable(question.id, 60)})"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -44,7 +43,6 @@ class MethodScores:
     :param model: empty where none was asked, and where an oracle might have chosen but never did.
     :param questions: those that were asked, in the order of the run.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
-    :param errors: how many questions ended with each code.
     """
 
     run: Run
@@ -52,7 +50,6 @@ class MethodScores:
     model: str
     questions: tuple[Question, ...]
     values: Mapping[str, Values]
-    errors: Mapping[str, int]
 
     @property
     def keys(self) -> list[tuple[str, str]]:
@@ -80,17 +77,14 @@ def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> 
             raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
     if not names or "all" in names:
         names = [name for name, metric in METRICS.items() if metric.group != "text" or name in names]
-    kept = tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
-    if not kept:
-        raise OptionError(f"{', '.join(names)}: differs from run to run", hint="name others, or leave --reproducible")
-    return kept
+    return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
 
 
 def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
     """Score a method of a run; only some records at a time are in memory."""
     places = {question.id: i for i, question in enumerate(run.questions)}
     values = {name: np.full(len(places), np.nan) for name in metrics}
-    noted: dict[int, tuple[str, bool]] = {}  # by place: code of an error, and whether an oracle may have chosen
+    may_be_chosen: dict[int, bool] = {}  # by place: whether an oracle may have chosen
     known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
     while batch := list(islice(known, _BATCH)):
         if "bertscore_f1" in metrics:
@@ -101,17 +95,15 @@ def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores
             for name in metrics:
                 value = METRICS[name].of(run.questions[place], record)
                 values[name][place] = np.nan if value is None else value
-            code = (record.error or ("E_INTERNAL", ""))[0] if record.has_failed else ""
-            noted[place] = code, record.chosen_by is None or ORACLE in record.chosen_by
-    asked = np.array(sorted(noted), dtype=np.intp)
+            may_be_chosen[place] = record.chosen_by is None or ORACLE in record.chosen_by
+    asked = np.array(sorted(may_be_chosen), dtype=np.intp)
     config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
     model = run.model if config.get("with_model", True) else ""
-    if model == ORACLE and noted and not any(chose for _, chose in noted.values()):
+    if model == ORACLE and may_be_chosen and not any(may_be_chosen.values()):
         model = ""
     return MethodScores(
         run=run, method=method, model=model, questions=tuple(run.questions[place] for place in asked),
         values={name: own[asked] for name, own in values.items()},
-        errors=dict(sorted(Counter(code for code, _ in noted.values() if code).items())),
     )  # fmt: skip
 
 

@@ -85,10 +85,11 @@ def test_what_is_wrong_is_said_before_a_graph_is_loaded(run: Run, tmp_path: Path
         ("tune", ("-O", "paths=1"), "no option 'paths'"),
         ("tune", ("-O", "paths_kept=1", "--metric", "beauty"), "no metric 'beauty' to tune for"),
         ("tune", ("-O", "paths_kept=1", "-o", tmp_path / "full"), "not an empty directory"),
-        ("run", ("--preset", other, "-r", "entity"), "-r entity: the preset"),
         ("run", ("--preset", own), "own.toml: mindmap has no option 'paths'"),
     ):
         done = run("eval", command, *where, *arguments)
         assert done.exit_code == 2, done.stderr
         assert said in done.stderr
         assert not (tmp_path / "t").exists()
+    done = run("eval", *NOBEL, *PLAIN, "-o", tmp_path / "t", "--preset", other, "-r", "entity")
+    assert (done.exit_code, "-O mindmap.…: this method is not asked" in done.stderr) == (2, True)

@@ -104,7 +104,6 @@ def test_means_intervals_and_slices_by_hand(run: Path, tmp_path: Path) -> None:
         None,
     )
     assert poor.mean("queries") == 1.5  # the failed question counts with the three it sent
-    assert dict(poor.scores.errors) == {"E_TIMEOUT": 1}
     found, calls = good.means["hits@1"], poor.means["model_calls"]
     assert found is not None
     # Wilson: with z² = 3.8415, middle (3 + 1.9207) / 7.8415 = .6275, half 1.96 · √(3/4 + .9604) / 7.8415 = .3269
@@ -219,9 +218,9 @@ def test_a_failed_call_counts_as_wrong_and_of_one_asked_again_the_last_counts(tm
     (x,) = board.rows
     assert (x.mean("hits@1"), x.mean("f1"), x.mean("failed"), x.mean("partial")) == (0.25, 0.25, 0.75, 0)
     assert x.mean("linking_recall@1") == 1
-    assert "questions that failed count as wrong: x E_MODEL 3" in board.notes
+    assert "questions that failed count as wrong: x 75%" in board.notes
     (again,) = only(made_run(tmp_path / "S", FOUR[:1], {"x": [*given("x", "e"), *given("x", "r")]})).rows
-    assert (again.n, again.mean("hits@1"), dict(again.scores.errors)) == (1, 1.0, {})
+    assert (again.n, again.mean("hits@1"), again.mean("failed")) == (1, 1.0, 0)
 
 
 def test_a_ceiling_is_never_the_best_and_a_row_in_which_no_oracle_chose_is_none(tmp_path: Path) -> None:
@@ -304,8 +303,6 @@ def test_metrics_are_chosen_by_name_and_explained() -> None:
     with pytest.raises(OptionError, match="'f2'") as caught:
         chosen_metrics(["f1", "f2"])
     assert "hits@1, expected_hits@1" in caught.value.hint
-    with pytest.raises(OptionError, match="differs from run to run"):
-        chosen_metrics(["seconds"], reproducible=True)
     text = metric_definitions(chosen_metrics())
     assert all(f"\n{name}  (" in f"\n{text}" for name in chosen_metrics())
     assert "Wilson's score interval" in " ".join(text.split())
@@ -361,7 +358,7 @@ def test_intervals_are_named_and_have_width(tmp_path: Path) -> None:
     assert "0.000 [-0.277, +0.277]" in text  # hits@1: Bonett and Price's
     assert re.search(r"f1 +0\.000 +0:0", text)  # each 2/3: nothing to draw from
     second = records(found)[2]
-    assert (second["versus"], second["hits@1 test"], second["hits@1 difference low"]) == ("a", "mcnemar", -0.277181)
+    assert (second["versus"], second["hits@1 difference low"]) == ("a", -0.277181)
     assert "f1 difference low" not in second
     for metrics, said in (
         (["hits@1"], "Wilson's score interval)."),

@@ -131,7 +131,7 @@ def trial(
     n = len(values)
     costs = {name: np.full(n, float(cost)) for name, cost in (("model_calls", calls), ("queries", queries))}
     scores = MethodScores(
-        run=Run(Path("run"), {}), method="mindmap", model="", errors={},
+        run=Run(Path("run"), {}), method="mindmap", model="",
         questions=tuple(question(i) for i in range(n)), values={**costs, metric: np.array(values, float)},
     )  # fmt: skip
     return setting, scores

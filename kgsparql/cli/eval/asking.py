@@ -19,7 +19,6 @@ from kgsparql.cli._options import (
     ModelOptions,
     PresetOption,
     SnapshotOptions,
-    contradiction,
     options_of,
 )
 from kgsparql.cli.eval.datasets import ColumnsOption, DatasetArgument, opened_dataset
@@ -150,11 +149,16 @@ def run(
     `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
     kgsparql eval compare RUN
     """
-    from kgsparql.evaluation.runs.plan import check_options, configuration, load_methods
+    from kgsparql.evaluation.runs import plan as plans
     from kgsparql.evaluation.runs.running import resume_or_begin
+    from kgsparql.retrievers._loading import Preset
 
-    names, options = _methods_with(how)
-    check_options(options)
+    preset = None if how.preset is None else Preset.load(how.preset)
+    names = plans.checked_names(how.retriever or (preset.method if preset else "all"))
+    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(how.option), names)}
+    if preset is not None:  # for its own method among them
+        options[preset.method] = {**preset.options, **options.get(preset.method, {})}
+    plans.check_options(options)
     _check_directory(asked.output, resume=how.resume)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
@@ -164,13 +168,13 @@ def run(
     ):
         with_model = asking.model is not None
         chosen = asked.oracle or with_model
-        methods, notes = load_methods(names, options, knowledge, model=with_model, chosen=chosen)
+        methods, notes = plans.load_methods(names, options, knowledge, model=with_model, chosen=chosen)
         for note in notes:
             graph.say(note)
         questions, gaps = _questions_there(asked.output) if how.resume else _known_questions(drawn, knowledge)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
-        wanted = configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
         if plan.oracle is not None and not any(plan.oracle(question) for question in questions):
             hint = "it needs `path` or `golden_triples`"
@@ -178,21 +182,6 @@ def run(
         with _tally(graph) as tell:
             resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
-
-
-def _methods_with(how: RunOptions) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Return the names of the methods, and the options of each; a preset is for its own method among them."""
-    from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
-    from kgsparql.retrievers._loading import Preset
-
-    preset = None if how.preset is None else Preset.load(how.preset)
-    methods = checked_names(how.retriever or (preset.method if preset else "all"))
-    found: dict[str, dict[str, Any]] = {**options_by_method(options_of(how.option), methods)}
-    if preset is not None:
-        if not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
-            raise contradiction(how.preset, preset, how.retriever)
-        found[preset.method] = {**preset.options, **found.get(preset.method, {})}
-    return methods, found
 
 
 def _check_directory(output: Path, *, resume: bool = False) -> None:
