@@ -62,10 +62,8 @@ def line_text(
 ) -> str:
     """Write a line of evidence: ends that are reached through the same terms stand together.
 
-    :param shown: ways that are shown.
     :param times: in how many ways an end is reached, said where more than are shown.
-    :param beside: as for :func:`path_text`.
-    :param more_are: what is said of the ends that are not shown.
+    :param beside: what stands in brackets after the name of a term.
     :param bar: between ends that are reached through different terms.
     """
     last = arrow(line.path.steps[-1], labels)

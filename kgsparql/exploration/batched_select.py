@@ -32,10 +32,6 @@ class PredicateCount:
     """The number of neighbours that an entity has along one step.
 
     :param exact: ``False`` if there may be more; :meth:`__str__` then shows ``10,000+``.
-
-    >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
-    >>> str(PredicateCount(a, Step(p), 10000, exact=False))
-    '<http://e.org/p> (10,000+)'
     """
 
     entity: IRI

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -138,14 +138,16 @@ class _QuerySteps:
             self._order = np.argsort(numbers), numbers
         return self._order
 
-    def term_ranks(self, numbers: Numbers) -> Numbers:
+    def term_ranks(self, numbers: Numbers) -> npt.NDArray[Any]:
         """Return numbers that are in the order of the terms; of blank nodes, in the order in which they were met."""
         terms = {n: term for term, n in zip(self.numbers.met, range(self.numbers.first, 1 << 62), strict=False)}
         if not terms:
             return numbers
         ordered = sorted(terms, key=lambda number: order_key(terms[number]))
         ranks = {n: self._place(terms[n]) - 1 + i / (1 + len(ordered)) for i, n in enumerate(ordered, 1)}
-        return np.array([ranks.get(number, number) for number in numbers.tolist()], np.float64)
+        found, others = numbers.astype(np.float64), numbers >= self.numbers.first
+        found[others] = [ranks[number] for number in numbers[others].tolist()]
+        return found
 
     def _place(self, _: Term) -> int:
         """Return how many terms of an adjacency come before a term that is not in it."""

@@ -26,13 +26,13 @@ def walk(
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
 ) -> Query:
-    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions."""
-    nodes = _node_variables(path)
-    head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_walk_number(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
-    body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
-    join = Join.along(path, constraints=constraints, number=number, ends_only=True)
-    query = Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join, triples=join.shown, asked=_asked_number(number))
-    return query.bind(n0=starts).limit(limit)
+    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
+
+    A step that inverts the one before it does not return to the term just left.
+
+    :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
+    """
+    return _walk_query("walk", path, {0: list(starts)}, limit=limit, constraints=constraints, number=number)
 
 
 def walk_triples(
@@ -59,17 +59,31 @@ def walk_triples(
     given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
     if ends is not None:
         given[len(path.steps)] = list(ends)
-    nodes = _node_variables(path)
+    return _walk_query("walk_triples", path, given, limit=limit, constraints=constraints, number=number)
+
+
+def _walk_query(
+    name: str,
+    path: PropertyPath,
+    given: Mapping[int, Sequence[Term]],
+    *,
+    limit: int,
+    constraints: Sequence[Constraint],
+    number: int | None,
+) -> Query:
+    nodes, only_ends = _node_variables(path), name == "walk"
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
-    blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
-    head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _walk_number(number)
-    body = f"{blocks}{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
+    head = ["?n0", f"({nodes[-1]} AS ?end)"] if only_ends else [*nodes, *(f"?c{i}" for i in range(len(constraints)))]
+    head += [] if number is None else [f"({int(number)} AS ?walk)"]
+    body = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
+    body += f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
-    join = Join.along(path, constraints=constraints, number=number, ends_only=False)
+    join = Join.along(path, constraints=constraints, number=number, ends_only=only_ends)
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
-    text = f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000"
-    query = Query("walk_triples", text, join=join, triples=join.shown, asked=_asked_number(number))
+    text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
+    asked: dict[tuple[str, ...], list[tuple[Literal]]] = {} if number is None else {("walk",): [(Literal(number),)]}
+    query = Query(name, text, join=join, triples=join.shown, asked=asked)
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 
@@ -120,18 +134,6 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
 
     :param at: the steps of the beginning, which all columns share.
     :param answers: the query of the path alone, as :func:`answers` makes it.
-
-    >>> path, of = PropertyPath.of("^http://e.org/by", "http://e.org/year"), IRI("http://e.org/Ann")
-    >>> genre = PropertyPath.of("^http://e.org/by", "http://e.org/genre")
-    >>> print(table(path, of, [genre], at=1, answers=answers(path, of)).text)
-    SELECT DISTINCT ?row ?answer ?value2 {
-      { SELECT DISTINCT ?answer { <http://e.org/Ann> ^<http://e.org/by>/<http://e.org/year> ?answer } }
-      ?row <http://e.org/by> <http://e.org/Ann> .
-      ?row <http://e.org/year> ?answer .
-      OPTIONAL {
-      ?row <http://e.org/genre> ?value2 .
-      }
-    }
     """
     nodes = [str(validated(start)), *_node_variables(path)[1:-1], "?answer"]
     nodes[at] = nodes[at] if at == len(path.steps) else "?row"
@@ -147,14 +149,6 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
 
 def _node_variables(path: PropertyPath) -> list[str]:
     return [f"?n{i}" for i in range(len(path.steps) + 1)]
-
-
-def _walk_number(number: int | None) -> str:
-    return "" if number is None else f" ({int(number)} AS ?walk)"
-
-
-def _asked_number(number: int | None) -> dict[tuple[str, ...], list[tuple[Literal]]]:
-    return {} if number is None else {("walk",): [(Literal(number),)]}
 
 
 def _path_patterns(path: PropertyPath, nodes: Sequence[str], *, since: int = 0) -> str:
