@@ -37,8 +37,6 @@ from kgsparql.storage.lance_tables import Location, ObjectPrefix, location
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
 
-_LABELS_PER_SECOND = 500  # short ones, that the default model embeds on two cores, for estimates
-
 
 class GraphIndexes:
     """Label index, passages, embedder, ranker and linker of a graph: made or opened when they are first needed.
@@ -148,13 +146,8 @@ class GraphIndexes:
         if index.note:
             self._note(index.note)
         if embedder is not None and index.embedder is None and index.rows:
-            seconds = index.texts / _LABELS_PER_SECOND
-            takes = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
             command = f"kgsparql index -k {shlex.quote(graph.name)}"
-            self._note(
-                f"{index.rows:,} labels are searched by spelling; `{command}` adds search by meaning, once, in about "
-                f"{takes}"
-            )
+            self._note(f"{index.rows:,} labels are searched by spelling; `{command}` adds search by meaning, once")
         return index
 
     def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-_LAST = 200  # characters at the end of a text in which a citation may break off
-
 _END = r"(?![A-Za-z0-9])"
 _BETWEEN = r"\s?(?:[,;/&|+、，和与–—-]|\band\b)?\s?"
 
@@ -24,7 +22,6 @@ _OURS = _run_of_markers(r"[PNTQ]\s?[0-9]{1,6}", _BEFORE)
 _BARE = _run_of_markers(r"[PNTQ][0-9]{1,6}", _BEFORE)
 _SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
 _ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
-_OPEN = re.compile(r"\s?[\[【〔［][A-Za-z\d ,;]{0,40}…?\Z")
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]?)\s?(\d{1,6})(?![A-Za-z0-9])")
 _LETTERED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\s?\d{1,6}(?![A-Za-z0-9])")
 _NUMBERS = re.compile(r"\W{0,3}\d{1,6}\W{0,3}")
@@ -85,7 +82,7 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
         left = known_markers(match[0])
         return match[0] if all(m in known for m in _markers_in(match[0])) else left or "[…]"
 
-    shown = _SQUARE.sub(square, without_open_citation(text))
+    shown = _SQUARE.sub(square, text)
     shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
     return CitedText(shown, tuple(found), tuple(unknown))
 
@@ -103,15 +100,6 @@ def listed_markers(text: str) -> list[str]:
 def like_markers(texts: Iterable[str]) -> frozenset[str]:
     """Find the words of some texts that look like markers: the protein P53, the hormone T4."""
     return frozenset(marker for text in texts for marker in _LIKE.findall(text))
-
-
-def without_open_citation(text: str) -> str:
-    """Remove a citation that breaks off at the end of a text.
-
-    >>> without_open_citation("It is Paris [P1, N"), without_open_citation("It is Paris [P1]")
-    ('It is Paris', 'It is Paris [P1]')
-    """
-    return text[:-_LAST] + _OPEN.sub("", text[-_LAST:])
 
 
 def _markers_in(run: str) -> list[str]:

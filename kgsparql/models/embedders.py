@@ -213,7 +213,10 @@ class CachedEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         prefix = self.name.encode() + b"\0"
-        keys = {text: _key_of(prefix + text.encode("utf-8", "surrogatepass")) for text in texts}
+        keys = {
+            text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+            for text in texts
+        }
         kept = self._kept_or_none(lambda store: store.get(list(keys.values()))) or {}
         missing = [text for text, key in keys.items() if key not in kept]
         kept |= self._new_vectors(missing, keys)
@@ -313,7 +316,3 @@ class VectorStore:
 
 def _vector_checksum(key: bytes, data: bytes) -> bytes:
     return zlib.crc32(key + data).to_bytes(4, "little")
-
-
-def _key_of(name_and_text: bytes) -> bytes:
-    return hashlib.blake2b(name_and_text, digest_size=20).digest()

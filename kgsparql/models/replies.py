@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kgsparql.models.citations import listed_markers, without_open_citation
+from kgsparql.models.citations import listed_markers
 from kgsparql.models.reply_json import (
-    FoundJson,
     by_lower_name,
     empty_reply,
     filled_body,
@@ -74,7 +73,7 @@ def numbers(text: str, *, count: int) -> Numbers:
     plain = plain_text(body).strip()
     scores: dict[int, float | None] = {}
     search = ""
-    if found and (found[-1].rank == 2 or _stands_alone(found[-1], body)):
+    if found and (found[-1].rank == 2 or plain == body[found[-1].start : found[-1].end].strip()):
         dropped = sum(one.rank == found[-1].rank for one in found[:-1]) + (not found[-1].whole)
         choices = list(_choices_in(found[-1].value))
         search = printable(str(by_lower_name(found[-1].value).get("search") or "").strip(), _MAX_SEARCH)
@@ -97,13 +96,6 @@ def numbers(text: str, *, count: int) -> Numbers:
 def says_none(text: str) -> bool:
     """Tell whether a text only says that nothing on the list is right."""
     return text.strip(_MARKS + ".!").casefold() in _NONE
-
-
-def _stands_alone(found: FoundJson, body: str) -> bool:
-    """Tell whether an array has lines of its own: ``[1, 2]`` inside a sentence is a citation."""
-    before = body[: found.start].rpartition("\n")[2].strip(_MARKS)
-    after = body[found.end :].partition("\n")[0].strip(_MARKS + ".")
-    return not after and (not before or before.endswith(":"))
 
 
 def _choices_in(value: Any) -> Iterator[tuple[int | None, Any]]:
@@ -252,7 +244,7 @@ def written_answer(text: str) -> WrittenAnswer:
     body = filled_body(text)
     plain = plain_text(body).strip()
     is_json = plain.startswith(("{", "["))
-    found, is_broken = find_json(body if is_json or "{" in body else without_open_citation(body))
+    found, is_broken = find_json(body if is_json or "{" in body else "")
     members = by_lower_name(found[-1].value) if found else {}
     if any(name in members for name in _ANSWER) or truth_of(members.get("sufficient")) is False:
         reader = _AnswerReader(int(not found[-1].whole))
@@ -261,7 +253,7 @@ def written_answer(text: str) -> WrittenAnswer:
         raise unusable(body, "an answer in JSON")
     if not plain:
         raise empty_reply()
-    return WrittenAnswer(without_open_citation(plain))
+    return WrittenAnswer(plain)
 
 
 @dataclass(slots=True)

@@ -369,8 +369,11 @@ def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_p
         assert sliced(cutting, tmp_path / sign, limit=10_000) == expected
 
 
-def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(nobel_url: str) -> None:
+def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(run: Run, nobel_url: str) -> None:
+    done = run("index", "-k", nobel_url, "--class", SCIENTIST.value, "--limit", "30", "--embedder", "none")
+    assert (done.exit_code, "indexed" in done.stderr) == (0, True)
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
+    assert known.info()["label_index"] == f"looked up for each question, 30 of <{SCIENTIST.value}>"
     built = known.indexes.build_slice(map(known.resolve, [ONTOLOGY + "Scientist", ONTOLOGY + "Writer"]), limit=1_000)
     assert (built.rows > 50, built.embedder) == (True, "hashed")
     again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
@@ -381,17 +384,6 @@ def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(nobel_url: 
     nothing = again.ask("Where is Xyzzyburg?")
     assert nothing.status == "no_entity"
     assert [note for note in nothing.notes if "labels of some entities are indexed" in note and SCIENTIST.value in note]
-
-
-def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
-    for limit in ("30", "40"):
-        done = run("index", "-k", nobel_url, "--class", SCIENTIST.value, "--limit", limit, "--embedder", "none")
-        assert done.exit_code == 0, done.stderr
-        assert "indexed" in done.stderr
-    profiled = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none").info()["label_index"]
-    assert profiled == f"looked up for each question, 40 of <{SCIENTIST.value}>"
-    assert run("index", "-k", str(NOBEL), "--class", SCIENTIST.value).exit_code == 2
-    assert run("index", "-k", nobel_url, "--class", ONTOLOGY + "Nothing").exit_code == 3
 
 
 def test_a_slice_is_of_one_account_and_of_some_label_predicates(tmp_path: Path) -> None:

@@ -66,18 +66,13 @@ def nothing(reply: dict[str, Any]) -> None:
 
 WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "fewer": lambda reply: reply["data"].pop(),
-    "more": lambda reply: reply["data"].append({**reply["data"][0], "index": len(reply["data"])}),
     "the same index": lambda reply: reply["data"][-1].update(index=0),
     "no index": lambda reply: reply["data"][-1].pop("index"),
     "another length": other_length,
     "nan": last([float("nan"), 1.0, 0.0]),
     "infinity": last([float("inf"), 1.0, 0.0]),
-    "huge": last([10**400, 1.0, 0.0]),
     "overflow": last([1e308, 1.0, 0.0]),
-    "zeros": last([0.0, 0.0, 0.0]),
     "null": last(None),
-    "words": last("zczMPQ=="),
-    "no data": lambda reply: reply.pop("data"),
 }
 
 
@@ -98,44 +93,44 @@ def test_openai_vectors_are_of_unit_length_and_in_order() -> None:
         assert server.requests[-1].body["input"] == [" ", "ab"]  # a server may refuse an empty text
 
 
-def test_M17_vectors_in_another_order_are_put_right() -> None:
+def failure(embedder: OpenAIEmbedder) -> EmbeddingError:
+    with pytest.raises(EmbeddingError) as caught:
+        embedder.embed(["a", "b"])
+    assert (caught.value.code, caught.value.exit_code) == ("E_EMBED", 5)
+    assert embedder.name in caught.value.message
+    return caught.value
+
+
+def test_M17_vectors_in_another_order_are_put_right_and_what_is_none_is_an_error() -> None:
     texts = ["a", "b", "c"]
     with embedding([Altered(lambda reply: reply["data"].reverse()), Altered(nothing)]) as (embedder, _):
         assert np.array_equal(embedder.embed(texts), embedder.embed(texts))
-
-
-def test_M17_what_is_not_vectors_is_an_error() -> None:
     for name, fault in WRONG.items():
         with embedding([Altered(fault)]) as (embedder, server):
-            with pytest.raises(EmbeddingError) as caught:
-                embedder.embed(["a", "b"])
-            assert (caught.value.code, caught.value.exit_code) == ("E_EMBED", 5), name
-            assert embedder.name in caught.value.message
-            assert "kgsparql doctor" in caught.value.hint
+            assert "kgsparql doctor" in failure(embedder).hint, name
             assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "requests", "cause", "hint"),
-    [
+def test_M17_U12_a_server_that_fails_is_an_embedding_error_that_says_what_to_do_and_not_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    canary = "sk-canary-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", canary)
+    for reply, requests, cause, hint in (
         (Cut(20, Altered(nothing)), 1, "E_LLM_PARTIAL", ""),
         (Html(), 1, "E_LLM_FORMAT", "/v1"),
-        (Status(401), 1, "E_AUTH", "OPENAI_API_KEY"),
+        (Echo(401), 1, "E_AUTH", "OPENAI_API_KEY"),
         (Status(429, {"Retry-After": "0"}), 3, "E_RATE", "wait 0 s"),
         (Status(429, {"Retry-After": "86400"}), 1, "E_RATE", "wait 86,400 s"),
-        (Status(500), 3, "E_MODEL", "try later"),
-    ],
-)
-def test_M17_a_server_that_fails_is_an_embedding_error_that_says_what_to_do(
-    reply: Reply, requests: int, cause: str, hint: str
-) -> None:
-    with embedding([reply]) as (embedder, server):
-        with pytest.raises(EmbeddingError) as caught:
-            embedder.embed(["a", "b"])
-        assert caught.value.code == "E_EMBED"
-        assert caught.value.detail["cause"] == cause
-        assert hint in caught.value.hint
-        assert len(server.requests) == requests
+        (Echo(500), 3, "E_MODEL", "try later"),
+    ):
+        with embedding([reply]) as (embedder, server):
+            error = failure(embedder)
+            assert error.detail["cause"] == cause
+            assert hint in error.hint
+            assert len(server.requests) == requests
+            assert server.requests[0].headers["authorization"] == f"Bearer {canary}"
+        assert canary not in "".join(traceback.format_exception(error)) + json.dumps(error.to_json())
 
 
 def test_M17_a_server_that_is_fine_again_is_used_and_one_with_another_model_is_not() -> None:
@@ -147,7 +142,7 @@ def test_M17_a_server_that_is_fine_again_is_used_and_one_with_another_model_is_n
             embedder.embed(["a"])
 
 
-@pytest.mark.parametrize("fault", [*map(Altered, [WRONG["fewer"], WRONG["nan"]]), Status(500), Html()])
+@pytest.mark.parametrize("fault", [Altered(WRONG["nan"]), Status(500)])
 def test_M17_no_rows_are_written_when_it_fails(
     fault: Reply, graph_of: Callable[..., OxigraphGraph], tmp_path: Path
 ) -> None:
@@ -157,20 +152,8 @@ def test_M17_no_rows_are_written_when_it_fails(
             build_label_index(graph, tmp_path / "index", embedder=embedder)
         assert list(tmp_path.rglob("vectors_*")) == []
         server.embeddings = None
-        index = build_label_index(graph, tmp_path / "index", embedder=embedder)
-        assert index.search.has_vectors
+        assert build_label_index(graph, tmp_path / "index", embedder=embedder).search.has_vectors
         assert len(list(tmp_path.rglob("vectors_*.lance"))) == 1
-
-
-def test_U12_the_key_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    canary = "sk-canary-0123456789abcdef"
-    monkeypatch.setenv("OPENAI_API_KEY", canary)
-    for status in (400, 401, 500):
-        with embedding([Echo(status)]) as (embedder, server), pytest.raises(EmbeddingError) as caught:
-            embedder.embed(["a"])
-        assert server.requests[0].headers["authorization"] == f"Bearer {canary}"
-        assert canary not in "".join(traceback.format_exception(caught.value))
-        assert canary not in json.dumps(caught.value.to_json())
 
 
 def test_what_a_person_may_write() -> None:
@@ -179,9 +162,8 @@ def test_what_a_person_may_write() -> None:
         open_embedder("http://localhost:1234/v1")
     with pytest.raises(InputError):
         open_embedder("http://me:password@localhost:1234/v1#m")
-    with closing(OpenAIEmbedder("http://127.0.0.1:9/v1", "m")) as embedder, pytest.raises(EmbeddingError) as caught:
-        embedder.embed(["a"])
-    assert caught.value.exit_code == 5
+    with closing(OpenAIEmbedder("http://127.0.0.1:9/v1", "m")) as embedder:
+        failure(embedder)
 
 
 @needs_model

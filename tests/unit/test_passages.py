@@ -219,7 +219,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return written
 
 
-def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
+def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
     built = nobel.indexes.index_texts(FIXTURES / "texts")
     assert (built.documents, built.changed, built.skipped) == (2, True, ())
     passages = nobel.indexes.passages
@@ -235,20 +235,15 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
         assert surfaces <= {"marie curie", "hans bethe"}
         assert surfaces
     assert sum(len(passage.excerpt.mentions) for passage in passages.read(range(len(passages)))) == built.mentions
+    nobel.indexes.index_texts(write(sub__report_pdf=pdf("Nobody is named here.", "Then Marie Curie spoke.")))
+    (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
+    assert (str(passage.excerpt), passage.text) == ("sub/report.pdf, page 2", "Then Marie Curie spoke.")
+    assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
     nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
     passages = nobel.indexes.passages  # ordered by the rare words they share with a text
     (first,) = passages.read(passages.like("Which rubber failed on the Challenger?")[:1])
     assert "O-ring" in first.text or "Challenger" in first.text
     assert passages.like("of the") == []
-
-
-def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
-    directory = write(sub__report_pdf=pdf("Nobody is named here.", "Then Marie Curie spoke."))
-    nobel.indexes.index_texts(directory)
-    (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
-    assert str(passage.excerpt) == "sub/report.pdf, page 2"
-    assert (passage.excerpt.page, passage.text) == (2, "Then Marie Curie spoke.")
-    assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
 
 
 def test_bad_files_keep_no_good_one_out_and_where_all_are_bad_what_there_was_stays(
@@ -273,18 +268,29 @@ def reopened(knowledge: KnowledgeBase) -> Passages:
     return Passages(lambda: knowledge.indexes.directory, knowledge.graph.name)
 
 
-def test_documents_that_changed_take_the_place_of_the_old_ones(
+def test_documents_that_changed_take_the_place_of_the_old_ones_unless_the_run_is_stopped(
     nobel: KnowledgeBase, write: Callable[..., Path]
 ) -> None:
+    def progress(phase: str, done: int, total: int | None) -> None:
+        if (phase, done) == ("reading documents", 1):
+            raise KeyboardInterrupt
+
+    def tables() -> set[str]:
+        return {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
+
     nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
-    tables = {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
-    built = nobel.indexes.index_texts(write(a_txt="Nobody."))
-    assert built.changed
+    before = tables()
+    directory = write(a_txt="Nobody.")
+    nobel.indexes.progress = progress
+    with pytest.raises(KeyboardInterrupt):
+        nobel.indexes.index_texts(directory)
+    assert reopened(nobel).mentioning([CURIE])
+    nobel.indexes.progress = None
+    assert nobel.indexes.index_texts(directory).changed
     assert not nobel.indexes.passages.mentioning([CURIE])
     assert nobel.indexes.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
-    left = {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
-    assert len(left) == len(tables)
-    assert left & tables == {"kgsparql-index.json"}
+    assert len(tables()) == len(before)
+    assert tables() & before == {"kgsparql-index.json"}
 
 
 def test_other_options_make_them_anew_and_useless_ones_are_refused(nobel: KnowledgeBase, tmp_path: Path) -> None:
@@ -304,22 +310,6 @@ def test_other_options_make_them_anew_and_useless_ones_are_refused(nobel: Knowle
     assert caught.value.hint == "run kgsparql index first"
     with writer_lock(directory), pytest.raises(StoreLockedError):
         nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=100)
-
-
-def test_a_run_that_is_stopped_leaves_the_old_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
-    nobel.indexes.index_texts(FIXTURES / "texts")
-    before = len(nobel.indexes.passages)
-
-    def progress(phase: str, done: int, total: int | None) -> None:
-        if (phase, done) == ("reading documents", 1):
-            raise KeyboardInterrupt
-
-    nobel.indexes.progress = progress
-    with pytest.raises(KeyboardInterrupt):
-        nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
-    assert len(reopened(nobel)) == before
-    nobel.indexes.progress = None
-    assert nobel.indexes.index_texts(write()).documents == 2
 
 
 def test_documents_of_another_state_of_the_graph_are_told_of(tmp_path: Path, write: Callable[..., Path]) -> None:

