@@ -171,7 +171,7 @@ def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
     file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message
 
 
-_PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")
+_PLACE = re.compile(r"^Parser error (?:at|between) line [^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
     ("LoadDocumentCallback", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),

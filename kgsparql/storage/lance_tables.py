@@ -164,17 +164,8 @@ class Tables:
 
     def names(self) -> list[str]:
         """List all tables, complete or not."""
-        return [name for name in self._all_names() if not name.startswith(_MANIFEST_OF)]
-
-    def published_below(self) -> list[str]:
-        """Return the names of the directories in this one whose tables have a manifest, sorted."""
-        if isinstance(self.directory, ObjectPrefix):
-            return [name.removeprefix(_MANIFEST_OF) for name in self._all_names() if name.startswith(_MANIFEST_OF)]
-        return sorted(path.parent.name for path in self.directory.glob(f"*/{MANIFEST}"))
-
-    def _all_names(self) -> list[str]:
         with errors_translated(self.directory):
-            return sorted(self._open_database.list_tables().tables)
+            return sorted(n for n in self._open_database.list_tables().tables if not n.startswith(_MANIFEST_OF))
 
     def create(self, name: str, data: Any) -> Any:
         """Make a new table with the rows of a pyarrow table; it replaces a table of that name."""

@@ -131,7 +131,7 @@ def test_questions_make_no_index_in_object_storage(
     assert result.exit_code == 4
     assert "there is no index of" in result.stderr
     assert "hint: run: kgsparql index -k" in result.stderr
-    assert Tables(ObjectPrefix(f"{place}/labels")).published_below() == []
+    assert Tables(ObjectPrefix(f"{place}/labels")).names() == []
 
 
 def test_what_a_writer_left_is_no_manifest(place: str) -> None:

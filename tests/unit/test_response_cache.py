@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,52 +105,6 @@ def test_clear_removes_a_kind_and_the_file_shrinks(kept: ResponseCache, path: Pa
     assert kept.summary() == []
 
 
-PROCESS = """
-import sys
-from pathlib import Path
-from kgsparql.storage.response_cache import ResponseCache
-with ResponseCache(Path(sys.argv[1])) as kept:
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for i in range(int(sys.argv[3])):
-        kept.put("model", {"process": sys.argv[2], "i": i}, {"text": "x" * 1000})
-        print(i, flush=True)
-"""
-
-
-@contextmanager
-def _writing(path: Path, name: str, count: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that is ready to write as many replies, at the end of its first line of input."""
-    command = [sys.executable, "-c", PROCESS, str(path), name, str(count)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
-        assert process.stdout.readline() == "ready\n"
-        yield process
-
-
-def test_processes_that_begin_at_once_share_a_new_store(kept: ResponseCache, path: Path) -> None:
-    with contextlib.ExitStack() as stack:
-        running = [stack.enter_context(_writing(path, str(number), 40)) for number in range(4)]
-        for process in running:
-            process.stdin.write("go\n")  # type: ignore[union-attr]
-            process.stdin.flush()  # type: ignore[union-attr]
-        assert [process.communicate(timeout=60)[1] for process in running] == [""] * 4
-    assert [kind.count for kind in kept.summary()] == [160]
-
-
-def test_what_was_kept_survives_a_kill(kept: ResponseCache, path: Path) -> None:
-    with _writing(path, "a", 100_000) as process:
-        process.stdin.write("go\n")  # type: ignore[union-attr]
-        process.stdin.flush()  # type: ignore[union-attr]
-        for _ in range(49):
-            process.stdout.readline()  # type: ignore[union-attr]
-        process.send_signal(signal.SIGKILL)
-    for i in range(49):
-        assert kept.get("model", {"process": "a", "i": i}) == {"text": "x" * 1000}
-    kept.put("model", REQUEST, REPLY)
-    assert kept.get("model", REQUEST) == REPLY
-
-
 def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:
     path.parent.mkdir(parents=True)
     for content in (b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"):
@@ -170,19 +121,6 @@ def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) 
         assert opened.get("model", REQUEST) is None
         opened.put("model", REQUEST, REPLY)
         assert opened.get("model", REQUEST) == REPLY, "an empty file becomes a store"
-
-
-def test_a_damaged_store_is_an_error_that_says_delete_it(kept: ResponseCache, path: Path) -> None:
-    for i in range(200):
-        kept.put("model", {"i": i}, {"text": "x" * 2000})
-    kept.close()
-    content = bytearray(path.read_bytes())
-    content[4096:] = os.urandom(len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(StoreError) as caught:
-        kept.get("model", {"i": 0})
-    assert caught.value.code == "E_STORE_CORRUPT"
-    assert f"delete {path}" in caught.value.hint
 
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
@@ -235,47 +173,5 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: ResponseCach
     assert output == "interrupted\n"
 
 
-def test_a_directory_that_cannot_be_written_is_still_read() -> None:
-    with _open_to_all() as directory:
-        path = directory / "kept.sqlite"
-        with ResponseCache(path) as mine:
-            mine.put("model", REQUEST, REPLY)
-        path.chmod(0o444)
-        directory.chmod(0o555)
-        with _as_nobody(), ResponseCache(path) as theirs:
-            assert theirs.get("model", REQUEST) == REPLY
-            with pytest.raises(StoreError) as caught:
-                theirs.put("model", {"x": 1}, {})
-            assert theirs.get("model", {"x": 1}) is None
-            assert [kind.count for kind in theirs.summary()] == [1]
-        with _as_nobody(), ResponseCache(directory / "new" / "kept.sqlite") as none, pytest.raises(StoreError):
-            none.put("model", REQUEST, REPLY)
-    assert str(path) in caught.value.message
-    assert caught.value.code == "E_STORE"
-
-
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.iterdir())
-
-
-@contextmanager
-def _open_to_all() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp())
-    directory.chmod(0o755)
-    try:
-        yield directory
-    finally:
-        directory.chmod(0o755)
-        shutil.rmtree(directory)
-
-
-@contextmanager
-def _as_nobody() -> Iterator[None]:
-    """Permissions do not bind root."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
