@@ -184,11 +184,10 @@ def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
         load("rel.ttl", b"<a> <b> <c> .", base="not absolute")
 
 
-@pytest.mark.parametrize("suffix", ["nt", "ttl"])
-def test_L11_L12_iris_and_language_tags_that_are_not(load: Load, suffix: str) -> None:
+def test_L11_L12_iris_and_language_tags_that_are_not(load: Load) -> None:
     iris = [b"<http://e.org/%bx>" % bad for bad in (b" ", b"{", b'"', b"\\", b"\\u003E", b"\\u0020", b"|", b"^", b"`")]
     tags = [b'"x"@' + tag for tag in (b"en_US", b"abcdefghijklmn", b"", b"1")]
-    for bad in (*iris, *tags):
+    for bad, suffix in itertools.product((*iris, *tags), ("nt", "ttl")):
         data, name = TRIPLE + TRIPLE.replace(b'"v"', bad) + TRIPLE.replace(b"v", b"w"), f"bad.{suffix}"
         with pytest.raises(GraphLoadError) as caught:
             load(name, data)

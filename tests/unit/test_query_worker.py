@@ -32,7 +32,7 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs import load_store
+from kgsparql.graphs import child_process, load_store
 from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple
@@ -231,27 +231,17 @@ def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
         assert worker.pid is None
 
 
-class _Interrupted:
-    """A store in the writing of which the user presses Ctrl-C, once."""
-
-    def __init__(self, store: ox.Store) -> None:
-        self._store = store
-        self._is_first = True
-
-    def dump(self, **options: Any) -> bytes | None:
-        if self._is_first:
-            self._is_first = False
-            raise KeyboardInterrupt
-        return self._store.dump(**options)
-
-
 def test_ctrl_c_while_the_graph_is_sent_leaves_no_process_without_a_graph(
     store: ox.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
     with QueryWorker(store) as worker:
-        monkeypatch.setattr(worker, "_store", _Interrupted(store))
-        with pytest.raises(KeyboardInterrupt):
-            worker.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(child_process, "write_frame", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                worker.start()
         assert worker.pid is None
         assert worker.run(check("SELECT * { ?s ?p ?o }")).rows == len(store)
 

@@ -16,7 +16,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
-from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
+from tests.model_server import Cut, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
 from tests.scripted import by_call, wrote
 
 BORN = "Where was Marie Curie born?"
@@ -36,13 +36,9 @@ def empty_first(reply: Reply) -> Any:
 SCRIPTS: dict[str, dict[str, Any]] = {
     "mentions refused": {"mentions": Refusal()},
     "mentions cut at the limit": {"mentions": Length('{"mentions": [')},
-    "mentions in no JSON": {"mentions": Text("I am sorry, I cannot.")},
     "a page instead of mentions": {"mentions": Html()},
     "mentions broken off": {"mentions": Cut(20)},
-    "nothing instead of mentions": {"mentions": HangUp()},
     "mentions empty, then there": {"mentions": empty_first(Text({"mentions": []}))},
-    "mentions always empty": {"mentions": NullContent()},
-    "sentences of no use": {"sentences": Text("I would rather not.")},
     "answer refused": {"answer": Refusal()},
 }
 

@@ -145,17 +145,16 @@ def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
     refused(StoreError, "changed", trig, store, graph="http://e.org/mine")
 
 
-def test_a_directory_and_standard_input_into_a_store(
+def test_standard_input_and_blank_nodes_of_two_loads(
     tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "files").mkdir()
-    nt(tmp_path / "files", "a.nt", 2, "a")
-    (tmp_path / "files" / "b.ttl.gz").write_bytes(gzip.compress(triples(3, "b")))
-    assert [s.triples for s in load_store(tmp_path / "files", store).loaded] == [2, 3]
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4) + b"_:a <http://e.org/p> _:a .\n")))
     report = load_store("-", store, format="nt")
-    assert [(s.source, s.triples) for s in report.loaded] == [("-", 4)]
+    assert [(s.source, s.triples) for s in report.loaded] == [("-", 5)]
     assert beside(store) == ["my store.db"]
+    (tmp_path / "other.nt").write_bytes(b"_:a <http://e.org/p> _:b .\n")
+    load_store(tmp_path / "other.nt", store, skip_bad=True)
+    assert len({line.split()[0] for line in contents(store) if line.startswith("_:")}) == 2  # L30
 
 
 def test_a_bad_second_file_leaves_the_store_as_it_was(tmp_path: Path, store: Path) -> None:
