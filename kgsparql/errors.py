@@ -1,38 +1,4 @@
-"""Everything kgsparql raises, as one tree.
-
-::
-
-    KgsparqlError
-    ├── InputError (ValueError)                 what the user typed
-    │   ├── IriError · PrefixError · OptionError
-    │   ├── LimitError                          larger than a stated limit
-    │   │   └── QueryTimeoutError (TimeoutError)
-    │   ├── ForbiddenQueryError                 a form of SPARQL that is never run
-    │   └── PlanError                           a query plan that makes no sense
-    ├── NotFoundError (LookupError)             no such entity, or no evidence
-    │   └── AmbiguousLabelError
-    ├── DataError (ValueError)                  RDF, SPARQL, store or index that is not as it should be
-    │   ├── GraphLoadError                      E_PARSE, E_FORMAT, E_ENCODING, E_DTD, E_EGRESS, E_LIMIT …
-    │   ├── QueryError
-    │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
-    │   ├── StoreError · StoreLockedError · DiskFullError
-    │   ├── AnswerFileError                     a kept answer that is none
-    │   └── IndexStaleError · ModelMismatchError · SnapshotError
-    ├── UnreachableError (ConnectionError)      an endpoint or a model server that fails
-    │   ├── EndpointError                       E_ENDPOINT_DOWN …
-    │   │   ├── EndpointTimeoutError (TimeoutError)
-    │   │   ├── EndpointReplyError (ValueError)     E_ENDPOINT_NOT_SPARQL, E_PARTIAL, E_FORMAT, E_LIMIT, E_REDIRECT
-    │   │   ├── EndpointAuthenticationError (AuthenticationError)
-    │   │   └── EndpointRateLimitError (RateLimitError)
-    │   ├── ModelError                          E_MODEL …
-    │   │   ├── ModelTimeoutError (TimeoutError)
-    │   │   ├── RequestRefusedError             a parameter or message the server does not take
-    │   │   └── ModelReplyError (ValueError)    E_LLM_EMPTY, E_LLM_FORMAT, E_LLM_PARTIAL, E_LLM_REFUSED, E_LLM_LENGTH …
-    │   ├── AuthenticationError (PermissionError) · RateLimitError
-    │   ├── ReplayMissError (LookupError)       an exchange that was not recorded
-    │   └── EmbeddingError
-    ├── BudgetExceededError                     a limit of the question's budget
-    └── CancelledError                          Ctrl-C, or the caller went away
+"""Everything kgsparql raises, as one tree under :class:`KgsparqlError`; each leaf is the fitting builtin, too.
 
 Each has a stable ``code``, an ``exit_code``, a ``hint`` (what to do), and says whether the same call may succeed later.
 """

@@ -35,6 +35,19 @@ TermObject = TypedDict(
 )
 TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it is called; a triple in N-Triples syntax."
 
+# Parts of an answer whose members say what they are; places in a text are in characters.
+ClaimObject = TypedDict("ClaimObject", {"text": str, "markers": list[str]})
+SourceObject = TypedDict("SourceObject", {"graph": str, "named_graph": str | None})
+SourceQueryObject = TypedDict("SourceQueryObject", {"source": str, "query": str})
+TextMentionObject = TypedDict("TextMentionObject", {"term": TermObject, "start": int, "end": int})
+ExcerptObject = TypedDict(
+    "ExcerptObject",
+    {"document": str, "page": int | None, "start": int, "end": int, "mentions": list[TextMentionObject]},
+)
+NoteObject = TypedDict("NoteObject", {"code": str, "text": str})
+GapObject = TypedDict("GapObject", {"code": str, "words": str, "text": str})
+FallbackObject = TypedDict("FallbackObject", {"purpose": str, "reason": str})
+
 
 class AnswerObject(TypedDict):
     """A term that answers, and the markers of the evidence it is in; scores compare only within one answer.
@@ -47,20 +60,6 @@ class AnswerObject(TypedDict):
     description: NotRequired[str]
     score: float
     markers: list[str]
-
-
-class ClaimObject(TypedDict):
-    """A statement of the answer and the markers of the evidence it rests on."""
-
-    text: str
-    markers: list[str]
-
-
-class SourceObject(TypedDict):
-    """A graph that a triple was found in, as the user named it, and the named graph inside it."""
-
-    graph: str
-    named_graph: str | None
 
 
 class TripleObject(TypedDict):
@@ -78,31 +77,6 @@ class StepObject(TripleObject):
     """A triple that the answer was inferred from."""
 
     marker: str
-
-
-class SourceQueryObject(TypedDict):
-    """The query that finds the triples that one of several graphs holds."""
-
-    source: str
-    query: str
-
-
-class TextMentionObject(TypedDict):
-    """An entity that a passage mentions, and where."""
-
-    term: TermObject
-    start: int
-    end: int
-
-
-class ExcerptObject(TypedDict):
-    """Where in a document a passage stands, in characters."""
-
-    document: str
-    page: int | None
-    start: int
-    end: int
-    mentions: list[TextMentionObject]
 
 
 class EvidenceObject(TypedDict):
@@ -139,26 +113,6 @@ class LinkObject(AlternativeObject):
     start: int
     end: int
     candidates: list[AlternativeObject]
-
-
-class NoteObject(TypedDict):
-    """Something the reader should know; the code says what kind of note it is."""
-
-    code: str
-    text: str
-
-
-class GapObject(NoteObject):
-    """Words of the question that the answer does not account for."""
-
-    words: str
-
-
-class FallbackObject(TypedDict):
-    """Something that was done in the second-best way."""
-
-    purpose: str
-    reason: str
 
 
 class ErrorObject(TypedDict):
