@@ -37,8 +37,8 @@ MAX_XML_DEPTH = 1000
 _CHUNK_BYTES = 1 << 17
 _SNIFFED_BYTES = 4096
 _GZIP = b"\x1f\x8b"
-_ARCHIVES = {b"PK\x03\x04": "a zip archive", b"BZh": "bzip2 data", b"\xfd7zXZ": "xz data",
-             b"\x28\xb5\x2f\xfd": "Zstandard data"}  # fmt: skip
+_ARCHIVES = {_GZIP: "gzip data inside gzip data", b"PK\x03\x04": "a zip archive", b"BZh": "bzip2 data",
+             b"\xfd7zXZ": "xz data", b"\x28\xb5\x2f\xfd": "Zstandard data"}  # fmt: skip
 
 
 def error_at(kind: type[_Error], name: str, line: int, column: int, message: str, **options: Any) -> _Error:
@@ -88,8 +88,10 @@ def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], N
     source = gzip.GzipFile(fileobj=raw) if is_packed else raw
     try:
         while chunk := source.read(_CHUNK_BYTES):
-            if tally.unpacked_bytes == 0:
-                _refuse_archives(chunk, name, inside_gzip=is_packed)
+            what = next((what for magic, what in _ARCHIVES.items() if chunk.startswith(magic)), "")
+            if what and tally.unpacked_bytes == 0:
+                hint = "unpack it first; only gzip is read, packed once"
+                raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
             done = tally.unpacked_bytes = tally.unpacked_bytes + len(chunk)
             if done > MAX_UNPACKED_BYTES:
                 raise LimitError(f"{name}: more than {MAX_UNPACKED_BYTES:,} bytes unpacked", hint="split it", path=name)
@@ -100,15 +102,6 @@ def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], N
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         what = "the gzip data is cut off" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
         raise GraphLoadError(f"{name}: {what}", hint="fetch or pack the file again", path=name) from error
-
-
-def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
-    what = next((what for magic, what in _ARCHIVES.items() if head.startswith(magic)), "")
-    if inside_gzip and head.startswith(_GZIP):
-        what = "gzip data inside gzip data"
-    if what:
-        hint = "unpack it first; only gzip is read, packed once"
-        raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
 
 
 def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:

@@ -91,14 +91,10 @@ def read_manifest(directory: Path) -> Manifest:
         raise corrupt_store(directory, f"{path.name} cannot be read: {error}") from error
 
 
-def check_tables(directory: Path, manifest: Manifest, *, thoroughly: bool = False) -> None:
-    """Check that the tables of a store are those that were written; one that is gone is left to the engine.
-
-    :param thoroughly: read each, though its time is as it was.
-    :raises StoreError: if one is damaged (``E_STORE_CORRUPT``).
-    """
+def check_tables(directory: Path, manifest: Manifest) -> None:
+    """Check that the tables of a store are those that were written; one that is gone is left to the engine."""
     there = {name: seal for name, seal in manifest.tables.items() if (directory / name).exists()}
-    if bad := damaged(directory, there, thoroughly=thoroughly):
+    if bad := damaged(directory, there):
         raise corrupt_store(directory, f"{bad[0]} is not as it was written")
 
 

@@ -13,12 +13,8 @@ class Note(str):
     """Something that the reader of an answer should know: the line that is shown.
 
     :param code: what kind of note it is: ``graph_failed``, ``names_unfound`` …
-    :param cause: what went wrong, where something did, or the reason of the fallback that it tells of. A note is left
-        out beside a ``graph_failed`` of the same cause, and a fallback beside a note.
-
-    >>> note = Note("rewritten", "searched as: Who?")
-    >>> note, note.code
-    ('searched as: Who?', 'rewritten')
+    :param cause: what went wrong, or why there was a fallback. A note is left out beside a ``graph_failed`` of the same
+        cause, and a fallback beside a note.
     """
 
     code: str
@@ -42,8 +38,7 @@ _PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Z
 class Cut:
     """A list that a limit cut.
 
-    :param what: what was listed (``neighbours``, ``paths``, ``ends`` …).
-    :param limit: how many were kept at most.
+    :param what: what was listed (``neighbours``, ``paths``, ``ends`` …), of which at most ``limit`` were kept.
     :param known: how many there are; ``None`` if that was not counted to the end.
     :param where: the term, with predicate and direction where they apply.
     :param told: the whole line for the reader, where one made of the others would not read well.

@@ -135,20 +135,9 @@ def digest_of(data: object) -> str:
     return hashlib.sha256(data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def with_digest(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to a JSON object the digest of all else that is in it."""
-    plain = {name: value for name, value in data.items() if name != _DIGEST}
-    return {**plain, _DIGEST: digest_of(plain)}
-
-
-def is_as_written(data: Mapping[str, Any]) -> bool:
-    """Tell whether a JSON object has the digest of what is in it."""
-    return bool(with_digest(data)[_DIGEST] == data.get(_DIGEST))
-
-
 def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
     """Write a JSON object with its digest as text."""
-    whole = with_digest(data)
+    whole = {**data, _DIGEST: digest_of(data)}
     text = json.dumps(whole, ensure_ascii=False, indent=indent)
     is_text = not re.search("[\ud800-\udfff]", text)  # else of a file name that is no UTF-8
     return f"{text if is_text else json.dumps(whole, indent=indent)}\n"
@@ -167,9 +156,8 @@ def unsealed_json(text: str, *, where: object = "", **version: int) -> dict[str,
         if data.get(name) != known:
             why = f"{where}: of {name} {data.get(name)}, where this kgsparql knows {known}"
             raise StoreError(why, code="E_VERSION", hint="use the kgsparql that wrote it, or make it again")
-    if not isinstance(data, dict) or not is_as_written(data):
+    if not isinstance(data, dict) or data.pop(_DIGEST, None) != digest_of(data):
         raise ValueError("damaged: it is not what was written")
-    del data[_DIGEST]
     return data
 
 
@@ -187,18 +175,15 @@ def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
     }
 
 
-def damaged(directory: Path, sealed: Mapping[str, Any], *, thoroughly: bool = False) -> list[str]:
-    """List the files that are gone or not as they were; the digest of one is looked at if its time is another.
-
-    :param thoroughly: look at every digest.
-    """
+def damaged(directory: Path, sealed: Mapping[str, Any]) -> list[str]:
+    """List the files that are gone or not as they were; the digest of one is looked at if its time is another."""
     left = _MAX_REREAD_BYTES
 
     def is_whole(file: Path, size: int, time_ns: int, digest: str) -> bool:
         nonlocal left
         with suppress(OSError):
             stat = file.stat()
-            is_to_read = thoroughly or (stat.st_mtime_ns != time_ns and (left := left - size) >= 0)
+            is_to_read = stat.st_mtime_ns != time_ns and (left := left - size) >= 0
             return stat.st_size == size and (not is_to_read or digest_of(file) == digest)
         return False
 

@@ -31,11 +31,9 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.manifest import check_tables, read_manifest
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
 from kgsparql.rdf.terms import PrefixMap, printable
-from kgsparql.storage.files import is_store
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
@@ -125,11 +123,6 @@ class QueryWorker:
                 header, content = self._reply_to(child, request, timeout_s=timeout_s, cancel=cancel)
         except QuerySyntaxError as error:
             raise _placed_syntax_error(error.message, query) from error
-        except (LimitError, QueryCrashError) as error:
-            if not isinstance(error, QueryTimeoutError):
-                for store in filter(is_store, map(Path, self._sources)):  # what is read from a damaged one may take
-                    check_tables(store, read_manifest(store), thoroughly=True)  # any memory
-            raise
         notes = self._told["note"]
         if self._may_repeat and notes and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
             notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
