@@ -27,10 +27,8 @@ from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.response_cache import Recording, ResponseCache
 
-MAX_BYTES = 64 * 2**20
-"""Of one reply, unpacked."""
-TIMEOUT_S = 30.0
-"""For a query, where the profile does not say how long the server lets one run."""
+MAX_BYTES = 64 * 2**20  # of one reply, unpacked
+TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0

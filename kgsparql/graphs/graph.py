@@ -21,8 +21,7 @@ from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
 """The most solutions that one query is meant to fetch; where there are more, it is split, or some are enough."""
-MOST_CUT = 4
-"""Results in a row that an endpoint may cut while smaller and smaller parts are asked for."""
+MOST_CUT = 4  # results in a row that an endpoint may cut while smaller and smaller parts are asked for
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""

@@ -16,8 +16,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 from kgsparql.rdf.vocabulary import claim_kind, claim_part
 
-FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
-"""Wikidata's "formatter URI for RDF resource"."""
+FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")  # Wikidata's "formatter URI for RDF resource"
 _PLACE = "$1"
 _NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
 """How a formatter must begin, so that not every IRI of the web fits it."""
@@ -25,8 +24,7 @@ _PREDICATES = ("predicate", "onward")
 """The variables of walked predicates, in every query that does not name its predicates."""
 _WIKIBASE = "http://wikiba.se/ontology#"
 """The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""
-_DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
-"""Leads from a property of a Wikibase to the predicate."""
+_DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")  # leads from a property of a Wikibase to the predicate
 
 Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 """A predicate, and a value that only one thing has."""

@@ -13,10 +13,8 @@ from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Join, Query, TriplePattern
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, whole_number
 
-MAX_ROWS = 100_000
-"""Rows that are kept after a pattern; more are a cut."""
-_AT_ONCE = 10
-"""Chunks that one query asks about, so that the usual case costs one query."""
+MAX_ROWS = 100_000  # rows that are kept after a pattern; more are a cut
+_AT_ONCE = 10  # chunks that one query asks about, so that the usual case costs one query
 _CUT_BY_CLASSES = "classes are in the place of other solutions"
 _CUT_BY_JOINS = "terms with too many triples to be joined over several graphs"
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")

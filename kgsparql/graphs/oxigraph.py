@@ -22,8 +22,7 @@ from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
 _REMEMBERED = 256
-_LOOKED_AT = 1_000
-"""Triples of a term that are read to see whether a query about it would find anything."""
+_LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 
 
 class OxigraphGraph(KnowledgeGraph):

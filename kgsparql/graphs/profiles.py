@@ -21,8 +21,7 @@ PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of the user's; another may be ``endpoints.toml`` in the user's configuration directory."""
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
-PUBLIC_TIMEOUT_S = 60.0
-"""How long a public endpoint may work on a query, where its profile does not say."""
+PUBLIC_TIMEOUT_S = 60.0  # how long a public endpoint may work on a query, where its profile does not say
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
@@ -134,8 +133,7 @@ class EndpointProfile:
         return self.needs_contact or self.is_public
 
 
-UNKNOWN = EndpointProfile()
-"""The profile of an endpoint without one."""
+UNKNOWN = EndpointProfile()  # the profile of an endpoint without one
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
 """What is assumed of an endpoint that the public may use, where its profile says nothing else."""
 _TYPES = get_type_hints(EndpointProfile)

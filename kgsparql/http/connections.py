@@ -19,8 +19,7 @@ from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, Network
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
-_CONNECT_S = 3.0
-"""Seconds for a connection to one of the addresses that a host may have."""
+_CONNECT_S = 3.0  # seconds for a connection to one of the addresses that a host may have
 _PIECE_BYTES = 2**16
 _CONNECTIONS = 8
 _ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}

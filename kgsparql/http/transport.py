@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 
 Failure: TypeAlias = Literal["unreachable", "no reply", "late", "cut", "badly packed", "too large"]
 
-REACH_S = 8.0
-"""Seconds for name server, connection and TLS handshake together."""
-ERROR_BYTES = 2**17
-"""Of the body of an error no more is read."""
-LONGEST_S = 86_400.0
-"""A server that asks for a longer wait is taken to mean this."""
+REACH_S = 8.0  # seconds for name server, connection and TLS handshake together
+ERROR_BYTES = 2**17  # of the body of an error no more is read
+LONGEST_S = 86_400.0  # a server that asks for a longer wait is taken to mean this
 _POLL_S = 0.05
 _NETWORK_HINT = "check the URL and the network"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError, IriError, QueryBindingError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.text_search import wikibase_search
+from kgsparql.linking.label_index.lookup import wikibase_search
 from kgsparql.rdf.query import Query, prologue
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iri, validated
 from tests.deep import examples

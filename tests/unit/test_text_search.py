@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.graphs.text_search import label_search, search_words, wikibase_search
+from kgsparql.linking.label_index.lookup import label_search, search_words, wikibase_search
 from kgsparql.linking.label_index.names import MAX_SPELLINGS, Spellings
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal

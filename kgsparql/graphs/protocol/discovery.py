@@ -20,13 +20,10 @@ from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import printable
 
-SAMPLE = 10
-"""Triples of named graphs that are looked for in the union."""
+SAMPLE = 10  # triples of named graphs that are looked for in the union
 _DESCRIPTION_S = 5.0
-_NAMED_GRAPHS_S = 10.0
-"""Seconds for each of the two queries, at most."""
-_AGAIN_S = 60.0
-"""Seconds until another try, after one that took too long or had no result."""
+_NAMED_GRAPHS_S = 10.0  # seconds for each of the two queries, at most
+_AGAIN_S = 60.0  # seconds until another try, after one that took too long or had no result
 _POLL_S = 0.1
 _VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
 _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}

@@ -32,10 +32,8 @@ from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json, 
 
 FOLDER = "rate-limits"
 """In the cache directory: a small file for each server, and the lock of the process that asks it now."""
-MAX_WAIT_S = 120.0
-"""The longest that one query waits for the endpoint's sake."""
-MOST_FAILURES = 5
-"""In a row; then an endpoint is not asked for :data:`REST_S`."""
+MAX_WAIT_S = 120.0  # the longest that one query waits for the endpoint's sake
+MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05

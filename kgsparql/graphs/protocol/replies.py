@@ -36,15 +36,11 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
 from kgsparql.rdf.terms import Literal as RdfLiteral
 
-MAX_SOLUTIONS = 1_000_000
-"""Of one reply."""
-MAX_DEPTH = 100
-"""Levels of triples inside triples that are read; some thousands would crash the process."""
+MAX_SOLUTIONS = 1_000_000  # of one reply
+MAX_DEPTH = 100  # levels of triples inside triples that are read; some thousands would crash the process
 _MAX_QUOTED_TRIPLES = 10_000
-_USUAL_CAP = 10_000
-"""Of solutions; an endpoint without a profile may be one that silently gives no more."""
-_MAX_REPAIRED_BYTES = 2**24
-"""Repairing takes some ten times as much memory."""
+_USUAL_CAP = 10_000  # of solutions; an endpoint without a profile may be one that silently gives no more
+_MAX_REPAIRED_BYTES = 2**24  # repairing takes some ten times as much memory
 _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 _BOM = b"\xef\xbb\xbf"
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)

@@ -35,12 +35,10 @@ from kgsparql.redaction import redacted
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
 
-CONTACT_VARIABLE = "KGSPARQL_CONTACT"
-"""Names who asks, for the operators of an endpoint: an e-mail address or a URL."""
+CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
-_SHOWN = 200
-"""Characters of a server's own words that an error repeats."""
+_SHOWN = 200  # characters of a server's own words that an error repeats
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)

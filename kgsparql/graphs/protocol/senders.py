@@ -55,17 +55,12 @@ _DESCRIPTION_BYTES = 2**18
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
 """A connection that took longer to fail is not tried again: the user must hear soon that nobody is there."""
-_PATIENT_S = 10.0
-"""A query that had less time than this and timed out says nothing about its endpoint."""
-_TOLD_FROM_S = 3.0
-"""A wait from this on is announced with a note."""
+_PATIENT_S = 10.0  # a query that had less time than this and timed out says nothing about its endpoint
+_TOLD_FROM_S = 3.0  # a wait from this on is announced with a note
 _Outcome: TypeAlias = HttpReply | UnreachableError
-MOST_BYTES = 256_000_000
-"""Of the cache, for all endpoints; beyond, the oldest replies are removed."""
-MOST_REPLY_BYTES = 8_000_000
-"""A larger reply is not cached: it is read once, for an index that is itself kept."""
-MOST_S = 7 * 24 * 3600.0
-"""Seconds after which nothing is used again, whatever a profile says."""
+MOST_BYTES = 256_000_000  # of the cache, for all endpoints; beyond, the oldest replies are removed
+MOST_REPLY_BYTES = 8_000_000  # a larger reply is not cached: it is read once, for an index that is itself kept
+MOST_S = 7 * 24 * 3600.0  # seconds after which nothing is used again, whatever a profile says
 
 _HEADERS = re.compile(r"content-type|retry-after|server|link|(?:x-sql|x-sparql|fuseki)-.+")
 """The headers that are read and kept; others may tell who asked, such as their address."""

@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.names import Spellings, entities_named, language_tags, names_in, names_of
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
@@ -27,6 +26,12 @@ _MAX_NAMES = 10  # that the search of a Wikibase is asked for: the endpoint make
 _LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
 _SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
 _Search: TypeAlias = tuple[str, ...]
+_FILES: dict[TextSearch, str] = {
+    "bif:contains": "text_search/bif_contains",
+    "graphdb": "text_search/graphdb",
+    "jena": "text_search/jena",
+    "qlever": "text_search/qlever",
+}
 
 
 class FoundLabels(MemoryLabels):
@@ -141,7 +146,7 @@ class EndpointLabels(FoundLabels):
         try:
             if self._profile.text_search == "wikibase:mwapi":
                 return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags)
-            return self._names_by_words(spellings.searches[:MAX_SEARCHES], tags, common)
+            return self._names_by_words(spellings.searches[:MAX_ARMS], tags, common)
         except GRAPH_FAILED as error:
             self._search_failure = (
                 f"the text search of {self._graph.name} failed, so labels are found only if they are written as in "
@@ -228,3 +233,52 @@ def _rivals_first(names: Sequence[LabelRow], entities: Sequence[str]) -> list[st
         entities_with[name.key].add(name.iri)
     rivals = {iri for some in entities_with.values() if len(some) > 1 for iri in some}
     return sorted(entities, key=lambda iri: iri not in rivals)
+
+
+def label_search(
+    kind: TextSearch,
+    searches: Iterable[Sequence[str]],
+    *,
+    predicates: Sequence[IRI],
+    languages: Sequence[str],
+    limit: int,
+) -> Query:
+    """Make a query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
+
+    :param searches: at most :data:`MAX_ARMS`; those without a letter or digit are left out.
+    :param languages: tags, the empty one for literals without.
+    """
+    tags = [Literal(tag) for tag in languages]
+    one = Query.load(_FILES[kind]).bind(predicate=predicates, language=tags).limit(limit)
+    literals = dict.fromkeys(search_words(kind, words) for words in searches)
+    return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
+
+
+def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
+    """Make a query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``."""
+    query = Query.load("text_search/mwapi").fix(host=Literal(host))
+    words = dict.fromkeys(Literal(name) for name in names if name.strip())
+    return query.bind(words=list(words), language=[Literal(tag) for tag in languages])
+
+
+def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
+    """Write a search for labels with all these words, in an engine's own syntax; ``None`` if no word is left.
+
+    That syntax has operators, wildcards and fields, so only letters and digits are passed on.
+
+    >>> print(search_words("bif:contains", ["Curie's", 'x" OR *']))
+    "'curie' AND 's' AND 'x' AND 'or'"
+    >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
+    "not AND curie AND 2" "marie curie"
+    """
+    plain = [word for text in words for word in _plain_words(text)]
+    if not plain:
+        return None
+    if kind == "bif:contains":
+        return Literal(" AND ".join(f"'{word}'" for word in plain))
+    return Literal(" ".join(plain) if kind == "qlever" else " AND ".join(plain))
+
+
+def _plain_words(text: str) -> list[str]:
+    """Split into the runs of letters and digits in lower case, which no engine takes for operators."""
+    return "".join(char if char.isalnum() else " " for char in text.lower()).split()
