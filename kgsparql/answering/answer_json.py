@@ -298,15 +298,9 @@ def _json_value(value: Any) -> Any:
 
 
 def term_json(term: Term, label: str) -> TermObject:
-    """Return a term with its label.
-
-    >>> term_json(Literal("Köln", language="de"), "Köln")
-    {'type': 'literal', 'value': 'Köln', 'xml:lang': 'de', 'label': 'Köln'}
-    """
-    if isinstance(term, IRI):
-        return {"type": "uri", "value": term.value, "label": label}
-    if isinstance(term, BlankNode):
-        return {"type": "bnode", "value": term.value, "label": label}
+    """Return a term with its label."""
+    if isinstance(term, IRI | BlankNode):
+        return {"type": "uri" if isinstance(term, IRI) else "bnode", "value": term.value, "label": label}
     if not isinstance(term, Literal):
         return {"type": "triple", "value": str(term), "label": label}
     if term.language is not None:

@@ -194,7 +194,7 @@ def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
 
 def _ranked_text(retrieval: Retrieval) -> str:
     more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
-    return candidates_text(retrieval.candidates[:LISTED], more=more)
+    return candidates_text(retrieval.candidates[:LISTED], more)
 
 
 def _written_answer(text: str) -> WrittenAnswer:

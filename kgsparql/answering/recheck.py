@@ -54,8 +54,7 @@ class Recheck:
     """What became of an answer on a graph as it is now.
 
     :param graphs: the graphs it was checked on, by their names.
-    :param found: cited triples that are there.
-    :param gone: those that are not.
+    :param found: cited triples that are there; ``gone`` are those that are not.
     :param unnamed: how many have a blank node, so that they cannot be looked up by name.
     :param unknown: of which nobody could say whether they are there.
     """

@@ -68,11 +68,11 @@ class ScoredQuestion:
     @cached_property
     def free(self) -> list[int]:
         """The places of the words that are in no mention."""
-        return [
-            i
-            for i, token in enumerate(self.tokens)
-            if not any(start < token.end and token.start < end for start, end in self.mentions)
-        ]
+        mentioned = {i for place in self.mentions for i in self._places_in(place)}
+        return [i for i in range(len(self.tokens)) if i not in mentioned]
+
+    def _places_in(self, place: tuple[int, int]) -> list[int]:
+        return [i for i, token in enumerate(self.tokens) if place[0] < token.end and token.start < place[1]]
 
     @cached_property
     def content(self) -> list[int]:
@@ -82,10 +82,7 @@ class ScoredQuestion:
 
     @cached_property
     def _own_places(self) -> range | None:
-        if self.about is None:
-            return None
-        start, end = self.about
-        own = [i for i, token in enumerate(self.tokens) if start < token.end and token.start < end]
+        own = [] if self.about is None else self._places_in(self.about)
         return range(own[0], own[-1] + 1) if own else None
 
     @cached_property

@@ -71,7 +71,7 @@ class Query:
     def load(cls, name: str) -> Query:
         """Read ``queries/<name>.rq``.
 
-        :raises ResourceNotFoundError: if there is none.
+        :raises DataError: if there is none.
         """
         text, counts, join, triples = _query_file(name)
         return cls(name, text, counts=counts, join=join, triples=triples)

@@ -191,11 +191,7 @@ def edge_width(label: str) -> float:
 
 
 def _text_width(text: str, size: float) -> float:
-    """Return the most pixels that a text takes: wide characters take two thirds more than others.
-
-    >>> _text_width("Bonn", 10), _text_width("東京", 10)
-    (24.0, 20.0)
-    """
+    """Return the most pixels that a text takes: wide characters take two thirds more than others."""
     units = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c in "MWmw@%" else 0.6 for c in text)
     return round(units * size, 1)
 

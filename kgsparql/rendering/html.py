@@ -13,53 +13,38 @@ from kgsparql.rendering.drawing import drawing_of
 from kgsparql.rendering.svg import drawing_to_svg, svg_text
 from kgsparql.rendering.text import text_lines
 
-_SHOWN_ROWS = 20
-"""Rows of a table; the answer itself has them all."""
-
-_SHOWN_NAMES = 10
-"""Candidates that are named before the table."""
-
+_SHOWN_ROWS, _SHOWN_NAMES = 20, 10  # rows of a table, and candidates that are named before it
 _CELL_LENGTH = 600
 
 
 def answer_to_html(answer: Answer) -> str:
     """Write the answer, a table of what it names or computed, its evidence, and the drawing; no script, no link."""
-    ranked = " (ranked candidates: no model chose among them)" if answer.is_ranked and answer.answers else ""
-    cited = [(item.marker, item.sourced_text) for item in answer.evidence.keep(answer.cited)]
-    parts = [
+    is_ranked = answer.is_ranked and answer.answers
+    said = answer.text.splitlines()
+    if answer.is_ranked and answer.best:  # what keeps the best of them from being the answer, and these
+        more = " …" if len(answer.best) > _SHOWN_NAMES else ""
+        names = "; ".join(one.shown for one in answer.best[:_SHOWN_NAMES]) + more
+        said = [*(said[:1] if answer.gaps else []), names]
+    computed = answer.computed
+    head: tuple[str, ...] = ("Answer", "Term", "Evidence")
+    rows = [[_shown_name(one.term, one.shown), str(one.term), ", ".join(one.markers)] for one in answer.answers]
+    if computed is not None and computed.is_table:
+        head = tuple(computed.columns)
+        rows = [["" if t is None else _shown_name(t, answer.labels.get(t, "")) for t in row] for row in computed.rows]
+    ranked = " (ranked candidates: no model chose among them)" if is_ranked else ""
+    return "\n".join([
         '<div class="kgsparql-answer">',
         f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>",
-        *(f"<p><strong>{svg_text(line)}</strong></p>" for line in _said_lines(answer)[:_SHOWN_ROWS]),
-        *_html_table(*_answer_rows(answer)),
-        *_html_table(("", "Evidence"), cited),
+        *(f"<p><strong>{svg_text(line)}</strong></p>" for line in said[:_SHOWN_ROWS]),
+        *_html_table(head, rows),
+        *_html_table(("", "Evidence"), [(own.marker, own.sourced_text) for own in answer.evidence.keep(answer.cited)]),
         drawing_to_svg(drawing_of(answer), title=answer.question),
         "</div>",
-    ]
-    return "\n".join(parts)
+    ])  # fmt: skip
 
 
-def _said_lines(answer: Answer) -> list[str]:
-    """Return what the answer says; of ranked candidates, what keeps the best from being the answer."""
-    lines = answer.text.splitlines()
-    if not answer.is_ranked or not answer.best:
-        return lines
-    more = " …" if len(answer.best) > _SHOWN_NAMES else ""
-    return [*(lines[:1] if answer.gaps else []), "; ".join(one.shown for one in answer.best[:_SHOWN_NAMES]) + more]
-
-
-def _answer_rows(answer: Answer) -> tuple[Sequence[str], list[list[str]]]:
-    """Return the head and rows of the answers; of what was computed, where that has rows."""
-    computed = answer.computed
-    if computed is not None and computed.is_table:
-        rows = [["" if term is None else _shown_name(term, answer) for term in row] for row in computed.rows]
-        return computed.columns, rows
-    return ("Answer", "Term", "Evidence"), [
-        [_shown_name(one.term, answer, one.shown), str(one.term), ", ".join(one.markers)] for one in answer.answers
-    ]
-
-
-def _shown_name(term: Term, answer: Answer, shown: str = "") -> str:
-    return value_text(term) if isinstance(term, Literal) else shown or answer.labels.get(term) or str(term)
+def _shown_name(term: Term, label: str) -> str:
+    return value_text(term) if isinstance(term, Literal) else label or str(term)
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -33,11 +33,7 @@ def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left.
-
-    >>> aligned([["name", "n"], ["a", "10"]], left={0})
-    ['  name   n', '  a     10']
-    """
+    """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]

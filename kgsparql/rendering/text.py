@@ -127,11 +127,7 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
 
 
 def _money_text(cost: float) -> str:
-    """Write a cost in plain digits, however small.
-
-    >>> _money_text(0.0001234), _money_text(1e-7), _money_text(12.3456)
-    ('0.00012', '0.0000001', '12.35')
-    """
+    """Write a cost in plain digits, however small."""
     if cost >= 1 or not cost:
         return f"{cost:.2f}"
     return f"{cost:.12f}".rstrip("0") if cost < 1e-6 else f"{float(f'{cost:.2g}'):.8f}".rstrip("0")
@@ -235,11 +231,7 @@ def _item_lines(item: EvidenceItem, *, told_graphs: bool, is_cut: bool) -> Itera
 
 
 def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
-    """Say what happened, in one line; empty for what is shown in another way: the evidence, the answer.
-
-    >>> step_words(e.QueryRun(name="labels", solutions=1200, seconds=0.0042))
-    'labels: 1,200 solutions, 4.2 ms'
-    """
+    """Say what happened, in one line; empty for what is shown in another way: the evidence, the answer."""
     match event:
         case e.QueryRun():
             cut = "" if event.complete else ", cut by the endpoint"
