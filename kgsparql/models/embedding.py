@@ -108,13 +108,11 @@ class LocalModel:
     @cached_property
     def dimension(self) -> int | None:
         """Return the length of its vectors; ``None`` if its files do not say."""
-        for file, key in (("1_Pooling/config.json", "word_embedding_dimension"), ("config.json", "hidden_size")):
-            path = None if self.directory is None else self.directory / file
-            if path is not None and path.is_file():
-                value = json.loads(path.read_text(encoding="utf-8")).get(key)
-                if isinstance(value, int):
-                    return value
-        return None
+        settings = None if self.directory is None else self.directory / "config.json"
+        if settings is None or not settings.is_file():
+            return None
+        value = json.loads(settings.read_text(encoding="utf-8")).get("hidden_size")
+        return value if isinstance(value, int) else None
 
 
 def has_sentence_transformers() -> bool:

@@ -262,26 +262,21 @@ def test_another_request_or_model_is_another_exchange_with_capabilities_of_its_o
     assert model(server, cache, name="yet another").capabilities == Capabilities()
 
 
-def test_a_reply_of_no_use_is_kept_for_replay_and_for_when_the_server_is_down(tmp_path: Path) -> None:
-    replies: tuple[Reply, ...] = (Refusal(), Length('{"answer": "Par'), Html(), Cut(20), HangUp())
+def test_a_reply_of_no_use_is_kept_for_replay_and_else_asked_for_again(tmp_path: Path) -> None:
+    replies: tuple[Reply, ...] = (Refusal(), Length('{"answer": "Par'), Html(), NullContent())
     for number, reply in enumerate(replies):
-        path, came = tmp_path / f"{number}.sqlite", []
-        with ModelServer([reply]) as server:
-            for mode in ("use", "only"):
-                usage = Usage()
-                with ResponseCache(path, mode=mode) as kept:
-                    error = failure(ModelReplyError, model(server, kept), usage)
-                came.append((error.code, str(error), spent(usage)[1:]))
-            assert len(server.requests) == 1
-        with ResponseCache(path) as kept:
-            error = failure(ModelReplyError, model(server, kept))  # which is down now
-        assert came == [(error.code, str(error), came[0][2])] * 2
-
-
-def test_a_reply_of_no_use_does_not_keep_a_later_question_from_a_better_one(cache: ResponseCache) -> None:
+        path, came, server = tmp_path / f"{number}.sqlite", [], ModelServer([reply])
+        for mode in ("use", "only"):
+            usage = Usage()
+            with ResponseCache(path, mode=mode) as kept:
+                error = failure(ModelReplyError, model(server, kept), usage)
+            came.append((error.code, str(error), spent(usage)[1:]))
+        assert came[0] == came[1]
+        assert len(server.requests) == 1 + (number == 3)  # an empty one is asked for once more
     server = ModelServer([Refusal(), Text("Paris"), Refusal()])
-    failure(ModelReplyError, model(server, cache))
-    assert [ask(model(server, cache)) for _ in range(2)] == ["Paris"] * 2
+    with ResponseCache(tmp_path / "again.sqlite") as cache:
+        failure(ModelReplyError, model(server, cache))
+        assert [ask(model(server, cache)) for _ in range(2)] == ["Paris"] * 2
     assert len(server.requests) == 2
 
 

@@ -165,8 +165,9 @@ def test_a_list_of_models_that_is_none_is_an_error() -> None:
 # Connections
 
 
-def test_one_connection_serves_one_call_after_the_other() -> None:
-    script = [Text("a"), Status(500), Text("b"), Status(400), Text("c"), Html(), Text("d")]
+def test_one_connection_serves_one_call_after_the_other_and_is_opened_again_whoever_closed_it() -> None:
+    longer = Raw(b'{"choices": []}{"choices": [1]}', length=15)
+    script = [Text("a"), Status(500), Text("b"), Status(400), Text("c"), Html(), Text("d"), longer, Text("next")]
     with ModelServer(script) as server, OpenAIClient(server.url) as asking:
         said = []
         for _ in range(6):
@@ -176,34 +177,20 @@ def test_one_connection_serves_one_call_after_the_other() -> None:
                 said.append("error")
         assert said == ["a", "b", "error", "c", "error", "d"]
         assert server.connections == 1
-
-
-def test_a_closed_connection_is_opened_again_whoever_closed_it() -> None:
-    with ModelServer() as server, OpenAIClient(server.url) as asking:
-        asking.chat(BODY)
-        server.drop_connections()
-        time.sleep(0.05)
-        assert content(asking.chat(BODY)) == "scripted"
-        assert len(server.requests) == server.connections == 2
-        asking.close()
-        asking.chat(BODY)
-        assert server.connections == 3
-
-
-def test_a_client_that_nobody_closed_closes_itself() -> None:
-    with ModelServer() as server:
-        OpenAIClient(server.url).chat(BODY)
-        gc.collect()  # an open socket would be a warning, and so an error
-        assert server.connections == 1
-        assert _soon(lambda: server.open_connections == 0)
-
-
-def test_a_body_longer_than_was_said_does_not_become_the_next_reply() -> None:
-    script = [Raw(b'{"choices": []}{"choices": [1]}', length=15), Text("next")]
-    with ModelServer(script) as server, OpenAIClient(server.url) as asking:
         assert asking.chat(BODY) == {"choices": []}
         time.sleep(0.05)
+        assert content(asking.chat(BODY)) == "next", "what is longer than was said is no reply to the next request"
+        before = server.connections
+        server.drop_connections()
+        time.sleep(0.05)
         assert content(asking.chat(BODY)) == "next"
+        asking.close()
+        asking.chat(BODY)
+        assert server.connections == before + 2
+    with ModelServer() as server:
+        OpenAIClient(server.url).chat(BODY)  # nobody closes it
+        gc.collect()  # an open socket would be a warning, and so an error
+        assert _soon(lambda: server.open_connections == 0)
 
 
 # Trying again

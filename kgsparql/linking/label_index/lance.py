@@ -213,11 +213,11 @@ def _row_tuples(table: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None, note: str = "") -> LabelIndex:
+def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
     """Open the index that a manifest describes, with the vectors of an embedder if it has them."""
     name = embedder.name if embedder is not None and embedder.name in manifest["vectors"] else None
     search = LanceLabels(tables, manifest, name)
-    return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory, note)
+    return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
 
 
 # --- Building
