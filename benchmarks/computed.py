@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from math import isnan
 from pathlib import Path
 
+from kgsparql.evaluation.comparison import method_scores
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import method_scores
 
 COSTS = ("model_calls", "tokens", "queries", "seconds")
 METRICS = ("exact", "wrong_yes_no", *COSTS)

@@ -5,8 +5,8 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     dataset.py      a question with its gold answers          datasets.py   read, drawn, written
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
     metrics/        figures from question and record          matching.py   which given answers are right
-    scoring.py      all metrics of a run                      statistics.py intervals and tests
-    comparison.py   runs side by side                         tuning.py     options chosen and judged
+    comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
+    tuning.py       options chosen and judged                 comparison_tables.py, comparison_exports.py  what is shown
     validation.py   does the graph give the gold answers?     oracle.py     a perfect chooser, for ceilings
     baselines.py    what every method must beat
 

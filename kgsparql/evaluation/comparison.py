@@ -6,33 +6,48 @@ Runs are scored from their records and questions alone: nothing is asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.risk_coverage import RiskCoverage, risk_coverage
-from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, MethodScores, chosen_metrics, method_scores
-from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals
+from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.runs.directory import Run, whole_lines
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, Values, differences, holm, intervals
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
-_COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
-"""Metrics in which methods are tested, where they are defined; the first one decides which is best."""
+SLICES: Mapping[str, Callable[[Question], str]] = {
+    "hops": lambda question: "" if question.hops is None else str(question.hops),
+    "type": lambda question: question.type,
+    "direction": lambda question: question.direction,
+}
+"""Properties that questions are grouped by; an empty text where the dataset does not say."""
 
-_MAX_TESTED = 3
-"""How many metrics are tested if the user names none."""
+ALWAYS = ("fallbacks", "truncated", "failed")
+"""Metrics that are always shown: figures mean little without them."""
+
+ORACLE = "oracle"
+"""The model of a run in which an oracle chooses."""
+
+_VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
+"""Metrics that differ when the same is run again."""
+
+_BATCH = 256
+"""Records that are scored together: BERTScore is several times as fast in batches."""
+
+_COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
+"""Of these, three that are defined are tested if the user names none; the first one decides which is best."""
 
 _UNKNOWN = "unknown"
 """The slice of the questions of which the dataset does not say."""
-
-_MISSING_SHARE = 0.01
-"""The share of gold terms that a graph may lack before a note says so."""
 
 _IN_NO_NOTE = frozenset({
     "format", "began", "ended", "workers", "model", "methods", "questions", "python", "asked_embedder", "left_out",
@@ -41,8 +56,91 @@ _IN_NO_NOTE = frozenset({
 """Settings that change no answer, or that the tables show."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodScores:
+    """Metrics of the questions that a method of a run was asked, in the order of the run.
+
+    :param model: empty where none was asked, and where an oracle might have chosen but never did.
+    :param values: for each metric an array of shape (questions,), NaN where it is not defined.
+    """
+
+    run: Run
+    method: str
+    model: str
+    questions: tuple[Question, ...]
+    values: Mapping[str, Values]
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """What makes a question of two runs the same one: its id and its text."""
+        return [(question.id, question.text) for question in self.questions]
+
+    def by_question(self, metric: str) -> dict[tuple[str, str], float]:
+        """Return the values of a metric where it is defined, by :attr:`keys`."""
+        return {key: float(v) for key, v in zip(self.keys, self.values[metric], strict=True) if not np.isnan(v)}
+
+    def defined(self, metric: str, among: Places | None = None) -> Values:
+        """Return the values of a metric where it is defined."""
+        values = self.values[metric] if among is None else self.values[metric][among]
+        return values[~np.isnan(values)]
+
+
+def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> tuple[str, ...]:
+    """Check the names of metrics; all that need no model of their own for ``all`` or nothing.
+
+    :raises OptionError: for a name that is none.
+    """
+    for name in names:
+        if name not in METRICS and name != "all":
+            raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
+    if not names or "all" in names:
+        names = [name for name, metric in METRICS.items() if metric.group != "text" or name in names]
+    return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
+
+
+def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
+    """Score a method of a run; only some records at a time are in memory."""
+    places = {question.id: i for i, question in enumerate(run.questions)}
+    values = {name: np.full(len(places), np.nan) for name in metrics}
+    may_be_chosen: dict[int, bool] = {}  # by place: whether an oracle may have chosen
+    known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
+    while batch := list(islice(known, _BATCH)):
+        if "bertscore_f1" in metrics:
+            from kgsparql.evaluation.metrics.text import prepare
+
+            prepare((run.questions[place], record) for place, record in batch)
+        for place, record in batch:
+            for name in metrics:
+                value = METRICS[name].of(run.questions[place], record)
+                values[name][place] = np.nan if value is None else value
+            may_be_chosen[place] = record.chosen_by is None or ORACLE in record.chosen_by
+    asked = np.array(sorted(may_be_chosen), dtype=np.intp)
+    config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
+    model = run.model if config.get("with_model", True) else ""
+    if model == ORACLE and may_be_chosen and not any(may_be_chosen.values()):
+        model = ""
+    return MethodScores(
+        run=run, method=method, model=model, questions=tuple(run.questions[place] for place in asked),
+        values={name: own[asked] for name, own in values.items()},
+    )  # fmt: skip
+
+
+def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
+    """Yield the records of a method in the order they were written; of a question asked again, the last one counts."""
+    file = run.answers_file(method)
+    for number, line in enumerate(whole_lines(file), 1):
+        try:
+            wanted = only is None or line["question"] in only
+            record = Record.from_json(line) if wanted else None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = printable(str(error), 200)
+            raise DataError(f"{file}:{number}: not a record: {what}", hint="remove that line, then --resume") from error
+        if record is not None:
+            yield record
+
+
 class Slice(NamedTuple):
-    """Some of the ``n`` questions of a row; a mean is ``None`` where it is not defined for any of them."""
+    """Some of the ``n`` questions of a row."""
 
     n: int
     means: Mapping[str, Interval | None]
@@ -104,10 +202,9 @@ class Leaderboard:
     """The rows of one dataset, the best first.
 
     :param primary: the metric that decides which row is best; empty if no row has one.
-    :param best: the place of the best row on the questions that all were asked; ``None`` if there is none.
+    :param best: the place of the best row on the questions that all were asked.
     :param reference: the place of the row that the others are compared with.
     :param tests: by the place of a row, then by metric.
-    :param notes: what a reader must know about the figures.
     """
 
     rows: tuple[Row, ...]
@@ -212,7 +309,7 @@ def _leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Le
     """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
     metrics = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
-    tested = metrics if named else metrics[:_MAX_TESTED]
+    tested = metrics if named else metrics[:3]
     if metrics:
         rows = sorted(rows, key=lambda row: _badness(metrics[0], row.mean(metrics[0])))
     best = _best_row(rows, metrics)
@@ -261,10 +358,7 @@ def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
 def _pairwise_tests(
     rows: Sequence[Row], reference: int, metrics: Sequence[str], *, is_named: bool
 ) -> dict[int, dict[str, PairwiseTest]]:
-    """Test every other row against the reference, on the questions that both were asked.
-
-    :param is_named: the reference was not found on these questions.
-    """
+    """Test every other row against the reference, which is named or found, on the questions that both were asked."""
     found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in range(len(rows)) if i != reference}
     for name in metrics:
         other, pairs = rows[reference].scores.by_question(name), []
@@ -322,7 +416,7 @@ def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
     """Say how questions and graph of a run are not those of the dataset."""
     if reasons := config.get("left_out"):
         yield f"{counted(len(reasons), 'question')} left out of the dataset, as {printable(reasons[0], 120)}"
-    if (share := config.get("missing_share") or 0) > _MISSING_SHARE:
+    if (share := config.get("missing_share") or 0) > 0.01:
         yield f"{100 * share:.0f} % of the gold terms are not in the graph: these are not the figures of the dataset"
     if count := config.get("without_answer"):
         yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"

@@ -111,8 +111,6 @@ def save_plots(comparison: Comparison, directory: Path) -> list[Path]:
     """Draw quality against cost, and risk and coverage, of each dataset as PNG and SVG, and return the files.
 
     The same figures give the same bytes: there is no date in them, and no version of what drew them.
-
-    :raises OptionError: if matplotlib is not installed.
     """
     try:
         import matplotlib as mpl

@@ -51,7 +51,6 @@ class Difference:
 
     :param p: how often a difference at least so large comes about by chance.
     :param test: ``mcnemar`` where every value is 0 or 1, else ``randomisation``.
-    :param wins: questions where the first has more; ``losses``: where it has less.
     """
 
     mean: float

@@ -19,14 +19,13 @@ from typing import Any
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison import Comparison, PairwiseTest, compare
+from kgsparql.evaluation.comparison import Comparison, MethodScores, PairwiseTest, compare, method_scores
 from kgsparql.evaluation.comparison_tables import amount, comparison_text, table_lines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan, load_methods
 from kgsparql.evaluation.runs.running import Tell, resume_or_begin
-from kgsparql.evaluation.scoring import MethodScores, method_scores
 from kgsparql.evaluation.statistics import FEW
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import drawn
@@ -47,7 +46,6 @@ def settings_of(method: str, texts: Mapping[str, str], *, trials: int | None = N
 
     :param texts: the values of each option, between commas.
     :raises OptionError: for a method, an option or a value that does not exist.
-    :raises LimitError: for more than 10,000 settings.
 
     >>> settings_of("mindmap", {"paths_kept": "3,5", "max_hops": "2,3"})[1:3]
     [{'paths_kept': 3, 'max_hops': 2}, {'paths_kept': 3, 'max_hops': 3}]
@@ -151,7 +149,7 @@ def _development_ids(groups: Sequence[Sequence[Question]], share: float, seed: i
 class Tuning:
     """The result of a tuning.
 
-    :param trials: a setting with its scores on the development questions; the first has the default options.
+    :param trials: settings with their scores on the development questions; the first has the default options.
     :param chosen: the place of the best one.
     :param held_out: the default setting and, if it is another, the chosen one on the held-out questions.
     """
@@ -182,10 +180,7 @@ class Tuning:
         return f"The chosen options {said} than the defaults {on}"
 
     def preset(self, *, kgsparql: str) -> Preset:
-        """Make a preset of the chosen options, with what is known of them; without any where nothing beat the defaults.
-
-        :param kgsparql: the version that chose them.
-        """
+        """Make a preset of the chosen options, with what is known of them; of none where nothing beat the defaults."""
         setting, scores = self.trials[self.chosen]
         run, test = scores.run, self.test
         tuned = {
@@ -202,8 +197,6 @@ def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
     """Choose a trial: the first, which has the default options, unless others have a better mean of the metric.
 
     Of equally good ones, that which changes the fewest options; then the one with the fewest calls, then queries.
-
-    :raises DataError: if the metric is not defined for any question.
     """
     sign = -1 if METRICS[metric].better == "lower" else 1
 
@@ -240,7 +233,7 @@ def tune(
     """Try settings on the development questions, and see the best, beside the default one, on the held-out ones.
 
     :param plan: how to ask; its questions and methods are those of the two runs.
-    :param settings: the first is the default one, which is kept unless another has a better mean: see :func:`best`.
+    :param settings: the first is the default one.
     :raises DataError: if the metric is not defined for any of the development questions.
     """
 
@@ -268,9 +261,9 @@ def _label(number: int, setting: Setting) -> str:
     """Name a setting, as a method of a run can be named.
 
     >>> _label(1, {"paths_kept": 5, "max_hops": None})
-    '1-paths_kept-5-max_hops-none'
+    '1-paths_kept-5-max_hops-None'
     """
-    text = "-".join(f"{name}-{'none' if value is None else value}" for name, value in setting.items())
+    text = "-".join(f"{name}-{value}" for name, value in setting.items())
     return re.sub(r"[^\w.+-]+", "-", f"{number}-{text}", flags=re.ASCII)[:80]
 
 

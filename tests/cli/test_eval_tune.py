@@ -21,7 +21,7 @@ NOBEL = (FIXTURES / "nobel_questions.jsonl", "-k", FIXTURES / "nobel.ttl")
 def test_from_values_to_a_preset_that_is_taken(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "tuned"
     done = run(
-        "eval", "tune", *NOBEL, *PLAIN, "--limit", "12", "-O", "max_hops=1", "-O", "max_hops=2",
+        "eval", "tune", *NOBEL, *PLAIN, "--limit", "12", "-O", "max_hops=1,2",
         "-O", "paths-kept=1,9", "-o", out, "--metric", "queries",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said_before_a_graph_is_loaded(run: Run, tmp_path: Path
     (tmp_path / "full" / "a").touch()
     for command, arguments, said in (
         ("tune", ("-O", "paths=1"), "no option 'paths'"),
-        ("tune", ("-O", "paths_kept=1", "--metric", "beauty"), "no metric 'beauty' to tune for"),
+        ("tune", ("-O", "paths_kept=1", "--metric", "beauty"), "no metric 'beauty'"),
         ("tune", ("-O", "paths_kept=1", "-o", tmp_path / "full"), "not an empty directory"),
         ("run", ("--preset", own), "own.toml: mindmap has no option 'paths'"),
     ):

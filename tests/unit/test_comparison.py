@@ -14,19 +14,18 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, compare
+from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, chosen_metrics, compare
 from kgsparql.evaluation.comparison_exports import comparison_csv, comparison_json, records
 from kgsparql.evaluation.comparison_tables import (
     comparison_markdown,
     comparison_text,
+    disagreements_text,
     escaped,
     metric_definitions,
 )
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.disagreements import disagreements_text
 from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import chosen_metrics
 from tests.kept import rewrite
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 

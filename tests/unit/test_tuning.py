@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison import compare
+from kgsparql.evaluation.comparison import MethodScores, compare
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import plan as config
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan
-from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.tuning import Setting, Split, Tuning, best, settings_of, split, tune, tuning_text
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.retrievers._loading import Preset

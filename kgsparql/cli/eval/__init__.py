@@ -5,11 +5,8 @@ from __future__ import annotations
 import typer
 
 from kgsparql.cli._settings import PlainCommand, PlainGroup
-from kgsparql.cli.eval.asking import run, tune
-from kgsparql.cli.eval.compare import compare
 from kgsparql.cli.eval.datasets import make, validate
-
-__all__ = ["evaluate"]
+from kgsparql.cli.eval.runs import compare, run, tune
 
 
 class _RunByDefault(PlainGroup):

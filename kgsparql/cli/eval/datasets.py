@@ -106,11 +106,9 @@ def make(
 
 def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
     of = f" of {count:,}" if len(made.questions) < count else ""
-    lines = [f"{len(made.questions):,}{of} questions in {output}"]
-    for (hops, direction), own in made.counts.items():
-        lines.append(f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {direction}")
-    step = max(1, len(made.questions) // _MAX_EXAMPLES)
-    return [*lines, "for example:", *(f"  {printable(q.text, 200)}" for q in made.questions[::step][:_MAX_EXAMPLES])]
+    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in made.counts.items())
+    examples = (f"  {printable(q.text, 200)}" for q in made.questions[:: max(1, len(made.questions) // _MAX_EXAMPLES)])
+    return [f"{len(made.questions):,}{of} questions in {output}", *counts, "for example:", *examples]
 
 
 @c.command

@@ -1,4 +1,4 @@
-"""``kgsparql eval DATASET`` asks every method every question; ``eval tune`` chooses options of one method."""
+"""``kgsparql eval DATASET`` asks every method every question; ``eval tune`` and ``eval compare`` say which is best."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgsparql.cli._options import (
 )
 from kgsparql.cli.eval.datasets import ColumnsOption, DatasetArgument, opened_dataset
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.linking.words import counted
+from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -262,17 +262,12 @@ def tune(
     from importlib.metadata import version
 
     from kgsparql.evaluation import tuning
-    from kgsparql.evaluation.metrics import METRICS
+    from kgsparql.evaluation.comparison import chosen_metrics
     from kgsparql.evaluation.runs.plan import configuration
     from kgsparql.retrievers import load
 
-    texts: dict[str, str] = {}
-    for name, text in (pair for one in how.option or () for pair in options_of([one]).items()):
-        texts[name] = f"{texts[name]},{text}" if name in texts else text
-    settings = tuning.settings_of(how.retriever, texts, trials=how.trials, seed=asked.seed)
-    there = [name for name, metric in METRICS.items() if metric.better]
-    if how.metric not in there:
-        raise OptionError(f"no metric {printable(how.metric, 60)!r} to tune for", hint=f"one of: {', '.join(there)}")
+    settings = tuning.settings_of(how.retriever, options_of(how.option), trials=how.trials, seed=asked.seed)
+    chosen_metrics([how.metric])
     _check_directory(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     with asked.opened(graph, model, limits) as (knowledge, asking):
@@ -309,3 +304,73 @@ def _tally(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]]:
                 )
 
         yield tell
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """What is compared, and how it is shown."""
+
+    form: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="text, md, csv or json.")] = None
+    output: c.OutputOption = None
+    metrics: Annotated[
+        str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
+    ] = ""
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
+    ] = ""
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
+    ] = None
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
+    ] = False
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10
+    reproducible: Annotated[
+        bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
+    ] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False
+    quiet: c.QuietOption = False
+    debug: c.DebugOption = False
+
+
+@c.command
+def compare(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
+    ] = None,
+    *,
+    how: ComparisonOptions,
+) -> None:
+    """Compare methods: quality with 95 % intervals, which differences are real, by hops, at what cost.
+
+    Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
+    """
+    from kgsparql.evaluation import comparison as comparing
+    from kgsparql.evaluation import comparison_exports as exports
+    from kgsparql.evaluation import comparison_tables as tables
+    from kgsparql.evaluation.comparison import chosen_metrics
+    from kgsparql.evaluation.comparison_tables import disagreements_text
+    from kgsparql.evaluation.runs.directory import Run
+
+    form = c.chosen_format(how.form or c.guessed_format(how.output), None, ("text", "md", "csv", "json"))
+    if how.failures and form in {"csv", "json"}:
+        raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
+    names = comma_separated(how.metrics)
+    if how.explain:
+        c.write(tables.metric_definitions(chosen_metrics(names)), how.output)
+        return
+    if not runs:
+        raise InputError("no run was given", hint="kgsparql eval compare RUN …")
+    opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
+    found = comparing.compare(list(opened), metrics=names, baseline=how.baseline, reproducible=how.reproducible)
+    if how.plots is not None:
+        files = exports.save_plots(found, how.plots)
+        c.say(f"{len(files)} files of plots: {how.plots}", quiet=how.quiet)
+    write = {
+        "text": tables.comparison_text, "md": tables.comparison_markdown,
+        "csv": exports.comparison_csv, "json": exports.comparison_json,
+    }  # fmt: skip
+    text = write[form](found)
+    if how.failures:
+        text += f"\n{disagreements_text(found, how.limit, markdown=form == 'md')}"
+    c.write_bytes(text.encode("utf-8", "replace"), how.output)
