@@ -100,10 +100,7 @@ def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None)
 
 
 def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> list[IRI]:
-    """Keep the terms that may have a label in another language, or a name by a graph's own predicate.
-
-    In a graph in this process that is seen without a query.
-    """
+    """Keep the terms that may have a label in another language, or a name by a graph's own predicate."""
     if not graph.is_embedded or naming.links or naming.labels != LABELS:
         return terms
     return [term for term in terms if graph.may_have_name(term)]

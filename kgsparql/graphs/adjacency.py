@@ -22,16 +22,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FOLDER = "adjacency"
-"""Of the cache directory."""
+FOLDER = "adjacency"  # of the cache directory
 ABOUT_FILE = "about.json"
-RECIPE = "adjacency-4"
-"""Changes whenever the arrays would be made differently."""
+RECIPE = "adjacency-4"  # changes whenever the arrays would be made differently
 
-IS_CLASS = 1 << 15
-"""The bit of :attr:`Adjacency.about` that says that a term is a class."""
-MAX_DEGREE = 10_000
-"""The degrees of terms are kept up to here."""
+IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
+MAX_DEGREE = 10_000  # up to here the degrees of terms are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +126,8 @@ class Adjacency:
         return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
 
 
+# The arrays that are kept, a file each.
 ARRAYS = ("names", "name_starts", "starts", "others", "steps", "literal_starts", "literals", "about")
-"""The arrays that are kept, a file each."""
 
 
 def open_adjacency(revision: Revision) -> Adjacency | None:

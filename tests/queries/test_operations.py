@@ -99,12 +99,10 @@ def test_the_base_direction_of_a_literal_is_kept() -> None:
 @pytest.mark.parametrize(
     ("steps", "ends"),
     [
-        (("field",), {"physics", "chemistry"}),
+        ((), {"marie"}),
         (("^spouse",), set()),
         (("field", "partOf"), {"science"}),
-        (("field", "^field"), {"pierre"}),
         (("award", "^award"), {"pierre", "henri"}),
-        (("award", "^award", "spouse"), set()),
         (("spouse", "award", "^award"), {"henri", "marie"}),
         (("field", "^field", "^spouse"), {"marie"}),
     ],
@@ -112,10 +110,6 @@ def test_the_base_direction_of_a_literal_is_kept() -> None:
 def test_walk_finds_the_ends(graph: KnowledgeGraph, steps: tuple[str, ...], ends: set[str]) -> None:
     found = values(graph, path_queries.walk(path(*steps), [ex("marie")], limit=100), "n0", "end")
     assert found == {(ex("marie"), ex(end)) for end in ends}
-
-
-def test_walk_of_no_steps_is_the_start(graph: KnowledgeGraph) -> None:
-    assert values(graph, path_queries.walk(PropertyPath(()), [ex("marie")], limit=9), "end") == {(ex("marie"),)}
 
 
 def test_walk_from_several_starts_says_which(graph: KnowledgeGraph) -> None:
@@ -147,11 +141,6 @@ def test_L13_an_end_of_a_regional_language_is_found_by_its_text_whatever_the_cas
     assert [way.path.end for way in found.items] == tagged[:1]
     plain = path_queries.walk_triples(path("colour"), [ex("house")], tagged[1:], limit=9)
     assert 'VALUES ?n1 { "grey"@en }' in plain.text
-
-
-def test_walks_are_bounded(graph: KnowledgeGraph) -> None:
-    assert len(graph.select(path_queries.walk(path("field"), [ex("marie")], limit=1))) == 1
-    assert len(graph.select(path_queries.walk_triples(path("field"), [ex("marie")], limit=1))) == 1
 
 
 @pytest.mark.parametrize("steps", [("field", "partOf"), ("^field",), ("field", "^field")])
