@@ -31,20 +31,29 @@ P = ParamSpec("P")
 
 ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "svg", "dot", "mermaid")
 
+
+def format_option(help: str) -> Any:  # noqa: A002 - as typer has it
+    """Make the option for the format of a result."""
+    return typer.Option("-f", "--format", metavar="FORMAT", help=help)
+
+
+def variable_option(name: str, variable: str, metavar: str, help: str, **more: Any) -> Any:  # noqa: A002
+    """Make an option that a variable of the environment may give, as its help says."""
+    return typer.Option(name, metavar=metavar, envvar=variable, show_envvar=False, help=help, **more)
+
+
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
 ]
 DirectionOption = Annotated[
     str, typer.Option("--direction", metavar="WAY", help="Walk triples: both, forward or inverse.")
 ]
-TextOrJsonOption = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text or json.")]
+TextOrJsonOption = Annotated[str | None, format_option("Output: text or json.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the result and errors.")]
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Show the steps on stderr; -vv also every query.")
 ]
-EmbedderOption = Annotated[
-    str, typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask.")
-]
+EmbedderOption = Annotated[str, variable_option("--embedder", "KGSPARQL_EMBEDDER", "SPEC", "As for ask.")]
 CompleteOption = Annotated[
     bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
 ]

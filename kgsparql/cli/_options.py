@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgsparql.cli._common import DebugOption, Progress, QuietOption, say, say_once
+from kgsparql.cli._common import DebugOption, Progress, QuietOption, say, say_once, variable_option
 from kgsparql.cli._settings import settings, typed_again, without_secrets
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
@@ -44,9 +44,7 @@ EncodingOption = Annotated[
 ]
 ContextOption = Annotated[
     str | None,
-    _reading_option(
-        "--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."
-    ),
+    _reading_option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names."),
 ]
 SkipBadOption = Annotated[
     bool, _reading_option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
@@ -63,11 +61,11 @@ KgOption = Annotated[
 ]
 IndexOption = Annotated[
     str | None,
-    _reading_option(
+    variable_option(
         "--index",
-        metavar="PLACE",
-        envvar="KGSPARQL_INDEX",
-        show_envvar=False,
+        "KGSPARQL_INDEX",
+        "PLACE",
+        rich_help_panel="Reading the graph",
         help="Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
         "else the cache directory.",
     ),
@@ -81,21 +79,16 @@ MethodOption = Annotated[
 ]
 LogOption = Annotated[
     Path | None,
-    typer.Option(
+    variable_option(
         "--log",
-        metavar="FILE",
-        envvar="KGSPARQL_LOG",
-        show_envvar=False,
+        "KGSPARQL_LOG",
+        "FILE",
         help="Keep question, answer and cost in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
     ),
 ]
 HostOption = Annotated[
     str,
-    typer.Option(
-        "--host",
-        metavar="ADDRESS",
-        help="Another address than this machine's own; needs KGSPARQL_TOKEN, or makes a token.",
-    ),
+    typer.Option("--host", metavar="ADDRESS", help="Another address; needs KGSPARQL_TOKEN, or makes a token."),
 ]
 
 HOW_TO_ADD = (
@@ -244,9 +237,7 @@ class LimitOptions:
 
     max_queries: Annotated[
         int | None,
-        _limit_option(
-            "--max-queries", min=0, help="SPARQL queries of the method per question; several graphs count as one."
-        ),
+        _limit_option("--max-queries", min=0, help="SPARQL queries per question; several graphs count as one."),
     ] = 500
     max_seconds: Annotated[float | None, _limit_option("--max-seconds", min=0, help="Seconds per question.")] = 120
     max_calls: Annotated[int | None, _limit_option("--max-calls", min=0, help="Model calls per question.")] = None

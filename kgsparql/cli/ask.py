@@ -54,9 +54,7 @@ class AnswerOptions:
 
     entity: Annotated[
         list[str] | None,
-        typer.Option(
-            "-e", "--entity", metavar="IRI", help="An entity of the question, instead of linking; repeatable."
-        ),
+        typer.Option("-e", "--entity", metavar="IRI", help="An entity, instead of linking; repeatable."),
     ] = None
     retriever: Annotated[
         str | None,
@@ -80,24 +78,14 @@ class AnswerOptions:
     ] = False
     embedder: Annotated[
         str,
-        typer.Option(
+        c.variable_option(
             "--embedder",
-            metavar="SPEC",
-            envvar="KGSPARQL_EMBEDDER",
-            show_envvar=False,
-            help="auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
+            "KGSPARQL_EMBEDDER",
+            "SPEC",
+            "auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
         ),
     ] = "auto"
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "-f",
-            "--format",
-            metavar="FORMAT",
-            autocompletion=lambda: list(c.ANSWER_FORMATS),
-            help=f"Output: {', '.join(c.ANSWER_FORMATS)}.",
-        ),
-    ] = None
+    form: Annotated[str | None, c.format_option(f"Output: {', '.join(c.ANSWER_FORMATS)}.")] = None
     output: c.OutputOption = None
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"

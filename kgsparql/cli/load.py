@@ -68,20 +68,14 @@ def index(
     graph: GraphOptions,
     class_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--class",
-            metavar="CLASS",
-            help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or name); repeat.",
-        ),
+        typer.Option("--class", metavar="CLASS", help="Of a large endpoint: only instances of this class; repeat."),
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
     ] = 10_000,
     text: Annotated[
         Path | None,
-        typer.Option(
-            "--text", metavar="DIR", help="Documents about the graph's entities (.txt, .md, .pdf), for -r entity."
-        ),
+        typer.Option("--text", metavar="DIR", help="Documents about entities (.txt, .md, .pdf), for -r entity."),
     ] = None,
     passage_tokens: Annotated[
         int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")

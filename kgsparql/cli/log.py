@@ -132,10 +132,7 @@ def rate(
 def export(
     log: LogOption = None,
     form: Annotated[
-        str | None,
-        typer.Option(
-            "-f", "--format", metavar="FORMAT", help="jsonl has all; eval those with right answers, for kgsparql eval."
-        ),
+        str | None, c.format_option("jsonl has all; eval those with right answers, for kgsparql eval.")
     ] = None,
     output: c.OutputOption = None,
     quiet: c.QuietOption = False,

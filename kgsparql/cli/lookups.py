@@ -143,9 +143,7 @@ def paths(
 def info(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
-    form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, json, or void (Turtle).")
-    ] = None,
+    form: Annotated[str | None, c.format_option("Output: text, json, or void (Turtle).")] = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
 ) -> None:

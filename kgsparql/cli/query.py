@@ -34,12 +34,7 @@ def query(
     snapshots: SnapshotOptions,
     form: Annotated[
         str | None,
-        typer.Option(
-            "-f",
-            "--format",
-            metavar="FORMAT",
-            help="table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE.",
-        ),
+        c.format_option("table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE."),
     ] = None,
     output: c.OutputOption = None,
     timeout: Annotated[

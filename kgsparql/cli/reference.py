@@ -61,9 +61,7 @@ def retrievers(
     name: Annotated[
         str | None, typer.Argument(help="A method, to see its options; all of them without a name.")
     ] = None,
-    form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(_FORMATS)}.")
-    ] = None,
+    form: Annotated[str | None, c.format_option(f"Output: {', '.join(_FORMATS)}.")] = None,
     output: c.OutputOption = None,
     debug: c.DebugOption = False,
 ) -> None:
