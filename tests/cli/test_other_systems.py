@@ -126,31 +126,23 @@ print("without", file=open(os.environ["SEEN"], "a"))
 """Of ``sitecustomize.py``, which Python imports first, in each process that a command starts, too."""
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ORDER BY ?p", "-f", "csv"),
-        ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a = 1) }", "--max-seconds", "1"),
-    ],
-    ids=["a query", "a query that takes too long"],
-)
-def test_a_command_does_the_same_without_what_only_linux_has(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    found = {}
+def test_a_command_does_the_same_without_what_only_linux_has(tmp_path: Path) -> None:
+    endless = ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a = 1) }", "--max-seconds", "1")
+    counted = ("SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ORDER BY ?p", "-f", "csv")
+    found: dict[str, list[list[str]]] = {}
     for site in ("", WITHOUT):
         (tmp_path / "sitecustomize.py").write_text(site)
-        environment = {
-            **os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "SEEN": str(tmp_path / "seen"),
-        }  # fmt: skip
-        outputs = []
+        path = os.pathsep.join([str(tmp_path), str(ROOT)])
+        environment = {**os.environ, "PYTHONPATH": path, "SEEN": str(tmp_path / "seen")}
+        store, found[site] = f"S{len(site)}", []
         for command in (
-            ("load", NOBEL, "--store", f"S{len(site)}", "-q"),
-            ("query", *arguments, "-k", f"S{len(site)}"),
-        ):
+            ("load", NOBEL, "--store", store, "-q"), ("query", *counted, "-k", store), ("query", *endless, "-k", store),
+        ):  # fmt: skip
             done = subprocess.run(
                 [sys.executable, "-m", "kgsparql", *map(str, command)], cwd=tmp_path, env=environment, check=False,
                 capture_output=True, text=True, timeout=120,
             )  # fmt: skip
-            outputs.append((done.returncode, done.stdout, re.sub(r"^.*(?=error:)", "", done.stderr, flags=re.DOTALL)))
-        found[site] = [[str(part).replace(f"S{len(site)}", "S") for part in output] for output in outputs]
+            said = re.sub(r"^.*(?=error:)", "", done.stderr, flags=re.DOTALL)
+            found[site].append([str(part).replace(store, "S") for part in (done.returncode, done.stdout, said)])
     assert found[WITHOUT] == found[""]
-    assert (tmp_path / "seen").read_text().count("without") >= 4, "a child process had what it was to do without"
+    assert (tmp_path / "seen").read_text().count("without") >= 6, "a child process had what it was to do without"
