@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,13 +114,13 @@ def serve(
     token = token_for(how.host)
     guard: dict[str, Any] = {"host": how.host, "token": token, "origins": origins_of(how.cors, token=token)}
     from kgsparql.serving.guards import Guard
-    from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app, sparql_routes
+    from kgsparql.serving.sparql import BoundedQueries, sparql_only_app, sparql_routes
 
-    limits_of_queries = ServedLimits(timeout_s=how.timeout, max_rows=how.max_rows)
+    bounded = partial(BoundedQueries, timeout_s=how.timeout, max_rows=how.max_rows)
     with ExitStack() as stack:
         if how.sparql_only:
             knowledge = stack.enter_context(graph.opened(embedder="none"))
-            queries = stack.enter_context(BoundedQueries(knowledge, limits=limits_of_queries))
+            queries = stack.enter_context(bounded(knowledge))
             listening = stack.enter_context(listening_at(how.host, how.port))
             port = listening.getsockname()[1]
             c.write(address_of(how.host, port) + "/sparql", None)
@@ -135,10 +136,9 @@ def serve(
         served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
         listening = stack.enter_context(listening_at(how.host, how.port))
         is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
-        queries_of = BoundedQueries(served, limits=limits_of_queries) if served is not None and is_one else None
+        routes = sparql_routes(stack.enter_context(bounded(served))) if served is not None and is_one else ()
         page = ServedPage(
-            served, asking, KeptRuns(cache_directory() / FOLDER), log=run_log, needs_token=bool(token),
-            routes=sparql_routes(stack.enter_context(queries_of)) if queries_of is not None else (),
+            served, asking, KeptRuns(cache_directory() / FOLDER), log=run_log, needs_token=bool(token), routes=routes,
             workers=how.workers,
         )  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)

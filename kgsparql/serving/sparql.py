@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
@@ -243,35 +242,28 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
             yield name, min(float(quality), 1.0) if is_right else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedLimits:
-    """What one query may take, and how many there may be.
+class BoundedQueries:
+    """Runs the queries of many clients on one graph, checked and bounded as those of ``kgsparql query``.
 
     :param at_once: queries that run at the same time, each in a process that holds the graph, unless it is a store.
     :param waiting: further ones that wait their turn, at most ``timeout_s`` each.
     :param max_bytes: bytes of a result before it is written in the format that is asked for.
     """
 
-    at_once: int = 2
-    waiting: int = 32
-    timeout_s: float = 30.0
-    max_rows: int = 100_000
-    max_bytes: int = 2**26
-
-
-class BoundedQueries:
-    """Runs the queries of many clients, checked and bounded as those of ``kgsparql query``."""
-
-    def __init__(self, knowledge: KnowledgeBase, *, limits: ServedLimits | None = None) -> None:
-        self.limits = limits or ServedLimits()
+    def __init__(
+        self, knowledge: KnowledgeBase, *, at_once: int = 2, waiting: int = 32, timeout_s: float = 30.0,
+        max_rows: int = 100_000, max_bytes: int = 2**26,
+    ) -> None:  # fmt: skip
+        self._most_waiting, self._timeout_s = waiting, timeout_s
+        self._limits: dict[str, Any] = {"timeout_s": timeout_s, "max_rows": max_rows, "max_bytes": max_bytes}
         self._knowledge = knowledge
         self._waiting = 0
         self._running: set[threading.Event] = set()
-        self._slots = asyncio.Semaphore(self.limits.at_once)
-        self._threads = ThreadPoolExecutor(self.limits.at_once, thread_name_prefix="sparql")
+        self._slots = asyncio.Semaphore(at_once)
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
         self._workers: list[QueryWorker] = []
         self._idle: queue.LifoQueue[Callable[..., QueryResult]] = queue.LifoQueue()  # the last that ran has its graph
-        for _ in range(self.limits.at_once):
+        for _ in range(at_once):
             self._idle.put(self._new_runner())
         self._described: tuple[str, list[Triple]] = ("", [])
         self._describing = threading.Lock()
@@ -315,13 +307,13 @@ class BoundedQueries:
             return self._described[1]
 
     async def _wait_for_turn(self) -> None:
-        if self._waiting >= self.limits.waiting and self._slots.locked():
+        if self._waiting >= self._most_waiting and self._slots.locked():
             raise LimitError(f"{self._waiting} queries wait already", hint="ask again later", limit="waiting")
         self._waiting += 1
         try:
-            await asyncio.wait_for(self._slots.acquire(), self.limits.timeout_s)
+            await asyncio.wait_for(self._slots.acquire(), self._timeout_s)
         except TimeoutError as error:
-            waited = f"the query waited {self.limits.timeout_s:g} s for others to end"
+            waited = f"the query waited {self._timeout_s:g} s for others to end"
             raise LimitError(waited, hint="ask again later", limit="waiting") from error
         finally:
             self._waiting -= 1
@@ -341,10 +333,7 @@ class BoundedQueries:
     def _written(
         self, run: Callable[..., QueryResult], query: CheckedQuery, form: str, cancel: threading.Event
     ) -> tuple[bytes, int, str]:
-        limits = self.limits
-        result = run(
-            query, timeout_s=limits.timeout_s, max_rows=limits.max_rows, max_bytes=limits.max_bytes, cancel=cancel
-        )
+        result = run(query, cancel=cancel, **self._limits)
         cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
         return serialise(result, form, prefixes=self._knowledge.prefixes), result.rows, cut
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import uvicorn
 
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.sparql import BoundedQueries, ServedLimits, sparql_only_app
+from kgsparql.serving.sparql import BoundedQueries, sparql_only_app
 from tests.endpoints.ports import listener
 
 
@@ -59,8 +59,8 @@ def _reply(response: HTTPResponse) -> Reply:
 
 @contextmanager
 def sparql_server(knowledge: KnowledgeBase, **limits: float) -> Iterator[SparqlServer]:
-    """A server of a graph, with :class:`ServedLimits`."""
-    with listener() as sock, BoundedQueries(knowledge, limits=ServedLimits(**limits)) as queries:  # type: ignore[arg-type]
+    """A server of a graph, with limits of :class:`BoundedQueries`."""
+    with listener() as sock, BoundedQueries(knowledge, **limits) as queries:  # type: ignore[arg-type]
         config = uvicorn.Config(sparql_only_app(queries), log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
