@@ -86,7 +86,7 @@ def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
         found |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
     for key, value in found.items():
         try:
-            found[key] = _checked(key, value)
+            found[key] = _checked_setting(key, value)
         except ValueError as error:
             hint = "docs/settings.md shows a whole file"
             raise OptionError(f"{path}: {printable(f'{key}: {error}', 300)}", hint=hint) from error
@@ -98,7 +98,7 @@ def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
     return found
 
 
-def _checked(key: str, value: Any) -> Any:
+def _checked_setting(key: str, value: Any) -> Any:
     """Return the value of a setting, one text as a list where there may be several."""
     if key.startswith("graphs."):
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key.removeprefix("graphs.")):

@@ -93,7 +93,7 @@ def doctor(
 
     def findings() -> Iterator[dict[str, str]]:
         for name, look in checks:
-            finding = _attempted(look)
+            finding = _finding_of(look)
             exit_codes.append(finding.exit_code)
             yield finding.to_json(name)
 
@@ -111,7 +111,7 @@ def _finding_text(finding: dict[str, str]) -> str:
     return f"{line}\n{'':<25} → {finding['hint']}" if finding["hint"] else line
 
 
-def _attempted(look: Callable[[], CheckResult]) -> CheckResult:
+def _finding_of(look: Callable[[], CheckResult]) -> CheckResult:
     """Return what ``look`` finds; an error of kgsparql's, or a package that is damaged, is a failure."""
     try:
         return look()

@@ -61,9 +61,9 @@ def cache(
 
     directory = cache_directory().absolute()
     if clear:
-        _clear(directory, clear, to)
+        _clear_kinds(directory, clear, to)
         return
-    kept = list(_summaries(directory))
+    kept = list(_kept_kinds(directory))
     size = sum(kind["bytes"] for kind in kept)
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
     for kind in kept:
@@ -74,11 +74,11 @@ def cache(
     to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
 
 
-def _kind(kind: str, what: str, count: int, size: int, oldest: str = "", newest: str = "") -> dict[str, Any]:
+def _kind_json(kind: str, what: str, count: int, size: int, oldest: str = "", newest: str = "") -> dict[str, Any]:
     return {"kind": kind, "what": what, "count": count, "bytes": size, "oldest": oldest, "newest": newest}
 
 
-def _summaries(directory: Path) -> Iterator[dict[str, Any]]:
+def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
     """Say how much there is of each kind, in bytes on the disk, and when its oldest and newest were written."""
     from kgsparql.storage.files import bytes_of, size_of
 
@@ -87,7 +87,7 @@ def _summaries(directory: Path) -> Iterator[dict[str, Any]]:
         whole = [entry for entry in entries if entry == _target_of(entry)]
         times = sorted(map(_modified_at, whole)) or [""]
         if entries:
-            yield _kind(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
+            yield _kind_json(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
     for kind in _FILES:
         file = _file_of(directory, kind)
         if file.is_symlink() or not file.exists():
@@ -97,15 +97,17 @@ def _summaries(directory: Path) -> Iterator[dict[str, Any]]:
                 found = _opened_file(kind, file, stack).summary()
             if kind == "exchanges":
                 for own in found:
-                    yield _kind(own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest)
+                    yield _kind_json(
+                        own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest
+                    )
             elif found[0]:
                 count, oldest, newest = found
-                yield _kind(kind, "vectors of texts", count, bytes_of(file), oldest, newest)
+                yield _kind_json(kind, "vectors of texts", count, bytes_of(file), oldest, newest)
         except StoreError as error:
-            yield _kind(kind, printable(error.message, 400), 0, bytes_of(file))
+            yield _kind_json(kind, printable(error.message, 400), 0, bytes_of(file))
 
 
-def _clear(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
+def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
     """Remove kinds, or nothing if a name is none; what is in use is an error only if nothing was removed."""
     from rich.filesize import decimal
 

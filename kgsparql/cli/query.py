@@ -69,9 +69,8 @@ def query(
             if verbose:
                 c.say(f"· running\n{c.indented(checked.text)}")
             result = run(checked, timeout_s=timeout, max_rows=max_rows)
-    if verbose:
-        what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
-        c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s")
+    what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
+    c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
     data = serialise(result, form, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if snapshots.record is not None and remote is None:

@@ -167,14 +167,14 @@ class ServedPage:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._about = asyncio.create_task(run_in_threadpool(graph_facts, self.knowledge, self.asking))
-        sweeping = asyncio.create_task(self._sweep())
+        sweeping = asyncio.create_task(self._sweep_runs())
         try:
             yield
         finally:
             sweeping.cancel()
             self.runs.cancel_all()
 
-    async def _sweep(self) -> None:
+    async def _sweep_runs(self) -> None:
         while True:
             self.runs.sweep()
             await run_in_threadpool(self.kept.sweep)
@@ -237,11 +237,11 @@ class ServedPage:
             await self._run_json(request.path_params["name"])  # an error, unless it is kept
             return EventSourceResponse(iter([{"event": "over", "data": '{"state": "finished"}'}]))
         last = request.headers.get("last-event-id", "")
-        return EventSourceResponse(self._steps(run, int(last) if last.isdecimal() else 0), ping=15)
+        return EventSourceResponse(self._steps_of(run, int(last) if last.isdecimal() else 0), ping=15)
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""
-        graph, found = self._knowledge.graph, await self._run_json(request.path_params["name"])
+        graph, found = self._open_knowledge.graph, await self._run_json(request.path_params["name"])
         if "answer" not in found:
             raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
         async with self._rechecking:
@@ -262,7 +262,7 @@ class ServedPage:
 
     async def neighbours(self, request: Request) -> Response:
         """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
-        knowledge, query = self._knowledge, dict(request.query_params)
+        knowledge, query = self._open_knowledge, dict(request.query_params)
         async with self._looking:
             return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.asking, query))
 
@@ -287,7 +287,7 @@ class ServedPage:
         disposition = f'attachment; filename="kgsparql-{name[:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 
-    async def _steps(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
+    async def _steps_of(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
         run.watchers += 1
         run.was_watched = True
         sent = sum(1 for event in run.events if event["sequence"] <= after)
@@ -319,7 +319,7 @@ class ServedPage:
 
     def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""
-        knowledge, asking, method = self._knowledge, self.asking, settings.get("method")
+        knowledge, asking, method = self._open_knowledge, self.asking, settings.get("method")
         if method is not None:
             if method not in names():
                 raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
@@ -331,14 +331,14 @@ class ServedPage:
 
     def _answer_to(self, question: str, asking: AskOptions) -> Answer:
         try:
-            return self._knowledge.answer(question, asking)
+            return self._open_knowledge.answer(question, asking)
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
                 self.log.add(unanswered_json(question, error))
             raise
 
     @property
-    def _knowledge(self) -> KnowledgeBase:
+    def _open_knowledge(self) -> KnowledgeBase:
         if self.knowledge is None:
             raise InputError("no graph is open: only kept runs can be looked at", hint="kgsparql serve -k GRAPH")
         return self.knowledge

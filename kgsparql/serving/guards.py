@@ -108,20 +108,24 @@ class Guard:
         headers, path = request.headers, request.scope["path"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
-            return _refusal(421, "this is not a server for that name", "open the address that kgsparql serve printed")
+            return _refused_response(
+                421, "this is not a server for that name", "open the address that kgsparql serve printed"
+            )
         is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
         is_sent_by_ours = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
         # An image's address may be a query; a link to the page is followed.
         is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and path != SPARQL_PATH
         if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
-            return _refusal(403, "a page of another site may not ask here", "open the page of this server")
+            return _refused_response(403, "a page of another site may not ask here", "open the page of this server")
         length = headers.get("content-length", "0")
         most = MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:
             return _too_large(most)
         is_open = path == "/healthz" or (is_other_site and request.method == "OPTIONS")
         if self._token and not is_open and not self._has_token(request):
-            return _refusal(401, "a token is needed", "open the address with ?token=… that kgsparql serve printed")
+            return _refused_response(
+                401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
+            )
         return None
 
     def _has_token(self, request: Request) -> bool:
@@ -131,13 +135,13 @@ class Guard:
         return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in given)
 
 
-def _refusal(status: int, message: str, hint: str) -> Response:
+def _refused_response(status: int, message: str, hint: str) -> Response:
     error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
     return JSONResponse({"error": error}, status)
 
 
 def _too_large(most: int) -> Response:
-    return _refusal(413, f"the request is larger than {most:,} bytes", "send less")
+    return _refused_response(413, f"the request is larger than {most:,} bytes", "send less")
 
 
 async def _bounded_body(request: Request) -> bytes | None:
@@ -176,12 +180,12 @@ class PunctualConnection(H11Protocol):
             waiting = [one for one in cast("set[PunctualConnection]", self.connections) if one.late is not None]
             if waiting:
                 min(waiting, key=lambda one: one.late.when() if one.late else 0.0).give_up()
-        self._watch()
+        self._watch_request()
 
     def handle_events(self) -> None:
         """Handle what has come, and wait for the rest of it."""
         super().handle_events()
-        self._watch()
+        self._watch_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
@@ -193,7 +197,7 @@ class PunctualConnection(H11Protocol):
         self._stop_waiting()
         self.transport.abort()
 
-    def _watch(self) -> None:
+    def _watch_request(self) -> None:
         if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:  # the request is whole
             self._stop_waiting()
         elif self.late is None and not self.transport.is_closing():

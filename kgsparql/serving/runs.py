@@ -108,7 +108,7 @@ class Runs:
         self._runs: OrderedDict[str, AskedRun] = OrderedDict()
         self._lock = threading.Lock()
         for number in range(workers):
-            threading.Thread(target=self._work, name=f"kgsparql question {number}", daemon=True).start()
+            threading.Thread(target=self._answer_waiting, name=f"kgsparql question {number}", daemon=True).start()
 
     def start(
         self, question: str, asking: AskOptions, settings: Mapping[str, Any],
@@ -147,7 +147,7 @@ class Runs:
         for run in list(self._runs.values()):
             run.asking.cancel.set()
 
-    def _work(self) -> None:
+    def _answer_waiting(self) -> None:
         while True:
             run = self._waiting.get()
             try:
@@ -339,7 +339,7 @@ def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         for sentence in sentences(line):
             pieces: Sequence[str] = _CITED.split(sentence)  # text and citations take turns
             parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
-            rests = is_aside or not is_written or _rests(sentence, answer["claims"])
+            rests = is_aside or not is_written or _rests_on_evidence(sentence, answer["claims"])
             told.append({"parts": parts, "rests": rests})
         lines.append({"is_aside": is_aside, "sentences": told})
     return lines
@@ -362,7 +362,7 @@ def sentences(line: str) -> Iterator[str]:
     yield line[begun:]
 
 
-def _rests(sentence: str, claims: Sequence[Mapping[str, Any]]) -> bool:
+def _rests_on_evidence(sentence: str, claims: Sequence[Mapping[str, Any]]) -> bool:
     if _CITED.search(sentence) or not re.search(r"\w{2}", sentence):
         return True
     text = sentence.strip()

@@ -69,7 +69,7 @@ def sparql_routes(queries: BoundedQueries) -> list[Route]:
 
     Which pages of other sites may read the replies is for the guard of all requests to say.
     """
-    return [Route(SPARQL_PATH, partial(_reply, queries), methods=["GET", "POST", "OPTIONS"])]
+    return [Route(SPARQL_PATH, partial(_reply_to, queries), methods=["GET", "POST", "OPTIONS"])]
 
 
 def sparql_only_app(queries: BoundedQueries) -> Starlette:
@@ -81,14 +81,18 @@ def sparql_only_app(queries: BoundedQueries) -> Starlette:
     return Starlette(routes=[*sparql_routes(queries), Route("/healthz", health)])
 
 
-async def _reply(queries: BoundedQueries, request: Request) -> Response:
+async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
     """Reply to any request; errors are plain text, with what to do about them."""
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={"Allow": "GET, HEAD, POST, OPTIONS"})
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
-        return await _description(queries, request) if text is None else await _result(queries, request, text)
+        return (
+            await _description_response(queries, request)
+            if text is None
+            else await _result_response(queries, request, text)
+        )
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
@@ -98,7 +102,7 @@ async def _reply(queries: BoundedQueries, request: Request) -> Response:
         return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
 
 
-async def _result(queries: BoundedQueries, request: Request, text: str) -> Response:
+async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
     """Run a query and write its result; if the client goes away, the query is killed."""
     query = await run_in_threadpool(queries.check, text)
     forms = [name for name in FORMATS[query.form] if name != "table"]
@@ -127,7 +131,7 @@ async def _client_left(request: Request) -> None:
         pass
 
 
-async def _description(queries: BoundedQueries, request: Request) -> Response:
+async def _description_response(queries: BoundedQueries, request: Request) -> Response:
     form = _chosen_format(request, FORMATS["CONSTRUCT"], "the service description")
     triples = await run_in_threadpool(queries.described, str(request.url.replace(query="", fragment="")))
     lines = "".join(f"{triple} .\n" for triple in triples).encode()
@@ -155,7 +159,7 @@ async def _posted_query(request: Request, in_url: str | None) -> str:
         raise InputError(f"the request is larger than {MOST_QUERY_BYTES:,} bytes", refused=413)
     if kind == _QUERY and in_url is not None:
         raise InputError("there are two queries: in the body and in the URL")
-    text = _query_in(bytes(body)) if kind == _FORM else _decoded(bytes(body))
+    text = _query_in(bytes(body)) if kind == _FORM else _decoded_text(bytes(body))
     if text is None:
         raise InputError("there is no query: send it as query=…")
     return text
@@ -164,7 +168,7 @@ async def _posted_query(request: Request, in_url: str | None) -> str:
 def _query_in(parameters: bytes) -> str | None:
     """Find the query among the parameters of a URL or a form; ``None`` if there is none."""
     try:
-        pairs = parse_qsl(_decoded(parameters), keep_blank_values=True, errors="strict", max_num_fields=100)
+        pairs = parse_qsl(_decoded_text(parameters), keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError as error:  # also of %-escapes that are not UTF-8
         raise InputError(f"these parameters cannot be read: {printable(str(error), 120)}") from error
     given = {name for name, _ in pairs}
@@ -178,7 +182,7 @@ def _query_in(parameters: bytes) -> str | None:
     return texts[0] if texts else None
 
 
-def _decoded(data: bytes) -> str:
+def _decoded_text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -292,7 +296,7 @@ class BoundedQueries:
         cancel = threading.Event()
         self._running.add(cancel)
         try:
-            work = partial(self._run, query, form, cancel)
+            work = partial(self._run_in_thread, query, form, cancel)
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             cancel.set()
@@ -318,19 +322,19 @@ class BoundedQueries:
         finally:
             self._waiting -= 1
 
-    def _run(self, query: CheckedQuery, form: str, cancel: threading.Event) -> tuple[bytes, int, str]:
+    def _run_in_thread(self, query: CheckedQuery, form: str, cancel: threading.Event) -> tuple[bytes, int, str]:
         if cancel.is_set():  # a worker that is stopped has to load its graph again
             raise CancelledError("the query was stopped before it began")
         run = self._idle.get()
         try:
-            return self._written(run, query, form, cancel)
+            return self._written_result(run, query, form, cancel)
         except KgsparqlError as error:
             failed = error_from(error.to_record())
         finally:
             self._idle.put(run)
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another
 
-    def _written(
+    def _written_result(
         self, run: Callable[..., QueryResult], query: CheckedQuery, form: str, cancel: threading.Event
     ) -> tuple[bytes, int, str]:
         result = run(query, cancel=cancel, **self._limits)

@@ -69,8 +69,8 @@ class ToolRuns:
 
     def ask(self, given: Any, call: ToolCall) -> Json:
         """Answer with evidence."""
-        lookups = self._lookups(call)
-        meant = [self._resolved(name, lookups) for name in given.entities]
+        lookups = self._bounded_lookups(call)
+        meant = [self._resolved_entity(name, lookups) for name in given.entities]
         asking = replace(self._asking, cancel=call.cancel, emit=call.emit)
         answer = self._knowledge.answer(given.question, asking.about(meant) if meant else asking)
         gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
@@ -83,28 +83,28 @@ class ToolRuns:
         found = self._knowledge.find(given.text, limit=given.limit)
         groups = namesake_groups((one.term, one.label) for one in found)
         shared = {term for group in groups for term in group}
-        about = self._descriptions([*groups, *([one.term] for one in found if one.term not in shared)], given.text)
+        about = self._descriptions_of([*groups, *([one.term] for one in found if one.term not in shared)], given.text)
         is_near = any(_has_word_of(given.text, one.label) for one in found)
         return {
             "found": [
-                _term(
+                _term_json(
                     one.term, one.label, kind=one.kind, score=round(one.score, 3),
                     description=about.get(one.term, ""),
                 )
                 for one in found
             ],
             "notes": [] if is_near else ["no label has any of these words: the nearest are probably something else"],
-            **_present(more="" if len(found) < given.limit else "perhaps there are more: raise limit"),
+            **_members_present(more="" if len(found) < given.limit else "perhaps there are more: raise limit"),
         }  # fmt: skip
 
     def show(self, given: Any, call: ToolCall) -> Json:
         """Show what is around an entity."""
-        lookups = self._lookups(call)
-        entity = self._resolved(given.entity, lookups)
+        lookups = self._bounded_lookups(call)
+        entity = self._resolved_entity(given.entity, lookups)
         if given.predicate is None:
             found = lookups.show(entity, direction=given.direction, limit=given.limit)
         else:
-            ahead = [Step(predicate) for predicate in self._predicates(given.predicate, lookups)]
+            ahead = [Step(predicate) for predicate in self._predicates_named(given.predicate, lookups)]
             behind = [step.reversed for step in ahead]
             steps = {"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction]
             found = neighbours(lookups.graph, [entity], steps=steps, limit=given.limit)
@@ -117,20 +117,24 @@ class ToolRuns:
             more.append("some predicates have more neighbours: give predicate, and raise limit")
         groups = [
             {
-                "predicate": _term(group.step.predicate, labels.get(group.step.predicate)),
+                "predicate": _term_json(group.step.predicate, labels.get(group.step.predicate)),
                 "direction": group.step.direction, "count": group.count, "is_exact": group.exact,
-                "neighbours": [_term(term, labels.get(term)) for term in group.neighbours],
+                "neighbours": [_term_json(term, labels.get(term)) for term in group.neighbours],
             }
             for group in shown
         ]  # fmt: skip
-        return {"entity": _term(entity, labels.get(entity)), "groups": groups, **_present(more="; ".join(more))}
+        return {
+            "entity": _term_json(entity, labels.get(entity)),
+            "groups": groups,
+            **_members_present(more="; ".join(more)),
+        }
 
     def paths(self, given: Any, call: ToolCall) -> Json:
         """Find shortest paths between two entities."""
         from kgsparql.evidence.verbalising import path_text
 
-        lookups = self._lookups(call)
-        start, end = (self._resolved(name, lookups) for name in (given.start, given.end))
+        lookups = self._bounded_lookups(call)
+        start, end = (self._resolved_entity(name, lookups) for name in (given.start, given.end))
         found = shortest_paths(lookups.graph, start, end, max_hops=given.max_hops, direction=given.direction)
         shown = found.items[: given.limit]
         labels = lookups.labels([start, end, *(term for path in shown for triple in path.triples for term in triple)])
@@ -139,16 +143,16 @@ class ToolRuns:
             other = "" if given.direction == "both" else ", or give direction both"
             more.insert(0, f"no path of at most {given.max_hops} hops: raise max_hops{other}")
         paths = [
-            {"text": path_text(path, labels), "triples": [_triple(one, labels) for one in path.triples]}
+            {"text": path_text(path, labels), "triples": [_triple_json(one, labels) for one in path.triples]}
             for path in shown
         ]
-        return {"paths": paths, **_present(more="; ".join(filter(None, more)))}
+        return {"paths": paths, **_members_present(more="; ".join(filter(None, more)))}
 
     def plan(self, given: Any, call: ToolCall) -> Json:
         """Compute what a question asks for."""
-        lookups = self._lookups(call)
-        meant = tuple(self._resolved(name, lookups) for name in given.entities)
-        planned = self._plan(given.question, meant, call)
+        lookups = self._bounded_lookups(call)
+        meant = tuple(self._resolved_entity(name, lookups) for name in given.entities)
+        planned = self._planned_question(given.question, meant, call)
         found, chosen, doubts, labels = planned.computed, planned.chosen, [*planned.doubts], planned.labels
         own = "" if chosen is None else chosen.words
         others = list({one.words: one for one in planned.candidates if one.words != own}.values())[:OTHER_PLANS]
@@ -185,14 +189,14 @@ class ToolRuns:
         ]
         return {
             "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
-            "columns": list(found.columns), "rows": [_row(row, labels) for row in found.rows[: given.limit]],
+            "columns": list(found.columns), "rows": [_row_json(row, labels) for row in found.rows[: given.limit]],
             "facts": len(found.facts), **about,
-            **_present(
+            **_members_present(
                 sparql=_query_text(found.query, is_whole=given.whole_queries), more="; ".join(filter(None, more))
             ),
         }  # fmt: skip
 
-    def _plan(self, question: str, entities: tuple[IRI, ...], call: ToolCall) -> PlannedQuestion:
+    def _planned_question(self, question: str, entities: tuple[IRI, ...], call: ToolCall) -> PlannedQuestion:
         return self._knowledge.plan(question, entities=entities, budget=self._asking.budget, cancel=call.cancel)
 
     def query(self, given: Any, call: ToolCall) -> Json:
@@ -206,12 +210,12 @@ class ToolRuns:
         rows = [[solution.get(name) for name in solutions.variables] for solution in solutions]
         terms = [term for row in rows for term in row if term is not None]
         terms += [term for triple in result.triples for term in triple]
-        labels = self._lookups(call).labels(terms)
+        labels = self._bounded_lookups(call).labels(terms)
         more = _more_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
         return {
-            "form": result.form, "columns": list(solutions.variables), "rows": [_row(row, labels) for row in rows],
-            "triples": [_triple(triple, labels) for triple in result.triples], "is_complete": result.complete,
-            **_present(
+            "form": result.form, "columns": list(solutions.variables), "rows": [_row_json(row, labels) for row in rows],
+            "triples": [_triple_json(triple, labels) for triple in result.triples], "is_complete": result.complete,
+            **_members_present(
                 boolean=result.boolean if result.form == "ASK" else None,
                 more=more if result.rows or result.form == "ASK" else _NOTHING_FOUND,
             ),
@@ -236,10 +240,10 @@ class ToolRuns:
             "name": facts["name"], "triples": facts["triples"], "languages": list(self._knowledge.languages), **counted,
             "named_graphs": [printable(one) for one in facts["named_graphs"]], "prefixes": prefixes,
             "notes": [*notes, *([] if facts["classes"] else [_NO_CLASSES])],
-            **_present(more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else ""),
+            **_members_present(more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else ""),
         }  # fmt: skip
 
-    def _lookups(self, call: ToolCall) -> GraphLookups:
+    def _bounded_lookups(self, call: ToolCall) -> GraphLookups:
         """Make lookups whose queries end with the time of a question, or when the call is stopped."""
         known = self._knowledge
         graph = known.graph.within(Usage(self._asking.budget, cancel=call.cancel))
@@ -247,13 +251,13 @@ class ToolRuns:
 
     # -- Names: what they may mean where they are no exact label, or are values and no names
 
-    def _resolved(self, name: str, lookups: GraphLookups) -> IRI:
+    def _resolved_entity(self, name: str, lookups: GraphLookups) -> IRI:
         """Return the entity that is meant; errors say what else may be, and what each is."""
         try:
             return lookups.resolve(name)
         except AmbiguousLabelError as error:
             terms = [lookups.resolve(str(one)) for one in error.detail["candidates"]]
-            labels, about = lookups.labels(terms), self._descriptions([terms], "names")
+            labels, about = lookups.labels(terms), self._descriptions_of([terms], "names")
             said = {term: ", ".join(filter(None, (labels[term], about.get(term, "")))) for term in terms}
             error.detail["candidates"] = [f"{term} ({printable(text, 120)})" for term, text in said.items()]
             raise
@@ -264,16 +268,16 @@ class ToolRuns:
             error.hint = "; ".join(filter(None, [*meant, error.hint]))
             raise
 
-    def _predicates(self, name: str, lookups: GraphLookups) -> list[IRI]:
+    def _predicates_named(self, name: str, lookups: GraphLookups) -> list[IRI]:
         """Return the predicates that may be meant: of several of the name, whoever asks finds out which is used."""
         try:
             return [lookups.resolve(name)]
         except AmbiguousLabelError as error:
             return [lookups.resolve(str(one)) for one in error.detail["candidates"]]
         except NotFoundError:
-            return [self._resolved(name, lookups)]
+            return [self._resolved_entity(name, lookups)]
 
-    def _descriptions(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
+    def _descriptions_of(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
         """Describe each term in a few words, which differ within a group."""
         return descriptions_of(groups, self._knowledge.session(text, self._asking).labels) if groups else {}
 
@@ -309,7 +313,7 @@ def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -
         "status": answer.status, "text": _answer_text(answer), "is_ranked": answer.is_ranked,
         "grounding": answer.grounding,
         "answers": [
-            _term(
+            _term_json(
                 one.term, one.label, markers=[marker for marker in one.markers if marker in markers],
                 is_best=one in best, description=one.description,
             )
@@ -318,15 +322,15 @@ def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
         "linked": [
             {
-                **_term(link.term, link.label), "words": printable(link.mention.text, 200),
-                **_present(alternatives=[
-                    _term(one.term, one.label, description=one.description)
+                **_term_json(link.term, link.label), "words": printable(link.mention.text, 200),
+                **_members_present(alternatives=[
+                    _term_json(one.term, one.label, description=one.description)
                     for one in link.likely_alternatives[:_MAX_MEANINGS]
                 ]),
             }
             for link in answer.linked
         ],
-        "not_understood": gaps, "notes": notes, **_present(more="; ".join(filter(None, more))),
+        "not_understood": gaps, "notes": notes, **_members_present(more="; ".join(filter(None, more))),
     }  # fmt: skip
 
 
@@ -342,8 +346,8 @@ def _answer_text(answer: Answer) -> str:
 def _evidence_json(item: EvidenceItem, labels: Mapping[Term, str], given: Any) -> Json:
     return {
         "text": printable(item.text, 4 * _MAX_CHARACTERS),
-        "triples": [_triple(cited.triple, labels) for cited in item.triples[: given.max_triples]],
-        **_present(
+        "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: given.max_triples]],
+        **_members_present(
             marker=item.marker, sparql=_query_text(item.query, is_whole=given.whole_queries),
             document="" if item.excerpt is None else str(item.excerpt),
         ),
@@ -354,9 +358,9 @@ def _links_of(planned: PlannedQuestion) -> list[Json]:
     """List what a question names, in its words; what else they may mean stands behind the first."""
     links: dict[str, list[Json]] = {}
     for own in planned.named:
-        links.setdefault(own.words, []).append(_term(own.term, own.label))
+        links.setdefault(own.words, []).append(_term_json(own.term, own.label))
     return [
-        {**first, "words": printable(words, 200), **_present(alternatives=others[:_MAX_MEANINGS])}
+        {**first, "words": printable(words, 200), **_members_present(alternatives=others[:_MAX_MEANINGS])}
         for words, (first, *others) in links.items()
     ]
 
@@ -364,12 +368,12 @@ def _links_of(planned: PlannedQuestion) -> list[Json]:
 # -- Terms and texts ----------------------------------------------------------------------------------------------
 
 
-def _present(**members: Any) -> Json:
+def _members_present(**members: Any) -> Json:
     """Return the members that are there: no empty text or list."""
     return {name: value for name, value in members.items() if value is not None and value not in ("", [])}
 
 
-def _term(term: Term, label: str | None, **more: Any) -> Json:
+def _term_json(term: Term, label: str | None, **more: Any) -> Json:
     """Write a term as SPARQL does, what it is called, and what else is known of it where it stands."""
     if isinstance(term, Literal):
         name, shown = value_text(term), term
@@ -383,16 +387,16 @@ def _term(term: Term, label: str | None, **more: Any) -> Json:
         written = printable(str(term), 4 * _MAX_CHARACTERS)
     if "description" in more:
         more["description"] = printable(more["description"], _MAX_CHARACTERS)
-    return {"term": written, "label": printable(name, _MAX_CHARACTERS), **_present(**more)}
+    return {"term": written, "label": printable(name, _MAX_CHARACTERS), **_members_present(**more)}
 
 
-def _row(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[Json | None]:
-    return [None if term is None else _term(term, labels.get(term)) for term in row]
+def _row_json(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[Json | None]:
+    return [None if term is None else _term_json(term, labels.get(term)) for term in row]
 
 
-def _triple(triple: Triple, labels: Mapping[Term, str]) -> Json:
+def _triple_json(triple: Triple, labels: Mapping[Term, str]) -> Json:
     names = ("subject", "predicate", "object")
-    return {name: _term(term, labels.get(term)) for name, term in zip(names, triple, strict=True)}
+    return {name: _term_json(term, labels.get(term)) for name, term in zip(names, triple, strict=True)}
 
 
 def _has_word_of(text: str, label: str) -> bool:

@@ -62,7 +62,7 @@ _Meant: TypeAlias = Annotated[
 ]
 
 
-def _number(most: int, description: str) -> Any:
+def _number_field(most: int, description: str) -> Any:
     """Describe an argument that is a number from 1 on."""
     return Field(ge=1, le=most, description=description)
 
@@ -104,12 +104,12 @@ class AskTool(ToolParameters):
     ]
     entities: _Meant = []
     max_answers: Annotated[
-        int, _number(1_000, "Answers in the result; where these are sure, other candidates only if it is given.")
+        int, _number_field(1_000, "Answers in the result; where these are sure, other candidates only if it is given.")
     ] = 10
     max_evidence: Annotated[
-        int, _number(100, "Pieces of evidence in the result; of sure answers, only their own unless it is given.")
+        int, _number_field(100, "Pieces of evidence in the result; of sure answers, only their own unless it is given.")
     ] = 3
-    max_triples: Annotated[int, _number(1_000, "Triples for each piece of evidence.")] = 3
+    max_triples: Annotated[int, _number_field(1_000, "Triples for each piece of evidence.")] = 3
     whole_queries: _WholeQueries = False
 
 
@@ -123,7 +123,7 @@ class FindTool(ToolParameters):
     result = {"found": "array", "notes": "array"}
 
     text: Annotated[_Question, Field(description="A name or a part of one, such as `Curie`; not a question.")]
-    limit: Annotated[int, _number(100, "Entities in the result.")] = 10
+    limit: Annotated[int, _number_field(100, "Entities in the result.")] = 10
 
 
 class ShowTool(ToolParameters):
@@ -141,8 +141,8 @@ class ShowTool(ToolParameters):
     predicate: Annotated[
         _Entity | None, Field(description="Only the neighbours by this predicate; leave it out for all predicates.")
     ] = None
-    limit: Annotated[int, _number(1_000, "Neighbours for each predicate and direction.")] = 5
-    max_predicates: Annotated[int, _number(1_000, "Predicates, forward and inverse.")] = 30
+    limit: Annotated[int, _number_field(1_000, "Neighbours for each predicate and direction.")] = 5
+    max_predicates: Annotated[int, _number_field(1_000, "Predicates, forward and inverse.")] = 30
 
 
 class PathsTool(ToolParameters):
@@ -157,8 +157,8 @@ class PathsTool(ToolParameters):
     start: _Entity
     end: _Entity
     direction: _Direction = "both"
-    max_hops: Annotated[int, _number(10, "The longest path that is looked for.")] = 4
-    limit: Annotated[int, _number(100, "Paths in the result.")] = 5
+    max_hops: Annotated[int, _number_field(10, "The longest path that is looked for.")] = 4
+    limit: Annotated[int, _number_field(100, "Paths in the result.")] = 5
 
 
 class PlanTool(ToolParameters):
@@ -184,9 +184,9 @@ class PlanTool(ToolParameters):
     ]
     entities: _Meant = []
     other_plan: Annotated[
-        int | None, _number(OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them.")
+        int | None, _number_field(OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them.")
     ] = None
-    limit: Annotated[int, _number(1_000, "Rows in the result.")] = 20
+    limit: Annotated[int, _number_field(1_000, "Rows in the result.")] = 20
     whole_queries: _WholeQueries = False
 
 
@@ -211,7 +211,7 @@ class QueryTool(ToolParameters):
             "and well-known ones need no declaration. No update, SERVICE, FROM or LOAD.",
         ),
     ]
-    limit: Annotated[int, _number(1_000, "Rows, or triples, in the result.")] = 50
+    limit: Annotated[int, _number_field(1_000, "Rows, or triples, in the result.")] = 50
     max_seconds: Annotated[float, Field(gt=0, le=120, description="The query is stopped then.")] = 30.0
 
 
@@ -227,7 +227,7 @@ class InfoTool(ToolParameters):
         "named_graphs": "array", "prefixes": "object", "notes": "array",
     }  # fmt: skip
 
-    limit: Annotated[int, _number(500, "Classes, predicates and named graphs, each.")] = 25
+    limit: Annotated[int, _number_field(500, "Classes, predicates and named graphs, each.")] = 25
 
 
 @dataclass(frozen=True, slots=True)
