@@ -98,11 +98,11 @@ class Probe:
                 continue
             try:
                 if self._needs_description():
-                    self._read_description(send, limits)
-                if (view := self._known_view()) is None:
+                    self._read_description(send, limits)  # and then it is seen whether there is time for more
+                elif self._known_view() is None:
                     view = self._view = self._probed_view(send, limits)
                     self._view_until = time.monotonic() + view.lasts_s
-                break
+                    break
             finally:
                 self._lock.release()
         if view.note and view.note not in self._noted and self.note is not None:
