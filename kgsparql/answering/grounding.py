@@ -111,10 +111,8 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     """Draft a reply without what the evidence does not carry; empty if nothing is left, or it does not suffice.
 
     An item carries the reply if its marker is cited: in the text, by a claim, in the list of what was used, or by a
-    step of inference that one of its triples says. Where the text cites nothing and no marker was made up, a candidate
-    that was chosen by its number cites the items it was shown with; if nothing else is cited then, a text that names
-    none of these candidates is replaced by their names. Removed and counted are unknown markers, steps that no triple
-    of their item says, claims that cite nothing, and numbers that are not on the list.
+    step of inference. Where nothing is, and no marker was made up, a candidate that was chosen by its number cites the
+    items it was shown with; a text that names none of these candidates is then replaced by their names.
     """
     from kgsparql.models.citations import cited_text, like_markers
 
@@ -130,39 +128,30 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     ]
     steps = [_inference_step(s, evidence, labels) for s in written.steps]
     inference = tuple(step for step in steps if step is not None)
-    carrying = {
-        *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
-    }  # fmt: skip
+    in_claims = (marker for claim in claims for marker in claim.markers)
+    carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)}
     listed = answer_choices(retrieval, session)
     chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
     names = _made_up_names(written, [answer, *said], len(listed), known)
     by_itself = not carrying & known.keys()
-    made_up = by_itself and any(name.startswith("[") for name in names)
-    if not answer.known and not made_up:
+    if not answer.known and not (by_itself and any(name.startswith("[") for name in names)):
         carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
     ordered = tuple(marker for marker in known if marker in carrying)
     lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
-    names += [
-        f"step {printable(f'{s.subject} {s.predicate} {s.object}', 80)!r}"
-        for s in lost if not s.marker or s.marker in known
-    ]  # fmt: skip
+    lost = [s for s in lost if not s.marker or s.marker in known]
+    names += [f"step {printable(f'{s.subject} {s.predicate} {s.object}', 80)!r}" for s in lost]
     names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
-    some = tuple(names[:_MAX_REMOVED_NAMES])
-    empty = Draft("", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=some)
+    removed, some = len(names) + written.dropped, tuple(names[:_MAX_REMOVED_NAMES])
+    empty = Draft("", sufficient=written.sufficient, removed=removed, removed_names=some)
     if written.sufficient is False or not ordered:
         return empty
     named = answers_of(chosen, retrieval, session) if written.names_entities else None
     text = answer.text
-    if named is None:
-        bare = _CITATION.sub(" ", text).strip()
-        possible = [c for c in retrieval.candidates if not set(ordered).isdisjoint(c.markers)]
-        named = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
-    answers = tuple(replace(one, markers=_markers_among(ordered, one, evidence)) for one in named)
+    answers = _grounded_answers(named, text, retrieval, ordered)
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
         more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
         text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
-    if text and (text is not answer.text or not answer.known):
-        text = f"{text} [{', '.join(ordered)}]"
+    text += f" [{', '.join(ordered)}]" if text and (text is not answer.text or not answer.known) else ""
     _note_mismatches(answers, ordered if answer.known else known, text, session)
     kept = [c for c in claims if c.markers and c.text] or [Claim(_step_text(s, labels), (s.marker,)) for s in inference]
     claimed = {marker for claim in kept for marker in claim.markers}
@@ -207,6 +196,17 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     triple = step.cited.triple
     subject, object_ = printable(labels[triple.subject], 120), printable(labels[triple.object], 120)
     return f"{subject} {arrow(Step(triple.predicate), labels)} {object_}"
+
+
+def _grounded_answers(
+    chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
+) -> tuple[AnswerTerm, ...]:
+    """Return what was chosen, with the cited items it is in; without numbers, candidates that are all a text names."""
+    if chosen is None:
+        bare = _CITATION.sub(" ", text).strip()
+        possible = [c for c in retrieval.candidates if not set(cited).isdisjoint(c.markers)]
+        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+    return tuple(replace(one, markers=_markers_among(cited, one, retrieval.evidence)) for one in chosen)
 
 
 def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:

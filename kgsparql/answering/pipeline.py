@@ -52,8 +52,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     If a model or an endpoint fails when there is evidence already, the answer is made of that, and ``error`` says what
     happened. If one of several graphs fails, the answer is partial.
 
-    :raises ModelError: if a model fails before there is any evidence.
-    :raises EndpointError: if the only graph is an endpoint, and fails before there is any.
+    :raises UnreachableError: if a model, or the only graph, fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
     found = _found(retriever, session)
@@ -70,7 +69,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     computed = () if found.computed is None else found.computed.terms
     labels = {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
     cited = found.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-    drawn = found.evidence if draft.is_ranked or not len(cited) else cited
+    drawn = cited if len(cited) and not draft.is_ranked else found.evidence
     made = Answer(
         question=session.question,
         status="partial" if session.graph.failures else outcome,
