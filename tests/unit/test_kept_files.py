@@ -14,7 +14,6 @@ import random
 import re
 import shutil
 import sqlite3
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -306,17 +305,6 @@ def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[
         assert _check(name, copy, expected, what=f"{name} of version {number}") != "same"
 
 
-def test_a_database_of_another_version_is_refused(made: Callable[[str], Path], tmp_path: Path) -> None:
-    for name, number in itertools.product(("vectors", "exchanges", "log"), (3, 99)):
-        copy = Path(shutil.copytree(made(name), tmp_path / f"{name}{number}"))
-        (file,) = copy.glob("*.sqlite")
-        with closing(sqlite3.connect(file)) as connection:
-            connection.execute(f"PRAGMA user_version = {number}")
-        with pytest.raises(KgsparqlError, match=f"of version {number}") as caught:
-            KINDS[name].read(copy)
-        assert caught.value.hint
-
-
 def test_a_damaged_reply_of_a_recording_is_said_and_not_called_missing(tmp_path: Path) -> None:
     _exchanges(tmp_path)
     with closing(sqlite3.connect(tmp_path / "e.sqlite")) as connection, connection:
@@ -393,13 +381,6 @@ def test_no_flipped_bit_changes_a_kept_reply() -> None:
             assert unsealed(b"key", flipped.decode("utf-8", "replace")) in (None, reply)
         assert unsealed(b"key", whole.decode()) == reply
     assert unsealed(b"key", 7) is None
-
-
-def test_vectors_are_kept_with_the_least_byte_first(tmp_path: Path) -> None:
-    _vectors(tmp_path)
-    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as connection:
-        kept = dict(connection.execute("SELECT key, numbers FROM vector"))
-    assert struct.unpack("<64f", kept[bytes([3]) * 20][:256]) == tuple(_vector(3).tolist())
 
 
 def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path) -> None:

@@ -70,16 +70,6 @@ def test_a_piece_of_work_is_kept_whole_or_not_at_all(path: Path) -> None:
     assert notes(SqliteFile(path, NOTES)) == ["one", "four"]
 
 
-def test_many_threads_write_one_after_the_other(path: Path) -> None:
-    file = SqliteFile(path, NOTES)
-    threads = [threading.Thread(target=added, args=(file, str(number))) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(notes(file) or []) == sorted(map(str, range(20)))
-
-
 def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(path: Path) -> None:
     added(SqliteFile(path, NOTES), "one")
     with pytest.raises(StoreError, match="notes of version 3, where this kgsparql has version 4"):
