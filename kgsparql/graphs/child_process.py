@@ -88,11 +88,7 @@ class Child:
         timeout_s: float = math.inf,
         cancel: threading.Event | None = None,
     ) -> Frame | None:
-        """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on.
-
-        :raises TimeoutError: if no reply comes in time.
-        :raises CancelledError: if ``cancel`` is set.
-        """
+        """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on."""
         until = time.monotonic() + timeout_s
         with suppress(OSError):  # it has ended: no frame comes
             write_frame(cast("BinaryIO", self._process.stdin), request, content)

@@ -48,10 +48,7 @@ def error_at(kind: type[_Error], name: str, line: int, column: int, message: str
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a file while it is read: bytes read, bytes unpacked, line ends among these.
-
-    :param digest: of the bytes as they lie on the disk.
-    """
+    """Counts of a file while it is read, and the digest of its bytes as they lie on the disk."""
 
     packed_bytes: int = 0
     unpacked_bytes: int = 0
@@ -79,10 +76,7 @@ class _CountedFile(io.RawIOBase):
 
 
 def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
-
-    :param on_read: gets the number of bytes read so far.
-    """
+    """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
     raw = io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
     is_packed = raw.peek(2).startswith(_GZIP)
     source = gzip.GzipFile(fileobj=raw) if is_packed else raw
@@ -181,11 +175,7 @@ _HTML = re.compile(
 def guarded(
     chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, tally: Tally, *, encoding: str | None = None
 ) -> Iterator[bytes]:
-    """Yield UTF-8 for the parser of a format, from unpacked bytes.
-
-    :raises GraphLoadError: with code ``E_FORMAT`` for content of another format, ``E_DTD`` for RDF/XML with a document
-        type definition, ``E_ENCODING`` for bytes that are not text.
-    """
+    """Yield UTF-8 for the parser of a format, from unpacked bytes that are not of another format."""
     head, chunks = _with_head(chunks)
     is_xml = rdf_format == ox.RdfFormat.RDF_XML
     if is_xml and encoding is None and (found := _DECLARED.match(head)) is not None:

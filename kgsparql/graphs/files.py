@@ -134,13 +134,7 @@ class RdfFile:
 
 
 def format_named(name: str) -> ox.RdfFormat:
-    """Return the format of a suffix, a name or a media type.
-
-    :raises OptionError: for an unknown one.
-
-    >>> format_named("ttl") == format_named("text/turtle")
-    True
-    """
+    """Return the format of a suffix, a name or a media type."""
     found = FORMATS.get(name.lower().lstrip(".")) or ox.RdfFormat.from_media_type(name)
     if found is None or found.file_extension == "n3":
         raise OptionError(f"unknown RDF format {name!r}", hint=f"one of {_NAMES}")
@@ -148,13 +142,7 @@ def format_named(name: str) -> ox.RdfFormat:
 
 
 def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
-    """Return the format of a file: that of the options, else that of its suffix, without ``.gz``.
-
-    :raises GraphLoadError: with code ``E_FORMAT`` if neither is known.
-
-    >>> format_of(RdfFile("a.nt.gz", Path("a.nt.gz")), ReadOptions()).name
-    'N-Triples'
-    """
+    """Return the format of a file: that of the options, else that of its suffix, without ``.gz``."""
     if options.format is not None:
         return format_named(options.format)
     found = _format_of_suffix(Path(file.name))
@@ -178,10 +166,7 @@ def has_rdf_suffix(path: Path) -> bool:
 
 
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
-    """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``).
-
-    :param more_hint: end of the hint for a path that does not exist.
-    """
+    """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``)."""
     name = str(source)
     if name == "-":
         return [RdfFile(name, None)]

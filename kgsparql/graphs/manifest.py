@@ -46,13 +46,7 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The sources of a store, in the order they were loaded.
-
-    :param tables: the seals of its tables and of their list, which the engine replaces and never changes.
-
-    >>> Manifest((StoredSource("a.ttl", "00"),)).fingerprint == Manifest((StoredSource("b.ttl", "00"),)).fingerprint
-    True
-    """
+    """The sources of a store in the order they were loaded, and the seals of its tables, which never change."""
 
     sources: tuple[StoredSource, ...] = ()
     tables: Mapping[str, Any] = field(default_factory=dict)
@@ -75,10 +69,7 @@ class Manifest:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a store; without sources if another program made the store.
-
-    :raises StoreError: for a damaged manifest (``E_STORE_CORRUPT``), or one of a newer kgsparql (``E_VERSION``).
-    """
+    """Read the manifest of a store; without sources if another program made the store."""
     path = directory / MANIFEST
     try:
         data = read_sealed_json(path, version=_VERSION)

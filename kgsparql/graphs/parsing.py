@@ -23,15 +23,7 @@ _LONGEST_TERM = 17 << 20
 
 
 class BlankNodes:
-    """Names for blank nodes, numbered in the order they are met, so that the same files give the same names.
-
-    Equal labels in two files are two nodes: :meth:`of_file` gives a new function for each file.
-
-    >>> names = BlankNodes()
-    >>> first, second = names.of_file(), names.of_file()
-    >>> str(first(BlankNode("x"))), str(first(BlankNode("x"))), str(second(BlankNode("x")))
-    ('_:b1', '_:b1', '_:b2')
-    """
+    """Names for blank nodes in the order they are met, the same for the same files; no two files share a node."""
 
     def __init__(self, prefix: str = "b") -> None:
         self._prefix = prefix

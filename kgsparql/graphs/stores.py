@@ -101,9 +101,7 @@ def load_store(
         raise InputError("nothing to load", hint="name an RDF file")
     with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
-        if (target.exists() and not target.is_dir()) or (
-            not is_store(target) and target.is_dir() and [*target.iterdir()]
-        ):
+        if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
         jobs = [_job_for_file(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
@@ -165,10 +163,9 @@ def _plan_of_load(
 
 def _is_same_file(loaded: str, job: str) -> bool:
     """Tell whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
-    try:
+    with suppress(OSError):  # what was loaded is gone
         return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
-    except OSError:  # what was loaded is gone
-        return False
+    return False
 
 
 def _fill(

@@ -56,11 +56,7 @@ def put_in_place(partial: Path, target: Path) -> None:
 
 
 def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False) -> None:
-    """Write a file in one step: who reads it sees the old text or the new one, whole.
-
-    :param mode: who may read it; ``0o600`` is its owner.
-    :param sync: wait until it is on the disk.
-    """
+    """Write a file in one step, so that who reads it sees the old text or the new one; ``sync`` waits for the disk."""
     partial = partial_path(file)
     try:
         partial.touch(mode)
@@ -81,10 +77,7 @@ def is_store(path: Path) -> bool:
 
 
 def replace_directory(partial: Path, target: Path) -> None:
-    """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two.
-
-    :raises StoreError: if the directory cannot be renamed.
-    """
+    """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two."""
     try:
         if not target.is_dir() or not any(target.iterdir()):
             with suppress(FileNotFoundError):

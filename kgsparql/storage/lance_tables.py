@@ -33,11 +33,7 @@ _SCHEMES = ("s3", "gs", "az")
 
 
 class ObjectPrefix(PurePosixPath):
-    """The first part of the names of some objects, such as ``s3://bucket/prefix``.
-
-    >>> str(ObjectPrefix("s3://bucket/prefix") / "labels" / "1f")
-    's3://bucket/prefix/labels/1f'
-    """
+    """The first part of the names of some objects, such as ``s3://bucket/prefix``."""
 
     __slots__ = ()
 
@@ -117,10 +113,7 @@ class Tables:
         self.directory = directory
 
     def manifest(self) -> dict[str, Any] | None:
-        """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged.
-
-        :raises StoreError: if it was written by another kgsparql (``E_VERSION``), or the object storage fails.
-        """
+        """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged."""
         try:
             data = unsealed_json(self._manifest_text(), where=self.directory, version=_VERSION)
         except (OSError, ValueError) as error:

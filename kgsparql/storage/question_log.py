@@ -95,13 +95,6 @@ class QuestionLog:
 
     :param most_entries: the oldest beyond these are dropped as new ones come, those that nobody rated first.
     :raises StoreError: from any method, if the file cannot be read or written, or is no log of questions.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory, QuestionLog(Path(directory, "q.sqlite")) as log:
-    ...     number = log.add({"question": "Who?", "status": "answered", "text": "Marie Curie", "usage": {"cost": 0.1}})
-    ...     log.rate(number, is_right=False, right_answers=["Pierre Curie"])
-    ...     [(one.question, one.cost, one.evaluation_line()["answers"]) for one in log.entries()]
-    [('Who?', 0.1, ['Pierre Curie'])]
     """
 
     def __init__(self, path: str | Path, *, most_entries: int = MOST_ENTRIES) -> None:

@@ -119,14 +119,7 @@ class Exchanges:
 
 
 class ResponseCache(Exchanges):
-    """Replies that are used again, so that nobody is asked, or paid, twice.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory, ResponseCache(Path(directory, "kept.sqlite")) as cache:
-    ...     cache.put("model", {"question": "2 + 2"}, {"answer": 4})
-    ...     cache.get("model", {"question": "2 + 2"}), cache.get("model", {"question": "2 + 3"})
-    ({'answer': 4}, None)
-    """
+    """Replies that are used again, so that nobody is asked, or paid, twice."""
 
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
         """Return the reply that is kept for a request; ``None`` where the caller should ask.
@@ -160,27 +153,7 @@ class ResponseCache(Exchanges):
 
 
 class Recording(Exchanges):
-    """The exchanges of a snapshot: every request of a run in its order, with the failures.
-
-    :param mode: ``write`` to record, ``only`` to replay.
-    :ivar recorded: the commands that were recorded, for the error about a request that was not.
-
-    >>> import tempfile
-    >>> from kgsparql.errors import RateLimitError
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     file = Path(directory, "kept.sqlite")
-    ...     with Recording(file, mode="write") as recording:
-    ...         recording.fail("query", {"text": "ASK {}"}, RateLimitError("too many"))
-    ...         recording.put("query", {"text": "ASK {}"}, {"body": "true"})
-    ...     with Recording(file, mode="only") as replay:
-    ...         try:
-    ...             replay.get("query", {"text": "ASK {}"})
-    ...         except RateLimitError as error:
-    ...             print(error.message)
-    ...         replay.get("query", {"text": "ASK {}"})
-    too many
-    {'body': 'true'}
-    """
+    """The exchanges of a snapshot: every request of a run in its order, with the failures."""
 
     def __init__(self, path: Path, *, mode: Literal["write", "only"]) -> None:
         super().__init__(path, mode=mode)

@@ -60,22 +60,7 @@ class _Use:
 
 
 class SqliteFile:
-    """One file, opened when it is first used, and again in a forked process.
-
-    A file of another version or another program is refused and not changed.
-
-    :raises StoreError: from any method, if the file cannot be read or written, or is not ours.
-
-    >>> import tempfile
-    >>> notes = Contents("notes", "CREATE TABLE note (text TEXT NOT NULL);", 1, "they are written again")
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     file = SqliteFile(Path(directory, "notes.sqlite"), notes)
-    ...     with file.transaction() as connection:
-    ...         _ = connection.execute("INSERT INTO note VALUES ('milk')")
-    ...     file.rows("SELECT text FROM note")
-    ...     file.close()
-    [('milk',)]
-    """
+    """One file, opened when it is first used, and again in a forked process; a StoreError if it is not ours."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = Path(path)
@@ -98,10 +83,7 @@ class SqliteFile:
             return _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
 
     def change(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
-        """Return the number of rows that an UPDATE or a DELETE changed; 0 if there is no file.
-
-        :param shrink: give the freed space back to the disk.
-        """
+        """Return how many rows an UPDATE or a DELETE changed; with ``shrink``, give space back to the disk."""
         with self.connection() as connection:
             if connection is None:
                 return 0

@@ -203,10 +203,7 @@ def run_on_endpoint(
     max_bytes: int = 2**28,
     cancel: threading.Event | None = None,
 ) -> QueryResult:
-    """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`.
-
-    :raises UnreachableError: for whatever else is wrong at the endpoint.
-    """
+    """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`."""
     from kgsparql.graphs.protocol.replies import boolean, read, refuse_other_variables, repaired_reply, triples, why_cut
 
     began = time.monotonic()
@@ -238,10 +235,7 @@ def run_on_endpoint(
 def query_runner(
     graph: KnowledgeGraph, *, notes: Callable[[str], None] | None = None
 ) -> Iterator[Callable[..., QueryResult]]:
-    """Yield the function that runs checked queries on a graph: at its endpoint, or in a process that ends here.
-
-    :raises InputError: for a graph that is made of several.
-    """
+    """Yield the function that runs checked queries on a graph: at its endpoint, or in a process that ends here."""
     if isinstance(graph, EndpointGraph):
         yield partial(run_on_endpoint, graph)
         return
