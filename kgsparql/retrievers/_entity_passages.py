@@ -49,11 +49,7 @@ def passage_items(
     at_most: int,
     weights: tuple[float, float],
 ) -> list[EvidenceItem]:
-    """Take the best passages: of documents, of texts in the graph, and cards of the entities that have neither.
-
-    Among equals, passages of documents come first, those most like the question before others. A long text of the graph
-    is cut to the part that fits the question best.
-    """
+    """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
     chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, texts, session)]
     covered = {term for mentioned, _ in chunks for term in mentioned}
     chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)

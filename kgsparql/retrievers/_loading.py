@@ -49,7 +49,7 @@ def _built_in() -> set[str]:
 def find(name: str) -> type[Retriever]:
     """Find the class of a method; a built-in one is never another package's.
 
-    :raises OptionError: if there is no method of this name, or what another package registered is none.
+    :raises OptionError: if there is none, or what another package registered is none.
     """
     if name in _built_in():
         module = vars(import_module(f"{__package__}.{name}"))

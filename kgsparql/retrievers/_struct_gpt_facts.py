@@ -138,10 +138,9 @@ class FoundFacts:
 
 
 def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCount]) -> list[Expansion]:
-    """List the possible expansions: the predicates of each frontier in the order of its entities, each once.
+    """List the possible expansions: the predicates of each frontier, each once, but for those that only lead back.
 
-    A predicate that only leads back to the terms before is left out. One that was followed before is not: the children
-    of the parents of somebody's children are often just these children, and yet another question.
+    One that was followed before is there again: the children of one's children's parents are another question.
     """
     at: dict[Term, list[PredicateCount]] = {}
     for count in counted:
@@ -162,10 +161,7 @@ def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCoun
 def found_facts(
     choices: Sequence[Choice], taken: Sequence[Expansion], known: KnownNeighbours, session: Session, *, limit: int
 ) -> list[FoundFacts]:
-    """Find the facts of each chosen expansion, one path to each term; what was fetched is added to ``known``.
-
-    :param limit: neighbours of one entity by one predicate.
-    """
+    """Find the facts of each chosen expansion, one path to each term; what was fetched is added to ``known``."""
     asked = [_affordable_entities(expansion, known, share=len(taken), limit=limit) for expansion in taken]
     wanted = {(e, one.step): one.counts[e] for one, some in zip(taken, asked, strict=True) for e in some}
     near = _fetched_neighbours({key: n for key, n in wanted.items() if key not in known}, session, limit=limit)
@@ -241,8 +237,7 @@ def _fetched_neighbours(
 def _with_mediated(near: KnownNeighbours, topics: Collection[IRI], session: Session) -> KnownNeighbours:
     """Replace mediators among neighbours by the paths through them; one with nothing behind it stays an end.
 
-    Mediators are, in a graph that names its terms, those without a label and with an opaque IRI, such as
-    ``Q7186-a1b2``. One query fetches what lies behind them.
+    In a graph that names its terms, they are those without a label and with an opaque IRI, such as ``Q7186-a1b2``.
     """
     ends = list(dict.fromkeys(end for own in near.values() for end in own.ends if isinstance(end, IRI)))
     session.labels([*topics, *ends])

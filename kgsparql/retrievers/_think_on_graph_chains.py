@@ -47,10 +47,8 @@ Trail = tuple[Term, PropertyPath]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A path from an entity of the question.
+    """A path from an entity of the question, with its score among those of its depth.
 
-    :param score: among the chains of its depth: the share of its predicate, times its share among its siblings.
-    :param by_oracle: whether an oracle chose every step.
     :param others: siblings that nobody rejected; their predicates count as those of the chain, too.
     """
 
@@ -72,11 +70,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A predicate that may continue a chain, and the number of neighbours it leads to.
-
-    :param path: the path of the chain, or of a sibling that stands in for it.
-    :param again: whether it was walked from the same term before, by another path.
-    """
+    """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term."""
 
     place: int
     chain: Chain
@@ -92,12 +86,9 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class ChosenOffer:
-    """An offer that was chosen, and the paths it leads to.
+    """An offer that was chosen, with the share of its predicate in its chain.
 
-    :param share: of the predicate among those of its chain.
-    :param by_oracle: whether an oracle chose it, and every step before.
-    :param siblings: the paths to all its neighbours, and through blank nodes to the terms behind them.
-    :param listed: the siblings that may be chosen.
+    :param siblings: the paths to all its neighbours; those ``listed`` may be chosen.
     """
 
     offer: Offer
@@ -114,10 +105,10 @@ class ChosenOffer:
 
 
 def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[Term, Step]]) -> list[Offer]:
-    """Find what may continue the chains of a beam: one query for all, one more if the walk begins at a class.
+    """Find what may continue the chains of a beam, but for steps that only lead back.
 
-    A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
-    predicates that they have not. Identifiers are offered only if the question asks for them.
+    A sibling stands in for the chains of its trail with the predicates that they have not. Identifiers are offered only
+    if the question asks for them.
     """
     stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:_MAX_STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
@@ -166,10 +157,7 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
 def expanded_offers(
     chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
 ) -> list[ChosenOffer]:
-    """Find the paths to the neighbours of each offer, and through blank nodes; offers without any are left out.
-
-    :param groups: the neighbours that are known; what is found is added.
-    """
+    """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
     steps: dict[IRI, list[Step]] = {}
     for one in chosen:
         end, step = one.offer.path.end, one.offer.step
@@ -203,9 +191,7 @@ def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[P
 def beam_of(
     chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, kept: int, unlisted: list[Path]
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-    """Choose so many chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
-
-    Those that are continued are the best that do not end at a literal; they are kept, too.
+    """Choose the chains of a depth that are kept, and those without a literal that go on: by score, label, IRI.
 
     :param spread: prefer chains of different trails, since nobody has told siblings apart.
     """

@@ -124,10 +124,7 @@ def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
 
 
 def is_opaque(term: Term, session: Session) -> bool:
-    """Tell whether a term has neither a label nor a readable IRI, such as ``Q7186-a1b2``; labels are known by now.
-
-    ``IBM``, ``1984_Olympics`` and ``paper7`` are readable.
-    """
+    """Tell whether a term has no known label and no readable IRI: ``Q7186-a1b2`` is opaque, ``paper7`` is not."""
     if not isinstance(term, IRI) or session.labels.has_label(term):
         return False
     name = local_name(term)
@@ -180,8 +177,7 @@ def second_choices(
 ) -> list[Choice]:
     """Ask a model that chose nothing for the next predicates, or, if there are none, those of what else names may mean.
 
-    :param choose_of: chooses among the predicates of these entities, without any among those that were not read yet;
-        each choice comes with the entity that its walk starts from.
+    :param choose_of: chooses among the predicates of these entities, without any among those that were not read yet.
     """
     others = () if is_more else alternatives(session)[:at_most]
     chosen = choose_of(others)
@@ -295,12 +291,14 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
         if len(line.path.steps) == 1 and line.path.steps[0].direction == "forward":
             forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
 
-    def is_said(line: Line) -> bool:
-        others = forward.get((line.start, frozenset(line.ends)), set()) - {line.path.steps[0].predicate}
-        is_inverse = len(line.path.steps) == 1 and line.path.steps[0].direction == "inverse"
-        return is_inverse and len(line.ends) > 1 and bool(others)
-
-    return [line for line in lines if not is_said(line)]
+    return [
+        line
+        for line in lines
+        if len(line.path.steps) > 1
+        or line.path.steps[0].direction == "forward"
+        or len(line.ends) == 1
+        or not forward.get((line.start, frozenset(line.ends)), set()) - {line.path.steps[0].predicate}
+    ]
 
 
 def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
@@ -321,10 +319,9 @@ def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
 
 
 def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
-    """Score lines as candidates by how well their predicates and the kind of their ends fit the question.
+    """Score lines by how well their predicates and the kind of their ends fit the question.
 
-    Those that lead back along a predicate of the same name come last, unless the question asks for others with the
-    same. Of longer lines with the same ends, one may be chosen.
+    Those that lead back along a predicate of the same name come last, unless others with the same are asked for.
     """
     kinds = [[""] * (len(line.path.steps) + 1) for line in lines]
     with session.within_budget():

@@ -199,10 +199,9 @@ class Entity(Retriever):
         groups: Sequence[NeighbourGroup],
         session: Session,
     ) -> list[tuple[Line, float]]:
-        """Take the lines that fit the question best, with more edges first among equals; or those with the most edges.
+        """Take the lines that fit the question best, or those with the most edges; half are facts of what it names.
 
-        The score of the entity is added, so that lines of less similar entities rank lower. Half of the lines are
-        direct facts of what the question names, if there are so many.
+        The score of the entity is added, so that lines of less similar entities rank lower.
         """
         degree: Counter[Term] = Counter()
         for group in groups:
@@ -282,10 +281,7 @@ def _entities_present(
 def _with_ends(
     items: Sequence[EvidenceItem], lines: Sequence[tuple[Line, float]], groups: Sequence[NeighbourGroup]
 ) -> list[EvidenceItem]:
-    """Let the several ends of a whole line of one step be named as the answer with one marker.
-
-    :param groups: the neighbours of the entities; their blank nodes are no ends of lines.
-    """
+    """Let the several ends of a whole line of one step, but for blank nodes, be named as the answer with one marker."""
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     with_ends = []
     for item, (line, _) in zip(items, lines, strict=True):
@@ -317,7 +313,11 @@ def _answer_candidates(evidence: Evidence, links: Sequence[LinkedEntity], sessio
     last = min(scores.values(), default=0.0)
     for item in evidence:
         if item.kind == "passage":
-            for term in dict.fromkeys(_terms_named(item)):
+            about: list[Term] = [mention.term for mention in item.excerpt.mentions] if item.excerpt else []
+            for cited in item.triples:
+                is_text = all(other.triple.predicate in DESCRIPTIONS for other in item.triples)
+                about += [cited.triple.subject] if is_text else [cited.hop.start, cited.hop.end]
+            for term in dict.fromkeys(about):
                 scores.setdefault(term, last - 1 + item.score)
                 markers.setdefault(term, []).append(item.marker)
     terms: list[Term] = [t for t in scores if t not in linked and not is_mediator(t)] or [
@@ -326,14 +326,6 @@ def _answer_candidates(evidence: Evidence, links: Sequence[LinkedEntity], sessio
     named = session.labels(terms, in_grace=True)
     for term in sorted(terms, key=lambda t: (-scores[t], -len(markers[t]), named[t], str(t))):
         yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
-
-
-def _terms_named(item: EvidenceItem) -> Collection[Term]:
-    if item.excerpt is not None:
-        return [mention.term for mention in item.excerpt.mentions]
-    if all(cited.triple.predicate in DESCRIPTIONS for cited in item.triples):
-        return [cited.triple.subject for cited in item.triples]
-    return [term for cited in item.triples for term in (cited.hop.start, cited.hop.end)]
 
 
 _LONGEST_REASONING = 4_000
@@ -370,16 +362,15 @@ def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
 
 
 def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """Write a bare number without its unit; a reply without a single number is a fallback.
-
-    If the reply cites nothing, it cites the items that contain the number.
-    """
+    """Write a bare number; a reply without one is a fallback, and one that cites nothing cites the items with it."""
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=TEXTS)
     values: list[str | None] = []
 
     def read(text: str) -> WrittenAnswer:
         number = quantity(text)
-        value = None if number is None else plain_number(number)
+        value = None
+        if number is not None:
+            value = f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
         values.append(value)
         try:
             reply = written_answer(text)
@@ -411,17 +402,6 @@ def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
     wanted = f" {normalised(number)} "
     texts = {item.marker: normalised(item.text.replace(",", "")) for item in evidence}
     return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")
-
-
-def plain_number(value: float) -> str:
-    """Write a number as digits alone.
-
-    >>> plain_number(1234.0), plain_number(-0.5), plain_number(3e9)
-    ('1234', '-0.5', '3000000000')
-    """
-    if value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return f"{value:.12g}"
 
 
 def _reasoning_in(text: str) -> str:

@@ -7,8 +7,9 @@ ACL 2024 (arXiv 2308.09729), section 3.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import Annotated, ClassVar
 from typing import Literal as OneOf
@@ -29,7 +30,7 @@ from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
-from kgsparql.models.replies import WrittenAnswer, mentions, written_answer
+from kgsparql.models.replies import mentions, written_answer
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
@@ -133,8 +134,11 @@ class MindMap(Retriever):
         """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""
         if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return None
+        mention = object_schema(mention=_TEXT, is_type={"type": "boolean"})
+        asked = Message("user", fenced("question", [session.question], limit=4_000))
+        schema = object_schema(mentions={"type": "array", "items": mention})
         with session.within_budget():
-            return session.ask_model(mentions_call(session.question))
+            return session.ask_model(Call("mentions", (Message("system", MENTIONS), asked), schema, mentions))
         return None
 
     def retrieve(self, session: Session) -> Retrieval:
@@ -163,9 +167,17 @@ class MindMap(Retriever):
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write an answer with its steps of inference, and the tree of the evidence that these use."""
-        wanted = self.verbalise == "model" and session.can_spare_call("sentences")
-        sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
-        draft = draft_from_reply(answer_call(retrieval, sentences or {}, session), retrieval, session)
+        texts: dict[str, str] = {}
+        if self.verbalise == "model" and session.can_spare_call("sentences"):
+            lines = [f"{item.marker} {item.text}" for item in retrieval.evidence]
+            asked = (Message("system", SENTENCES), Message("user", fenced("facts", lines, limit=2_000)))
+            schema = object_schema(sentences={"type": "array", "items": object_schema(marker=_TEXT, sentence=_TEXT)})
+            read = partial(_sentences_by_marker, evidence=retrieval.evidence)
+            texts = session.ask_model(Call("sentences", asked, schema, read)) or {}
+        step = object_schema(marker=_TEXT, subject=_TEXT, predicate=_TEXT, object=_TEXT)
+        schema = object_schema(**ANSWER, inference={"type": "array", "items": step})
+        messages = answer_messages(RULES, REPLY, retrieval, session, texts=texts)
+        draft = draft_from_reply(Call("answer", messages, schema, written_answer), retrieval, session)
         if not draft.inference and not draft.claims:
             return draft
         cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
@@ -201,7 +213,6 @@ class MindMap(Retriever):
         """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
 
         A path through an entity that is still to come replaces the other paths, and that entity is not a target again.
-        When the budget is spent, it returns the chains found until then.
 
         Source: Wen et al., section 3.2, but entities are compared by IRI, and each segment starts where the last ended.
         """
@@ -256,8 +267,7 @@ def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[Ev
 def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
     """Terms of the evidence that the question did not name, by the best item of each and by their kind.
 
-    By the best item, not by the sum of all: a sum puts first the terms on every path, such as the university between
-    two colleagues (``benchmarks/mindmap.py`` prints both).
+    A sum of all puts first the terms on every path (``benchmarks/mindmap.py`` prints both).
     """
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}
@@ -306,10 +316,9 @@ def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
-    """Join the segments to whole paths, lazily, those of better-placed parts first.
+    """Join the segments to whole paths, lazily, the better-placed first; if all pass a term twice, return the parts.
 
-    A joined path that passes a term twice is left out, since no query finds it. If all do, the parts are returned as
-    they are.
+    No query finds a path that passes a term twice.
     """
     joined = False
     for parts in islice(_path_combinations(segments), _MAX_COMBINATIONS):
@@ -344,29 +353,6 @@ def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
     return taken
 
 
-def mentions_call(question: str) -> Call[list[tuple[str, bool]]]:
-    """Make the call for the names in a question, and whether each is a type."""
-    mention = object_schema(mention=_TEXT, is_type={"type": "boolean"})
-    return Call(
-        purpose="mentions",
-        messages=(Message("system", MENTIONS), Message("user", fenced("question", [question], limit=4_000))),
-        schema=object_schema(mentions={"type": "array", "items": mention}),
-        read=mentions,
-    )
-
-
-def sentences_call(retrieval: Retrieval) -> Call[dict[str, str]]:
-    """Make the call for a sentence for each item of evidence; unknown markers in the reply are ignored."""
-    lines = [f"{item.marker} {item.text}" for item in retrieval.evidence]
-    sentence = object_schema(marker=_TEXT, sentence=_TEXT)
-    return Call(
-        purpose="sentences",
-        messages=(Message("system", SENTENCES), Message("user", fenced("facts", lines, limit=2_000))),
-        schema=object_schema(sentences={"type": "array", "items": sentence}),
-        read=lambda text: _sentences_by_marker(text, retrieval.evidence),
-    )
-
-
 def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:
     value = json_value(text)
     entries = value.get("sentences", value) if isinstance(value, dict) else value
@@ -378,17 +364,3 @@ def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:
     if not known:
         raise ModelReplyError("no sentence in the reply belongs to a marker")
     return known
-
-
-def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[WrittenAnswer]:
-    """Make the call for the answer, with the facts that lead to it.
-
-    :param sentences: by marker; the model reads them instead of the texts of these items.
-    """
-    step = object_schema(marker=_TEXT, subject=_TEXT, predicate=_TEXT, object=_TEXT)
-    return Call(
-        purpose="answer",
-        messages=answer_messages(RULES, REPLY, retrieval, session, texts=sentences),
-        schema=object_schema(**ANSWER, inference={"type": "array", "items": step}),
-        read=written_answer,
-    )

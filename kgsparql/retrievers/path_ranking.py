@@ -111,10 +111,7 @@ class PathRanking(Weights, Retriever):
         return Retrieval(evidence, answers_at_ends(evidence, session))
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
-        """List what the mentions may mean: each link, and the candidates that scored nearly as high.
-
-        Of several, one that is in fewer triples is less likely meant.
-        """
+        """List what the mentions may mean: each link, and what scored nearly as high; the less known, the lower."""
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.links:
             near = [c for c in link.candidates if c.score >= link.score - _NEARLY_AS_GOOD and _is_rival(c, link)]
@@ -172,8 +169,6 @@ class PathRanking(Weights, Retriever):
         self, found: Sequence[LikelyPath], session: Session, *, mends: bool
     ) -> list[tuple[LikelyPath, Choice]]:
         """Choose the best paths; a model reads the likeliest, and is asked once more where these are not enough.
-
-        The last call of a budget is kept for the answer.
 
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
@@ -265,8 +260,7 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
 def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
     """Find what describes the thing asked for or says its kind, an item a predicate; no kind alone for `who`.
 
-    Who somebody is, their profession says first. Of descriptions in several languages, those of the first language of
-    the reader that there is. Two queries.
+    Who somebody is, their profession says first. Of descriptions in several languages, one is for the reader.
 
     :param around: predicates whose subject it is.
     """

@@ -64,11 +64,7 @@ _OTHER_ITEMS_SHOWN = 5  # items that are shown beside those that an answer rests
 
 @dataclass(slots=True)
 class _Walked:
-    """Where the walk stands.
-
-    :param asks_again: whether a model that chooses nothing at the next step is asked once more.
-    :param left: what a model may go back to: the expansions that it read and did not choose.
-    """
+    """Where the walk stands; ``left`` are expansions that a model read and did not choose: it may go back to them."""
 
     frontiers: list[Frontier]
     asks_again: bool
@@ -229,10 +225,7 @@ def _likeliest_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:
-    """Keep the facts behind mediators that meet the conditions of the question, which a model picks from a list.
-
-    Kept are the mediators that meet all conditions, else those that meet any, else all.
-    """
+    """Keep the facts behind mediators that meet all conditions which a model picks from a list, else any, else all."""
     pairs = _distinguishing_values(found)
     if not pairs:
         return list(found)
@@ -331,10 +324,7 @@ def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
 def _complete_items(
     used: Iterable[tuple[EvidenceItem, FoundFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
 ) -> list[EvidenceItem]:
-    """Give each item that a model read the query and the ends of its first walk that leads to an answer.
-
-    Each other walk through mediators becomes an item of its own, after all that were read, from marker ``first`` on.
-    """
+    """Give each item that a model read the query and the ends of its first walk; other walks are items of their own."""
     items: list[EvidenceItem] = []
     more: dict[Walk, EvidenceItem] = {}
     given: set[Walk] = set()

@@ -68,8 +68,6 @@ class _Walked:
     :param led_to: the neighbours by each step from a term, so that none is queried twice.
     :param met: the siblings of every trail that was walked.
     :param draft: the answer of the model that judged the evidence enough.
-    :param asks_again: whether a model that chooses nothing is asked once more.
-    :param stopped: whether the walk has ended before its full depth.
     """
 
     beam: tuple[Chain, ...]
@@ -330,10 +328,9 @@ def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, 
 def _chosen_offers(
     offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session
 ) -> list[ChosenOffer]:
-    """Keep at most ``width`` predicates of each chain, with their shares.
+    """Keep at most ``width`` predicates of each chain; their shares sum to 1 if a model gave the scores.
 
-    The shares of each chain sum to 1 if a model gave the scores. A ranker scores whole paths, which can be compared
-    across chains, so its shares sum to 1 over all chains.
+    A ranker scores whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
     """
     weights = _choice_weights(choices, "predicates", session)
     of_chain: dict[int, list[tuple[Choice, float]]] = {}
@@ -358,8 +355,7 @@ def _scored_chains(
     The score is a model's own, which read all in one list; else the share of the predicate times that among siblings.
     Nobody is asked if all fit into the beam, nor about terms that have no name.
 
-    :param again: where a model takes none of what is listed, it is asked once more about what is not.
-    :raises ModelError: if a model was asked and cannot be reached.
+    :param again: a model that takes none of what is listed is asked once more, about what is not.
     """
     listed = [(i, path) for i, one in enumerate(chosen) for path in one.listed]
     named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
@@ -418,10 +414,6 @@ def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -
 
 
 def _parts_of_one(values: Sequence[float]) -> list[float]:
-    """Make values parts of 1; equal parts if all values are 0.
-
-    >>> _parts_of_one([1, 3]), _parts_of_one([0, 0])
-    ([0.25, 0.75], [0.5, 0.5])
-    """
+    """Make values parts of 1; equal parts if all values are 0."""
     total = sum(values)
     return [value / total for value in values] if total > 0 else [1 / len(values) for _ in values]

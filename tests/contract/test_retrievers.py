@@ -507,8 +507,10 @@ def test_nothing_of_the_question_is_in_the_graph_and_asking_changes_nothing(
 ) -> None:
     knowledge = knowledge_of(':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" .')
     before = set(knowledge.graph.store)
-    answer = ask(knowledge, "Where do zebras live?", method).answer
-    assert (answer.status, len(answer.evidence)) == ("no_entity", 0)
+    for script in (None, Player()):
+        asked = ask(knowledge, "Where do zebras live?", method, script)
+        assert (asked.answer.status, len(asked.answer.evidence)) == ("no_entity", 0)
+        assert not any("answer" in asked_for(body) for body in asked.requests), "there is nothing to answer from"
     ask(knowledge, "What is Alpha near?", method, Player())
     assert set(knowledge.graph.store) == before
 

@@ -124,13 +124,6 @@ def test_M06_a_name_that_is_nearly_one_of_the_list_is_none(
     assert "scripted-model" not in {e.chosen_by for e in asked.events if isinstance(e, CandidatesChosen)}
 
 
-def test_M10_scores_that_are_none_are_clamped_or_dropped(ask: Ask, method: str, small: kgsparql.KnowledgeBase) -> None:
-    for reply in ("scores", "infinite scores", "per cent", "decimal comma"):
-        asked = ask(small, COLLEAGUES, method, GALLERY[reply])
-        check_honest(asked)
-        assert all(-100 < item.score < 100 for item in asked.answer.evidence)
-
-
 def scored(score: Any) -> Callable[[dict[str, Any]], Reply]:
     """A good model that gives the first candidate of every list this score, and the second one half."""
 
@@ -269,13 +262,6 @@ def test_M14_what_rests_on_nothing_is_not_shown_unless_it_is_wanted(
     assert (allowed.answer.status, allowed.answer.grounding) == ("answered", "model")
     assert allowed.answer.text == "Not from the graph, but from the model's own knowledge: Einstein did."
     assert allowed.answer.answers == ()
-
-
-def test_M14_no_evidence_no_answer_call(ask: Ask, method: str, knowledge_of: Any) -> None:
-    knowledge = knowledge_of(':a rdfs:label "Alpha" ; :p :b .')
-    asked = ask(knowledge, "Where do zebras live?", method, Player())
-    assert asked.answer.status == "no_entity"
-    assert not any("answer" in asked_for(body) for body in asked.requests)
 
 
 # -- Graph text and questions that give orders -------------------------------------------------------------------------

@@ -83,6 +83,19 @@ def test_segments_are_combined_lazily() -> None:
     assert all(len(path) == 30 for path in made)
 
 
+def test_a_joined_path_never_passes_a_term_twice_or_its_parts_stand_by_themselves() -> None:
+    def path(*terms: str) -> Path:
+        hops = (Hop(Triple(near, *ex("p"), far)) for near, far in pairwise(ex(*terms)))
+        return Path(*ex(terms[0]), tuple(hops))
+
+    for segments, joined in (
+        ([(path(*"axb"), path(*"ayb")), (path(*"bxc"), path(*"bzc"))], ["axbzc", "aybxc", "aybzc"]),
+        ([(path(*"axb"), path(*"ayb"))], ["axb", "ayb"]),
+        ([(path(*"axb"), path(*"axyb")), (path(*"bxc"),)], ["axb", "bxc", "axyb"]),
+    ):
+        assert [names(found) for found in chained_paths(segments)] == joined
+
+
 def test_combinations_are_whole_and_best_first() -> None:
     a, b, c = ex(*"abc")
     first = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q")]
@@ -99,12 +112,6 @@ def test_the_junction_is_not_repeated_and_the_path_stays_whole() -> None:
     (item,) = [item for item in found.evidence if item.path is not None]
     assert item.text == "a —p→ x —p→ b —q→ y ←q— c"
     assert [cited.direction for cited in item.triples] == ["forward", "forward", "forward", "inverse"]
-
-
-def test_braces_in_graph_text_break_nothing() -> None:
-    """Known mistake 10."""
-    turtle = ':a :p :b . :b rdfs:label "{b} %s {0} {{" . :p rdfs:label "{p}" .'
-    assert "a —{p}→ {b} %s {0} {{" in texts(retrieve(turtle, "a"))
 
 
 def test_every_entity_has_its_share_of_the_neighbour_lines() -> None:

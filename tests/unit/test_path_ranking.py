@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
-from kgsparql.errors import OptionError
 from kgsparql.events import CandidatesChosen, ModelCalled
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
-from kgsparql.retrievers import load
 from kgsparql.retrievers.path_ranking import PathRanking
 from tests import scripted
 from tests.model_server import Text
@@ -102,12 +98,6 @@ def test_not_complete_is_a_sample_that_says_so() -> None:
     whole, some = (ask(turtle, "p?", entities=(IRI(EX + "a"),), complete=complete).answer for complete in (True, False))
     assert (len(whole.evidence["P1"].ends), len(some.evidence["P1"].ends)) == (70, 20)
     assert any("ends" in note for note in some.notes)
-
-
-def test_options_out_of_range() -> None:
-    for options in ({"paths_kept": "0"}, {"nested": "much"}):
-        with pytest.raises(OptionError, match="path_ranking"):
-            load("path_ranking", options)
 
 
 def test_what_was_not_walked_is_said() -> None:

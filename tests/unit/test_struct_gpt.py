@@ -436,15 +436,6 @@ def test_a_model_may_choose_three_predicates_at_once_the_ranker_one() -> None:
     assert len(ask(turtle, "What of Alpha?", options={"max_steps": 1}).texts) == 1
 
 
-def test_what_else_a_name_may_mean_is_offered_where_nothing_was_chosen() -> None:
-    turtle = """:film rdfs:label "Dune" ; :director :lynch ; :year "1984" ; :genre :sf . :lynch rdfs:label "L" .
-    :book rdfs:label "Dune" ; :author :herbert . :herbert rdfs:label "Frank Herbert" ."""
-    script = by_call(predicates=choosing("author"), facts=enough_with("Frank Herbert"))
-    asked = ask(turtle, "who wrote Dune?", script, topics=())
-    assert (calls(asked), asked.labels) == (["predicates", "predicates", "facts"], ["Frank Herbert"])
-    assert [link.term for link in asked.answer.linked] == [IRI(EX + "book")]
-
-
 def test_the_last_call_of_a_budget_is_for_the_answer() -> None:
     never = by_call(predicates=choosing("first", "second", "third"), facts=enough_with("nothing"))
     for most in (1, 3, 5):
