@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
@@ -15,8 +15,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 
 BATCH = 200
 """Triples looked up by one query."""
-
-_Key = tuple[Term, Term, Term]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     lost: list[str] = []
     for item in evidence:
         cited = tuple(
-            replace(c, sources=found or lookups.likely.get(_triple_key(c.triple), ()), verified=True if found else None)
+            replace(c, sources=found or lookups.likely.get(c.triple, ()), verified=True if found else None)
             for c in item.triples
             if (found := sources[c.triple]) is None or found
         )
@@ -83,28 +81,28 @@ class _Lookup:
     """What a graph says of triples without blank nodes."""
 
     source: Source
-    held: set[_Key] = field(default_factory=set)
-    open_: set[_Key] = field(default_factory=set)
-    named: dict[_Key, list[Source]] = field(default_factory=dict)
-    likely: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
+    held: set[Triple] = field(default_factory=set)
+    open_: set[Triple] = field(default_factory=set)
+    named: dict[Triple, list[Source]] = field(default_factory=dict)
+    likely: dict[Triple, tuple[Source, ...]] = field(default_factory=dict)
     failure: EndpointError | QueryError | None = None
     ended: BudgetExceededError | None = None
 
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
-    found = _Lookup(graph.source(None), open_=set(map(_triple_key, plain)))
+    found = _Lookup(graph.source(None), open_=set(plain))
     try:
         _find_triples(plain, graph, found)
-        for batch in _batches_of([triple for triple in plain if _triple_key(triple) in found.held]):
-            for solution in graph.select(lookup(batch, named_graphs=True)):
-                found.named.setdefault(_key_found(solution), []).append(graph.source(_term_text(solution["graph"])))
+        for batch in _batches_of([triple for triple in plain if triple in found.held]):
+            for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
+                found.named.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
     except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
         found.failure = error
     except BudgetExceededError as error:
         found.ended = error
-    for key in found.held:
-        found.named.setdefault(key, [found.source])
+    for triple in found.held:
+        found.named.setdefault(triple, [found.source])
     return found
 
 
@@ -117,23 +115,20 @@ def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
         whole.ended = whole.ended or part.ended
         whole.held |= part.held
         whole.open_ |= part.open_
-        for key, sources in part.named.items():
-            whole.named.setdefault(key, []).extend(sources)
+        for triple, sources in part.named.items():
+            whole.named.setdefault(triple, []).extend(sources)
     whole.open_ -= whole.held
-    for key in whole.open_:
-        silent = [part for part in parts if key in part.open_]
+    for triple in whole.open_:
+        silent = [part for part in parts if triple in part.open_]
         if len(silent) == 1:
-            silent[0].likely[key] = whole.likely[key] = (silent[0].source,)
+            silent[0].likely[triple] = whole.likely[triple] = (silent[0].source,)
     return whole
 
 
 def _source_queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
     """Make a query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
-    own = [
-        (name, [t for t in plain if _triple_key(t) in part.held or _triple_key(t) in part.likely])
-        for name, part in parts
-    ]
+    own = [(name, [triple for triple in plain if triple in part.held or triple in part.likely]) for name, part in parts]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()
     return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
@@ -147,10 +142,10 @@ def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
         is_enough = halving.should_give_up(solutions)
-        found.held.update(map(_key_found, solutions))
-        missing = [triple for triple in batch if _triple_key(triple) not in found.held]
+        found.held.update(triple for triple, _ in _triples_in(solutions))
+        missing = [triple for triple in batch if triple not in found.held]
         if solutions.complete or not missing:
-            found.open_.difference_update(map(_triple_key, batch))
+            found.open_.difference_update(batch)
             continue
         found.open_.difference_update(found.held)
         if len(batch) > 1 and solutions.cut and not is_enough:
@@ -165,26 +160,21 @@ def _sources_of_triples(
     """Find the sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     for triple in triples:
-        key = _triple_key(triple)
-        if any(isinstance(term, BlankNode | Triple) for term in key):
+        if any(isinstance(term, BlankNode | Triple) for term in triple):
             sources[triple] = graph.sources_of(triple)
-        elif key in found.held:
-            sources[triple] = tuple(sorted(set(found.named[key])))
+        elif triple in found.held:
+            sources[triple] = tuple(sorted(set(found.named[triple])))
         else:
-            sources[triple] = None if key in found.open_ else ()
+            sources[triple] = None if triple in found.open_ else ()
     return sources
 
 
-def _triple_key(triple: Triple) -> _Key:
-    return triple.subject, triple.predicate, triple.object
-
-
-def _key_found(solution: Solution) -> _Key:
-    return solution["subject"], solution["predicate"], solution["object"]
-
-
-def _term_text(term: Term) -> str:
-    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
+def _triples_in(solutions: Iterable[Solution]) -> Iterator[tuple[Triple, Term | None]]:
+    """Yield the triples that were found, with their named graphs; what a server sends need be no triple."""
+    for solution in solutions:
+        subject, predicate = solution["subject"], solution["predicate"]
+        if isinstance(subject, IRI) and isinstance(predicate, IRI):
+            yield Triple(subject, predicate, solution["object"]), solution.get("graph")
 
 
 def _batches_of(triples: Sequence[Triple]) -> list[Sequence[Triple]]:
