@@ -12,8 +12,6 @@ from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, Rec
 from kgsparql.evaluation.runs.directory import RunDirectory
 from kgsparql.rdf.terms import IRI
 
-__all__ = ["iri", "made_run", "question", "record", "sampled_questions", "sampled_records"]
-
 WORDS = ("Nosferatu", "Metropolis", "Sunrise", "Faust", "Vampyr", "Ordet", "Gertrud", "Pickpocket", "Mouchette", "Lola")
 
 

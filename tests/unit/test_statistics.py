@@ -62,26 +62,22 @@ def test_resamples_depend_on_the_seed_and_the_number_of_values_alone() -> None:
     assert peak < 200_000_000  # all resamples at once would be 640 MB
 
 
-@pytest.mark.parametrize(
-    ("right", "n", "low", "high"),
-    [
+def test_wilson_and_bonett_and_price_by_hand() -> None:
+    for right, n, low, high in (
         (0, 10, 0.0, 0.2775),  # z² = 3.8415: z² / (n + z²)
         (9, 9, 0.7009, 1.0),  # n / (n + z²)
         (5, 10, 0.2366, 0.7634),  # 1/2 ± 1.96 · √(10/4 + 3.8415/4) / 13.8415
-    ],
-)
-def test_wilson_by_hand(right: int, n: int, low: float, high: float) -> None:
-    found = wilson(right, n)
-    assert (found.mean, found.n, found.method) == (right / n, n, "wilson")
-    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
-
-
-@given(st.integers(1, 500), st.data())
-@examples(60)
-def test_wilson_holds_the_mean_and_has_width(n: int, data: st.DataObject) -> None:
-    found = wilson(data.draw(st.integers(0, n)), n)
-    assert 0 <= found.low <= found.mean <= found.high <= 1
-    assert found.low < found.high
+    ):
+        found = wilson(right, n)
+        assert (found.mean, found.n, found.method) == (right / n, n, "wilson")
+        assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    for wins, losses, n, low, high in (
+        (0, 0, 8, -0.2772, 0.2772),  # ± 1.96 · √(.2 / 10) = .1414 · 1.96
+        (6, 1, 18, -0.0228, 0.5228),  # 7/20 - 2/20 = .25; √((.45 - .0625) / 20) = .1392; half .2728
+        (2, 0, 2, -0.3487, 1.0),  # 3/4 - 1/4 = .5; √((1 - .25) / 4) = .4330; half .8487, cut at 1
+    ):
+        assert bonett_price(wins, losses, n) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+        assert bonett_price(losses, wins, n) == (pytest.approx(-high, abs=5e-5), pytest.approx(-low, abs=5e-5))
 
 
 def test_a_share_is_in_its_interval_about_as_often_as_is_said() -> None:
@@ -89,6 +85,9 @@ def test_a_share_is_in_its_interval_about_as_often_as_is_said() -> None:
         chance = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
         columns = [np.repeat([1.0, 0.0], [k, n - k]) for k in range(n + 1)]
         found = intervals(columns, shares=[True] * len(columns))
+        assert all(
+            one is not None and 0 <= one.low <= one.mean <= one.high <= 1 and one.low < one.high for one in found
+        )
         held = sum(c for c, one in zip(chance, found, strict=True) if one is not None and one.low <= p <= one.high)
         assert held > 0.9  # of the bootstrap: 56 % for the first, 87 % for the second
 
@@ -174,20 +173,6 @@ def test_the_best_of_equal_methods_is_seldom_said_to_be_better() -> None:
             wrong[count] += min(holm(found, comparisons=count)) < 0.05
     assert wrong[36] / draws <= 0.05
     assert wrong[8] > wrong[36]  # as if the best had been named before: more than the 5 % that are said
-
-
-@pytest.mark.parametrize(
-    ("wins", "losses", "n", "low", "high"),
-    [
-        (0, 0, 8, -0.2772, 0.2772),  # ± 1.96 · √(.2 / 10) = .1414 · 1.96
-        (6, 1, 18, -0.0228, 0.5228),  # 7/20 - 2/20 = .25; √((.45 - .0625) / 20) = .1392; half .2728
-        (2, 0, 2, -0.3487, 1.0),  # 3/4 - 1/4 = .5; √((1 - .25) / 4) = .4330; half .8487, cut at 1
-    ],
-)
-def test_bonett_and_price_by_hand(wins: int, losses: int, n: int, low: float, high: float) -> None:
-    found = bonett_price(wins, losses, n)
-    assert found == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
-    assert bonett_price(losses, wins, n) == (pytest.approx(-high, abs=5e-5), pytest.approx(-low, abs=5e-5))
 
 
 def test_they_agree_with_scipy() -> None:

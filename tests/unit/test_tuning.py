@@ -31,22 +31,17 @@ from tests.conftest import FIXTURES
 from tests.made_runs import made_run, record
 from tests.made_runs import question as made_question
 
-# -- What is tried ------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("method", "option", "text", "values"),
-    [
+def test_values_as_they_are_typed() -> None:
+    for method, option, text, values in (
         ("mindmap", "paths_kept", " 3 , 3,4 ", [3, 4]),
         ("path_ranking", "nested", "0.1,1,0.5", [0.1, 0.5]),  # 1 is the default
         ("path_ranking", "max_hops", "none,1,2", [1, 2]),
         ("mindmap", "mentions", "model,linker", ["linker"]),
-    ],
-)
-def test_values_as_they_are_typed(method: str, option: str, text: str, values: list[object]) -> None:
-    default, *others = settings_of(method, {option: text})
-    assert [setting[option] for setting in others] == values
-    assert default == {option: getattr(kgsparql.retrievers.load(method), option)}
+    ):
+        default, *others = settings_of(method, {option: text})
+        assert [setting[option] for setting in others] == values
+        assert default == {option: getattr(kgsparql.retrievers.load(method), option)}
 
 
 def test_what_cannot_be_tried_is_said() -> None:
@@ -73,9 +68,6 @@ def test_a_grid_is_everything_and_a_sample_is_the_same_for_a_seed() -> None:
     assert one == again != other
     assert len({tuple(setting.values()) for setting in one}) == 21
     assert len(settings_of("mindmap", {"paths_kept": "1,2,3,4"}, trials=90)) == 5  # as many as there are
-
-
-# -- The two parts of the questions -------------------------------------------------------------------------------
 
 
 def question(n: int, *, hops: int | None = 1, path: str = "", **fields: Any) -> Question:
@@ -117,8 +109,6 @@ def test_what_is_alike_is_in_one_part() -> None:
     with pytest.raises(InputError, match="3 questions cannot be split"):
         split(questions[:3], 0.5, seed=0)
 
-
-# -- The choice, and what it is worth -----------------------------------------------------------------------------
 
 NAN = float("nan")
 
