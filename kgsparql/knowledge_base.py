@@ -307,7 +307,7 @@ class KnowledgeBase(GraphLookups):
             return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
         if graph.name not in self._ignored:
             noise = graph.profile.noise
-            if not graph.profile.may_be_searched_for_noise:
+            if graph.profile.is_public and not graph.profile.external_ids:
                 found = IgnoredPredicates(frozenset(noise))
             else:
                 found = IgnoredPredicates.of(graph, noise) if noise else IgnoredPredicates.of_dump(graph)

@@ -110,28 +110,6 @@ class EndpointProfile:
     keep_s: float = 0.0
     elsewhere: tuple[str, ...] = ()
 
-    @property
-    def abandoned_query_s(self) -> float:
-        """How long it may work on, and count, a query that nobody waits for any more."""
-        if not self.is_public:
-            return 0.0
-        return PUBLIC_TIMEOUT_S if self.timeout_s is None else self.timeout_s
-
-    @property
-    def overload_pause_s(self) -> float | None:
-        """The pause when it is overloaded and does not say how long; ``None``: as for any server."""
-        return PUBLIC_PAUSE_S if self.is_public else None
-
-    @property
-    def may_be_searched_for_noise(self) -> bool:
-        """Whether it may be asked for its identifying predicates; a public one only if its profile says it has some."""
-        return self.external_ids or not self.is_public
-
-    @property
-    def wants_contact(self) -> bool:
-        """Whether its operators should know how to reach who asks, even where they do not insist."""
-        return self.needs_contact or self.is_public
-
 
 UNKNOWN = EndpointProfile()  # the profile of an endpoint without one
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}

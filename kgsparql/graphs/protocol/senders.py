@@ -22,6 +22,7 @@ from kgsparql.errors import (
     StoreError,
     UnreachableError,
 )
+from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, solutions, triples
 from kgsparql.graphs.protocol.request import (
@@ -149,7 +150,8 @@ def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) 
         return 0.0
     is_late = isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None
     is_left = outcome is None or is_late or outcome.code == "E_LIMIT"
-    return max(0.0, request.profile.abandoned_query_s - took_s) if is_left else 0.0
+    most_s = request.profile.timeout_s or PUBLIC_TIMEOUT_S
+    return max(0.0, most_s - took_s) if is_left and request.profile.is_public else 0.0
 
 
 def _pause_s(
@@ -166,9 +168,7 @@ def _pause_s(
     if meaning not in {"throttled", "overloaded"}:
         return None
     asked_s = retry_after_s(outcome.headers)
-    if asked_s is not None:
-        return asked_s
-    return backoff_s if request.profile.overload_pause_s is None else request.profile.overload_pause_s
+    return asked_s if asked_s is not None else PUBLIC_PAUSE_S if request.profile.is_public else backoff_s
 
 
 def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
