@@ -181,7 +181,7 @@ class Usage:
         with self._lock:
             most = None if in_grace else self.budget.max_queries
             if most is not None and self.queries >= most:
-                raise self._exceeded("queries", most, "--max-queries")
+                raise self._exceeded_error("queries", most, "--max-queries")
             self.queries += 1
 
     def after_query(self, rows: int, *, in_grace: bool = False) -> None:
@@ -189,7 +189,7 @@ class Usage:
         with self._lock:
             self.rows += rows
         if not in_grace and self.budget.max_rows is not None and self.rows > self.budget.max_rows:
-            raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
+            raise self._exceeded_error("rows", self.budget.max_rows, "a narrower question")
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Count a model call that is about to be made, with the tokens it may use, so that none are spent twice.
@@ -200,17 +200,17 @@ class Usage:
         budget = self.budget
         with self._lock:
             if budget.max_calls is not None and self.model_calls >= budget.max_calls:
-                raise self._exceeded("model calls", budget.max_calls, "--max-calls")
+                raise self._exceeded_error("model calls", budget.max_calls, "--max-calls")
             used, wanted = self.prompt_tokens + self.completion_tokens, prompt_tokens + completion_tokens
             if budget.max_tokens is not None and used + wanted > budget.max_tokens:
                 more = f" ({used} used, up to {wanted} more needed)"
                 fewer = "--max-tokens, or ask for shorter replies with --reply-tokens 300"
-                raise self._exceeded("tokens", budget.max_tokens, fewer, more)
+                raise self._exceeded_error("tokens", budget.max_tokens, fewer, more)
             if budget.max_cost is not None and budget.prices is not None:
                 spent, next_ = self.cost or 0.0, budget.prices.of(prompt_tokens, completion_tokens)
                 if spent + next_ > budget.max_cost:
                     more = f" ({spent:.4g} spent, up to {next_:.4g} more needed)"
-                    raise self._exceeded("cost", budget.max_cost, "--max-cost", more)
+                    raise self._exceeded_error("cost", budget.max_cost, "--max-cost", more)
             self.model_calls += 1
             self.prompt_tokens += prompt_tokens
             self.completion_tokens += completion_tokens
@@ -254,7 +254,7 @@ class Usage:
             if self.stop.is_set() or self.budget.max_seconds is None:
                 raise BudgetExceededError("stopped: this is what was found until then", hint="ask again", limit="stop")
             more = f" ({waited})" if waited else ""
-            raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds", more)
+            raise self._exceeded_error("seconds", self.budget.max_seconds, "--max-seconds", more)
 
     def _is_over(self, *, in_grace: bool, is_late: bool) -> bool:
         if self.replayed is not None:
@@ -271,7 +271,7 @@ class Usage:
         return not in_grace or self.grace_s == 0
 
     @staticmethod
-    def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:
+    def _exceeded_error(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:
         shown = f"{limit:.10f}".rstrip("0").rstrip(".")  # as it was typed: 0.0000001, 1000000
         unit = {"queries": "query", "model calls": "model call"}.get(what, what) if limit == 1 else what
         return BudgetExceededError(f"budget reached: {shown} {unit}{more}", hint=f"raise it with {hint}", limit=what)

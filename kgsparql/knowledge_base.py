@@ -220,7 +220,7 @@ class KnowledgeBase(GraphLookups):
         asked = self.graph.refreshed()
         graph = asked.within(usage)
         try:
-            ignored, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
+            ignored, linker, missing = self._prepared_parts(graph, usage, with_labels=not asking.entities)
             if graph is self.graph:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
             given = tuple(
@@ -257,7 +257,7 @@ class KnowledgeBase(GraphLookups):
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
-    def _prepared(
+    def _prepared_parts(
         self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
         """Prepare what a question needs beside its own queries; it is read once where nothing failed."""

@@ -46,18 +46,18 @@ class EvidenceRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return self._documents(query, k, threading.Event())
+        return self._found_documents(query, k, threading.Event())
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         cancel = threading.Event()
         try:
-            return await run_in_executor(None, self._documents, query, k, cancel)
+            return await run_in_executor(None, self._found_documents, query, k, cancel)
         finally:
             cancel.set()  # whoever waited may have gone away
 
-    def _documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
+    def _found_documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
         k = self.k if k is None else k
         found = evidence_for(self.knowledge, query, k=k, options=self.options, cancel=cancel)
         return [

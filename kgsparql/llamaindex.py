@@ -35,16 +35,16 @@ class NodeRetriever(BaseRetriever):
         self._knowledge, self._k, self._options = knowledge, k, options or {}
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes(query_bundle.query_str, threading.Event())
+        return self._scored_nodes(query_bundle.query_str, threading.Event())
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         cancel = threading.Event()
         try:
-            return await asyncio.to_thread(self._nodes, query_bundle.query_str, cancel)
+            return await asyncio.to_thread(self._scored_nodes, query_bundle.query_str, cancel)
         finally:
             cancel.set()  # whoever waited may have gone away
 
-    def _nodes(self, question: str, cancel: threading.Event) -> list[NodeWithScore]:
+    def _scored_nodes(self, question: str, cancel: threading.Event) -> list[NodeWithScore]:
         found = evidence_for(self._knowledge, question, k=self._k, options=self._options, cancel=cancel)
         return [NodeWithScore(node=_node_of(item), score=item.score) for item in found]
 

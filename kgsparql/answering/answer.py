@@ -262,12 +262,12 @@ class Answer:
         if not self.is_ranked or not self.answers:
             return self.answers
         first = self.answers[0]
-        named = self._names(first)
+        named = self._meaning_keys(first)
         if len(named) > 1:
-            return tuple(takewhile(lambda one: self._names(one) >= named, self.answers))
+            return tuple(takewhile(lambda one: self._meaning_keys(one) >= named, self.answers))
         return tuple(takewhile(lambda one: one.markers[:1] == first.markers[:1], self.answers))
 
-    def _names(self, one: AnswerTerm) -> set[object]:
+    def _meaning_keys(self, one: AnswerTerm) -> set[object]:
         """List what of the question leads to an answer: two meanings of one name are one."""
         starts = {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
         names: dict[Term, object] = {

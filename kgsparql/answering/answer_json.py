@@ -235,7 +235,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         "answers": [
             {
                 "term": term_json(one.term, one.label), "is_best": one in best, "score": round(one.score, 4),
-                "markers": list(one.markers), **_description(one.description),
+                "markers": list(one.markers), **_described_as(one.description),
             }
             for one in answer.answers[:MAX_JSON_ANSWERS]
         ],
@@ -366,12 +366,12 @@ def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
 
 def _alternative_object(link: LinkedEntity) -> AlternativeObject:
     term = term_json(link.term, link.label)
-    return {"term": term, "score": round(link.score, 4), "matched": link.matched, **_description(link.description)}
+    return {"term": term, "score": round(link.score, 4), "matched": link.matched, **_described_as(link.description)}
 
 
 class _Described(TypedDict):
     description: NotRequired[str]
 
 
-def _description(text: str) -> _Described:
+def _described_as(text: str) -> _Described:
     return {"description": text} if text else {}

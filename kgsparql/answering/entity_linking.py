@@ -48,7 +48,7 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
             if session.linker is not None:
                 session.notes.extend(_missing_notes(session.linker, session.question, links, mentions))
     session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
-    session.set_links((*links, *_equivalents(links, session)))
+    session.set_links((*links, *_equivalent_links(links, session)))
 
 
 def _missing_notes(
@@ -74,7 +74,7 @@ def _missing_notes(
     yield from (Note("labels", line) for line in linker.notes(links))
 
 
-def _equivalents(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
+def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
     """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
     if len(session.graph.members) == 1 or not links:
         return ()

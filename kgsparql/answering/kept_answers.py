@@ -147,7 +147,7 @@ _NAMESPACES = {
 }  # fmt: skip
 
 
-def _iri(name: str) -> IRI:
+def _named_iri(name: str) -> IRI:
     prefix, _, local = name.partition(":")
     return IRI(_NAMESPACES[prefix] + local)
 
@@ -162,8 +162,8 @@ def _answers_of_trig(data: bytes) -> list[KeptAnswer]:
                 said[quad.subject, quad.predicate].append(quad.object)
             else:
                 triples[quad.graph_name.value].append(quad.triple)
-        for node in [node for node, predicate in said if predicate == _iri("kgs:status")]:
-            if _iri("schema:Answer") in said[node, _iri("rdf:type")]:
+        for node in [node for node, predicate in said if predicate == _named_iri("kgs:status")]:
+            if _named_iri("schema:Answer") in said[node, _named_iri("rdf:type")]:
                 run = _term_text(node).rpartition("#")[0]
                 cited, retrieved = (tuple(dict.fromkeys(triples[f"{run}#{own}"])) for own in ("evidence", "retrieved"))
                 kept = _answer_of_object(_object_of_node(node, said))
@@ -181,7 +181,7 @@ def _object_of_node(node: Term, said: Mapping[tuple[Term, IRI], list[Term]]) -> 
     def of(subject: Term, *names: str) -> list[Term]:
         ends = [subject]
         for name in names:
-            ends = [end for one in ends for end in said.get((one, _iri(name)), [])]
+            ends = [end for one in ends for end in said.get((one, _named_iri(name)), [])]
         return ends
 
     def text(subject: Term, *names: str) -> str:
@@ -191,7 +191,7 @@ def _object_of_node(node: Term, said: Mapping[tuple[Term, IRI], list[Term]]) -> 
     computed = None
     for item in (*of(node, "schema:citation"), *of(node, "kgs:retrieved")):
         kinds, ends = of(item, "rdf:type"), text(item, "kgs:ends")
-        is_computed, is_path = (_iri(f"kgs:{kind}") in kinds for kind in ("EvidenceComputation", "EvidencePath"))
+        is_computed, is_path = (_named_iri(f"kgs:{kind}") in kinds for kind in ("EvidenceComputation", "EvidencePath"))
         rows = _table_rows(of(item, "kgs:row")) or [(value,) for value in of(item, "schema:value")]
         computed = {"rows": rows, "is_cut": False} if rows and is_computed else computed
         own = [{"source": text(q, "schema:name"), "query": text(q, "sh:select")} for q in of(item, "kgs:sourceQuery")]

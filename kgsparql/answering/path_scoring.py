@@ -74,7 +74,7 @@ KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
 """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
 
 
-def _likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
+def _text_likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
     """Tell how alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
     if not texts or not names:
         return np.zeros((len(texts), len(names)))
@@ -185,7 +185,7 @@ def _coverage_scores(
     """Return the mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
-    alike = _likeness([question.tokens[i].text for i in words], steps.names, ranker)
+    alike = _text_likeness([question.tokens[i].text for i in words], steps.names, ranker)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
     best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
@@ -196,7 +196,7 @@ def _order_scores(question: ScoredQuestion, steps: _NamedSteps, ranker: Ranker) 
     phrases = question.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
-    alike = _likeness([text for text, _ in phrases], steps.names, ranker)
+    alike = _text_likeness([text for text, _ in phrases], steps.names, ranker)
     ranks = sorted({rank for _, rank in phrases})
     at = np.array([ranks.index(rank) for _, rank in phrases])
     by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name

@@ -42,7 +42,7 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
-    found = _found(retriever, session)
+    found = _checked_retrieval(retriever, session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
@@ -55,12 +55,12 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises UnreachableError: if a model, or the only graph, fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
-    found = _found(retriever, session)
+    found = _checked_retrieval(retriever, session)
     draft, error = _draft_and_error(retriever, found, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    found, draft, missing = _judged(found, draft, session, failed=error is not None)
-    outcome = _status(session, found.evidence, draft, failed=error is not None)
+    found, draft, missing = _judged_draft(found, draft, session, failed=error is not None)
+    outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
         draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
@@ -109,7 +109,7 @@ def _removed_text(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _found(retriever: Retriever, session: Session) -> Retrieval:
+def _checked_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     """Link, retrieve, look up again, and tell apart what has the same name."""
     retrieval = Retrieval()
     with session.within_budget():
@@ -181,7 +181,7 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
     return draft, failure
 
 
-def _judged(
+def _judged_draft(
     found: Retrieval, draft: Draft, session: Session, *, failed: bool
 ) -> tuple[Retrieval, Draft, tuple[Gap, ...]]:
     """Return what was found and drafted, or what is computed of it, and what of the question is left out."""
@@ -202,7 +202,7 @@ def _judged(
     return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)
 
 
-def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
+def _answer_status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
     if session.notes.partial or failed:
         return "partial"
     if draft.grounding != "graph" and draft.text:

@@ -283,7 +283,7 @@ class Session:
             return None
         self.rounds += 1
         try:
-            return self.model.ask(call, self.usage, self._hear)
+            return self.model.ask(call, self.usage, self._hear_event)
         except BudgetExceededError:
             self.rounds -= 1  # there was no call
             raise
@@ -293,7 +293,7 @@ class Session:
                 raise
             return None
 
-    def _hear(self, event: Event) -> None:
+    def _hear_event(self, event: Event) -> None:
         """Pass on an event of the model's client; its fallbacks, such as an option that a server refuses, count."""
         if isinstance(event, FallbackUsed):
             fallback = Fallback(event.purpose, event.reason)

@@ -297,11 +297,11 @@ class _GoldQueries(ExitStack):
         self._timeout_s = timeout_s
 
     @cached_property
-    def _runner(self) -> Callable[..., QueryResult]:
+    def _query_runner(self) -> Callable[..., QueryResult]:
         return self.enter_context(query_runner(self._knowledge.graph))
 
     @cached_property
-    def _predicates(self) -> dict[str, tuple[IRI, ...]]:
+    def _predicates_of_graph(self) -> dict[str, tuple[IRI, ...]]:
         return predicates_by_name(self._knowledge.graph)
 
     def query_result(self, sparql: str) -> _GoldResult:
@@ -312,7 +312,7 @@ class _GoldQueries(ExitStack):
                 return _GoldResult(
                     "sparql", refused=f"{checked.form} has no answers, only triples", hint="write a SELECT"
                 )
-            result = self._runner(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
+            result = self._query_runner(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
             if not result.complete:
                 return _GoldResult("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
             if checked.form == "ASK":
@@ -328,7 +328,7 @@ class _GoldQueries(ExitStack):
 
     def walk_results(self, questions: Sequence[Question]) -> dict[str, _GoldResult]:
         """Walk the paths of questions from their topics, all with a few queries."""
-        paths = {question.id: gold_paths(question, self._predicates) for question in questions}
+        paths = {question.id: gold_paths(question, self._predicates_of_graph) for question in questions}
         walks = [
             (question.id, Walk(topic.iri, path))
             for question in questions
@@ -347,7 +347,9 @@ class _GoldQueries(ExitStack):
         """Take the ends of a path; a topic it leads back to is no answer, unless the dataset says so or it is alone."""
         if not is_known:
             lacking = [
-                name for name in question.path if not gold_paths(replace(question, path=(name,)), self._predicates)
+                name
+                for name in question.path
+                if not gold_paths(replace(question, path=(name,)), self._predicates_of_graph)
             ]
             return _GoldResult("path", refused=f"the graph has no predicate {printable(', '.join(lacking), 120)}")
         if is_cut:

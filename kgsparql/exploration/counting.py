@@ -165,12 +165,12 @@ class _Counter:
     def triples_and_predicates(self, most: int) -> tuple[int | None, Sequence[tuple[Term, int]]]:
         """Count the triples, and the commonest predicates: of a graph in this process, all from one query."""
         kind = ""
-        with self._missing("named graphs"):
+        with self._noting_missing("named graphs"):
             kind = "_distinct" if self.graph.may_repeat_triples else ""
         if self.graph.is_embedded:
-            counts = _predicate_counts(self._select("predicates", Query.load(f"index_predicates{kind}")))
+            counts = _predicate_counts(self._select_counts("predicates", Query.load(f"index_predicates{kind}")))
             return sum(counts.values()), list(counts.items())[:most]
-        triples = self._number("triples", Query.load(f"info_triples{kind}"))
+        triples = self._counted_number("triples", Query.load(f"info_triples{kind}"))
         return triples, self.counts("predicates", Query.load(f"info_predicates{kind}").limit(most))
 
     def named_graphs(self, most: int) -> tuple[list[str], int | None]:
@@ -182,20 +182,20 @@ class _Counter:
             return [str(name) for name in own[:most]], len(own)
         if "named graphs" in self.missing:
             return [], None
-        named = [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(most))]
+        named = [str(s["graph"]) for s in self._select_counts("named graphs", Query.load("info_graphs").limit(most))]
         more = len(named) == most
-        return named, self._number("named graphs", Query.load("info_graph_count")) if more else len(named)
+        return named, self._counted_number("named graphs", Query.load("info_graph_count")) if more else len(named)
 
     def counts(self, what: str, query: Query) -> list[tuple[Term, int]]:
         """Count terms."""
-        return [(solution["term"], whole_number(solution["count"])) for solution in self._select(what, query)]
+        return [(solution["term"], whole_number(solution["count"])) for solution in self._select_counts(what, query)]
 
     def described(
         self, what: str, counts: Sequence[tuple[Term, int]], labels: Labels, prefixes: PrefixMap
     ) -> list[dict[str, Any]]:
         """Write terms with their counts, CURIEs and labels."""
         named: dict[Term, str] = {}
-        with self._missing(f"labels of {what}", "read"):
+        with self._noting_missing(f"labels of {what}", "read"):
             named = labels([term for term, _ in counts])
         return [
             {
@@ -207,12 +207,12 @@ class _Counter:
             for term, count in counts
         ]
 
-    def _number(self, what: str, query: Query) -> int | None:
-        solutions = self._select(what, query)
+    def _counted_number(self, what: str, query: Query) -> int | None:
+        solutions = self._select_counts(what, query)
         return whole_number(solutions[0]["count"]) if solutions else None
 
-    def _select(self, what: str, query: Query) -> Solutions:
-        with self._missing(what):
+    def _select_counts(self, what: str, query: Query) -> Solutions:
+        with self._noting_missing(what):
             if self.graph.profile.is_public:
                 found = self.graph.select_within(query, _COUNT_S)
             else:
@@ -223,7 +223,7 @@ class _Counter:
         return Solutions()
 
     @contextmanager
-    def _missing(self, what: str, done: str = "counted") -> Iterator[None]:
+    def _noting_missing(self, what: str, done: str = "counted") -> Iterator[None]:
         try:
             yield
         except GRAPH_FAILED as error:

@@ -144,28 +144,30 @@ class _QuerySteps:
         if not terms:
             return numbers
         ordered = sorted(terms, key=lambda number: order_key(terms[number]))
-        ranks = {n: self._place(terms[n]) - 1 + i / (1 + len(ordered)) for i, n in enumerate(ordered, 1)}
+        ranks = {n: self._term_place(terms[n]) - 1 + i / (1 + len(ordered)) for i, n in enumerate(ordered, 1)}
         found, others = numbers.astype(np.float64), numbers >= self.numbers.first
         found[others] = [ranks[number] for number in numbers[others].tolist()]
         return found
 
-    def _place(self, _: Term) -> int:
+    def _term_place(self, _: Term) -> int:
         """Return how many terms of an adjacency come before a term that is not in it."""
         return 0
 
     def limited(self, ends: Numbers, limit: int) -> _Onward:
         """Find at most so many hops from each term by each step."""
-        found = neighbours(self.graph, self._entities(ends), direction=self.direction, skip=self.skipped, limit=limit)
+        found = neighbours(
+            self.graph, self._entity_ends(ends), direction=self.direction, skip=self.skipped, limit=limit
+        )
         behind = [
-            (self.numbers[group.entity], self._number(there.step), self.numbers[there.end], self._number(onward.step),
-             self.numbers[onward.end])
+            (self.numbers[group.entity], self._step_number(there.step), self.numbers[there.end],
+             self._step_number(onward.step), self.numbers[onward.end])
             for group in found.items for there, onward in (path.hops for path in group.mediated)
         ]  # fmt: skip
         return self._hops_of(found.items), np.array(sorted(behind), np.int64).reshape(-1, 5), found.cuts
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
         """Count the hops from each term by each step; where they lead is not asked."""
-        found = predicates(self.graph, self._entities(ends), direction=self.direction, skip=self.skipped)
+        found = predicates(self.graph, self._entity_ends(ends), direction=self.direction, skip=self.skipped)
         terms, known = self.numbers, self._predicates
         rows = [
             (terms[entity], 2 * known[step[0]] + (step[1] == "inverse"), 0, count)
@@ -176,10 +178,10 @@ class _QuerySteps:
     def report(self, start: IRI, paths: int, began: float) -> None:
         """Report a search that no query shows."""
 
-    def _entities(self, ends: Numbers) -> list[IRI]:
+    def _entity_ends(self, ends: Numbers) -> list[IRI]:
         return sorted((e for e in self.terms(ends) if isinstance(e, IRI) and not is_mediator(e)), key=str)
 
-    def _number(self, step: Step) -> int:
+    def _step_number(self, step: Step) -> int:
         return 2 * self._predicates[step.predicate] + (step.direction == "inverse")
 
     def _hops_of(self, groups: Iterable[NeighbourGroup]) -> Hops:
@@ -187,7 +189,7 @@ class _QuerySteps:
             [
                 (entity, step, self.numbers[far], group.count)
                 for group in groups
-                for entity, step in [(self.numbers[group.entity], self._number(group.step))]
+                for entity, step in [(self.numbers[group.entity], self._step_number(group.step))]
                 for far in group.neighbours
             ]
         )
@@ -219,7 +221,7 @@ class _AdjacencySteps(_QuerySteps):
     def step_order(self) -> tuple[Numbers, Numbers]:
         return self._order
 
-    def _place(self, term: Term) -> int:
+    def _term_place(self, term: Term) -> int:
         adjacency = self._view.adjacency
         # An IRI of the same text comes first.
         return adjacency.iris if isinstance(term, BlankNode) else adjacency.place(f"{getattr(term, 'value', term)}\0")
@@ -322,10 +324,10 @@ class _Level:
         """Find the paths one step longer, without their ends."""
         began = time.perf_counter()
         hops, cuts = self.steps.counted(np.unique(self.end))
-        keys = [self._keys(self.behind[:, 0], self.behind[:, 1])]
+        keys = [self._path_keys(self.behind[:, 0], self.behind[:, 1])]
         for rows, onward in self._rows_with_hops(hops.tails):
             leads_on = self._leads_on(rows, onward, hops)
-            keys.append(np.unique(self._keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
+            keys.append(np.unique(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
         shapes, _ = self._paths_of_keys(np.unique(np.concatenate(keys)))
         self.steps.report(self.start, len(shapes), began)
         return shapes, cuts
@@ -352,7 +354,7 @@ class _Level:
             rows = rows[kept]  # noqa: PLW2901
             parts.append((self.path[rows], steps[kept], heads[kept], self.end[rows]))
         paths, steps, heads, tails = map(np.concatenate, zip(*parts, strict=True))
-        keys = self._keys(paths, steps)
+        keys = self._path_keys(paths, steps)
         order = np.lexsort((self.steps.term_ranks(heads), keys))
         return keys[order], heads[order], tails[order]
 
@@ -362,7 +364,7 @@ class _Level:
         for rows, at in self._rows_with_hops(behind[:, 0]) if len(behind) else ():
             _, there, middle, step, end = behind[at].T
             kept = ~(self._goes_back(rows, there) & self._is_only_before(rows, middle))
-            parts.append(np.column_stack([self._keys(self.path[rows], there), step, end, middle])[kept])
+            parts.append(np.column_stack([self._path_keys(self.path[rows], there), step, end, middle])[kept])
         return np.unique(np.concatenate(parts), axis=0) if len(parts) > 1 else parts[0]
 
     def _leads_on(self, rows: Numbers, onward: Numbers, hops: Hops) -> npt.NDArray[np.bool_]:
@@ -385,7 +387,7 @@ class _Level:
     def _is_only_before(self, rows: Numbers, terms: Numbers) -> npt.NDArray[np.bool_]:
         return np.asarray((terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE))
 
-    def _keys(self, paths: Numbers, steps: Numbers) -> Numbers:
+    def _path_keys(self, paths: Numbers, steps: Numbers) -> Numbers:
         """Make a number for each path one step longer; these numbers are in the order of the paths."""
         ranks, _ = self.steps.step_order()
         return paths * len(ranks) + ranks[steps]

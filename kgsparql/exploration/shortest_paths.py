@@ -170,14 +170,14 @@ class _Search:
         """Find the bridges of all shortest paths."""
         met, ruled_out = self._first_query(), 1
         while not met and ruled_out < max_hops:
-            if met := self._meetings():
+            if met := self._meeting_terms():
                 break
             gone = len(self.near.arriving) + len(self.far.arriving)
             ruled_out = max(ruled_out, gone)
             if ruled_out >= max_hops or not self.near.frontier or not self.far.frontier:
                 break
             if self._can_be_joined(ruled_out + 1 - gone):
-                met = self._joined(ruled_out + 1 - gone)
+                met = self._joining_bridges(ruled_out + 1 - gone)
                 ruled_out += 1
                 continue
             open_sides = [side for side in (self.near, self.far) if not side.closed]
@@ -187,7 +187,7 @@ class _Search:
             side = min(open_sides, key=lambda side: len(side.frontier))
             entities = sorted((term for term in side.frontier if isinstance(term, IRI)), key=str)
             found = select_about(self.graph, self._link_arms(side), entities, bound=max(BOUND, self.hub_limit))
-            self._expand(side, found.solutions, hubs=found.over)
+            self._expand_side(side, found.solutions, hubs=found.over)
         return met
 
     def _first_query(self) -> list[Bridge]:
@@ -208,7 +208,7 @@ class _Search:
         for side in () if self.through_classes or solutions.cut else sides:
             links = [s for s in solutions if "predicate" in s and s["entity"] == side.end]
             if max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
-                self._expand(side, links)
+                self._expand_side(side, links)
         return []
 
     def _link_arms(self, side: _Side) -> list[Query]:
@@ -216,7 +216,7 @@ class _Search:
         name = "neighbours" if self.through_classes else "links"
         return [skipping(Query.load(f"{name}_{way}"), "predicate", self.skip) for way in directions(side.direction)]
 
-    def _expand(self, side: _Side, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()) -> None:
+    def _expand_side(self, side: _Side, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()) -> None:
         """Add a level from solutions for the frontier; the hops of hubs are left out."""
         found = [solution for solution in solutions if not isinstance(far_end(solution)[1], Literal)]
         degrees = Counter(solution["entity"] for solution in found)
@@ -263,7 +263,7 @@ class _Search:
                 side.behind.setdefault(there.end, {})[onward] = None
         return plain
 
-    def _meetings(self) -> list[Bridge]:
+    def _meeting_terms(self) -> list[Bridge]:
         """Find the terms at which both sides meet over the fewest hops, not more than both have gone.
 
         A blank node of the near side is compared by the terms behind it, as an endpoint names it differently each time.
@@ -291,7 +291,7 @@ class _Search:
         few = hops <= (1 if self.through_classes else 2) and len(near) * len(far) <= MAX_QUERIES
         return few and 0 < pairs <= MAX_PAIRS and not is_blank
 
-    def _joined(self, hops: int) -> list[Bridge]:
+    def _joining_bridges(self, hops: int) -> list[Bridge]:
         """Find the ways from one frontier to the other over one or two hops, as many as are enough.
 
         If none of these can be used, and there are more, all are fetched.

@@ -71,38 +71,38 @@ class Passages:
         self._source = source
 
     @cached_property
-    def _directory(self) -> Location | None:
+    def _index_directory(self) -> Location | None:
         return None if self._locate is None else self._locate()
 
     @cached_property
-    def _manifest(self) -> dict[str, Any]:
+    def _index_manifest(self) -> dict[str, Any]:
         """What was indexed; empty for nothing."""
-        manifest = None if self._directory is None else Tables(self._directory / FOLDER).manifest()
+        manifest = None if self._index_directory is None else Tables(self._index_directory / FOLDER).manifest()
         return manifest if manifest is not None and manifest.get("recipe") == RECIPE else {}
 
     @cached_property
-    def _table(self) -> Any:
-        tables = Tables((self._directory or Path()) / FOLDER)
-        table = tables.open(self._manifest["passages"])
+    def _passage_table(self) -> Any:
+        tables = Tables((self._index_directory or Path()) / FOLDER)
+        table = tables.open(self._index_manifest["passages"])
         if table is None:
             message = f"{tables.directory}: the table of passages is damaged or gone"
             raise StoreError(message, hint="run kgsparql index with --text again")
         return table
 
     def __len__(self) -> int:
-        return int(self._manifest.get("rows", 0))
+        return int(self._index_manifest.get("rows", 0))
 
     @property
     def documents(self) -> int:
         """Return how many documents were indexed."""
-        return int(self._manifest.get("documents", 0))
+        return int(self._index_manifest.get("documents", 0))
 
     @cached_property
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
-        if self._manifest or not isinstance(self._directory, Path) or not self._source:
+        if self._index_manifest or not isinstance(self._index_directory, Path) or not self._source:
             return ""
-        for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
+        for path in sorted(self._index_directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
             with suppress(OSError, ValueError, AttributeError):
                 if json.loads(path.read_text(encoding="utf-8")).get("source") == self._source:
                     return (
@@ -114,12 +114,12 @@ class Passages:
     def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
         """Find the passages that mention any of these entities: their numbers, in order, and which entities."""
         named = {term.value: term for term in terms}
-        if not self._manifest or not named:
+        if not self._index_manifest or not named:
             return {}
         wanted, found = sorted(named), dict[int, frozenset[IRI]]()
         for at in range(0, len(wanted), _ROWS_AT_ONCE):
             where = f"array_has_any(iris, [{', '.join(map(quoted, wanted[at : at + _ROWS_AT_ONCE]))}])"
-            for row in self._rows_of_query(self._table.search().where(where).select(["number", "iris"])):
+            for row in self._rows_of_query(self._passage_table.search().where(where).select(["number", "iris"])):
                 found[row["number"]] = frozenset(named[iri] for iri in row["iris"] if iri in named)
         return dict(sorted(found.items()))
 
@@ -127,26 +127,30 @@ class Passages:
         """Find the numbers of the passages that share words with a text, those with the rarest words first."""
         stops = stop_words(("en",))
         wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
-        if not self._manifest or not wanted:
+        if not self._index_manifest or not wanted:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
-        rows = self._rows_of_query(self._table.search(match, query_type="fts").select(["number", "_score"]), limit)
+        rows = self._rows_of_query(
+            self._passage_table.search(match, query_type="fts").select(["number", "_score"]), limit
+        )
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
         """Read the passages with these numbers, with all their mentions, in the order of the numbers."""
-        if not self._manifest or not numbers:
+        if not self._index_manifest or not numbers:
             return []
         where = f"number IN ({', '.join(str(int(number)) for number in sorted(set(numbers)))})"
         passages = []
-        for row in sorted(self._rows_of_query(self._table.search().where(where)), key=lambda row: row["number"]):
+        for row in sorted(
+            self._rows_of_query(self._passage_table.search().where(where)), key=lambda row: row["number"]
+        ):
             mentions = map(TextMention, row["starts"], row["ends"], map(IRI, row["iris"]))
             excerpt = Excerpt(row["document"], row["start"], row["end"], row["page"], tuple(mentions))
             passages.append(Passage(row["number"], row["text"], excerpt))
         return passages
 
     def _rows_of_query(self, query: Any, limit: int = _MOST_ROWS) -> list[dict[str, Any]]:
-        with errors_translated((self._directory or Path()) / FOLDER):
+        with errors_translated((self._index_directory or Path()) / FOLDER):
             rows: list[dict[str, Any]] = query.limit(limit).to_arrow().to_pylist()
         return rows
 
@@ -273,7 +277,7 @@ class _Writer:
         columns = [(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
         schema = pa.schema([*columns, *((name, pa.list_(pa.type_for_alias(kind))) for name, kind in _LISTS.items())])
         name, count, mentions, table = f"passages_{table_tag()}", 0, 0, None
-        rows = ({"number": number, **row} for number, row in enumerate(self._rows(files, directory)))
+        rows = ({"number": number, **row} for number, row in enumerate(self._passage_rows(files, directory)))
         while (some := list(islice(rows, _ROWS_AT_ONCE))) or table is None:
             data = pa.Table.from_pylist(some, schema=schema)
             if table is None:
@@ -294,7 +298,7 @@ class _Writer:
             "skipped": self.skipped,
         }  # fmt: skip
 
-    def _rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
+    def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
         for done, path in enumerate(files):
             self._progress("reading documents", done, len(files))
             name, pages = path.relative_to(directory).as_posix(), pages_of(path)

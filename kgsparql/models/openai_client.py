@@ -122,16 +122,18 @@ class OpenAIClient:
             completions = client.chat.completions.with_raw_response
             return completions.create(model=body["model"], messages=body["messages"], extra_body=more)
 
-        return self._reply(create, CHAT_BYTES, timeout_s, cancel, began)
+        return self._final_reply(create, CHAT_BYTES, timeout_s, cancel, began)
 
     def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
         options = {"encoding_format": "float", **body}
-        return self._reply(lambda client: client.embeddings.with_raw_response.create(**options), EMBEDDINGS_BYTES)
+        return self._final_reply(lambda client: client.embeddings.with_raw_response.create(**options), EMBEDDINGS_BYTES)
 
     def models(self, *, timeout_s: float = 10.0) -> list[str]:
         """List the models of the server, by the names that requests use; errors as of :meth:`chat`."""
-        data = self._reply(lambda client: client.models.with_raw_response.list(), _MODELS_BYTES, timeout_s).get("data")
+        data = self._final_reply(lambda client: client.models.with_raw_response.list(), _MODELS_BYTES, timeout_s).get(
+            "data"
+        )
         if not isinstance(data, list):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
@@ -182,7 +184,7 @@ class OpenAIClient:
         http = httpx2.Client(transport=OurTransport(), trust_env=False)
         return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
-    def _reply(
+    def _final_reply(
         self,
         call: Callable[[Any], Any],
         max_bytes: int,
@@ -195,7 +197,7 @@ class OpenAIClient:
         self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
         for number in range(1, self.tries + 1):
-            outcome = self._outcome(call, number, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
+            outcome = self._call_outcome(call, number, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             if isinstance(outcome, dict):
                 return outcome
             error, pause_s = outcome
@@ -207,7 +209,7 @@ class OpenAIClient:
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")
 
-    def _outcome(self, call: Callable[[Any], Any], number: int, **limits: Any) -> dict[str, Any] | _Failed:
+    def _call_outcome(self, call: Callable[[Any], Any], number: int, **limits: Any) -> dict[str, Any] | _Failed:
         """Send a request once; what it came to has no key in it."""
         sending = self._sending
         sending.limits, sending.reply = limits, Future()
@@ -215,27 +217,27 @@ class OpenAIClient:
             call(self._client)
         except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
             if not sending.reply.done():
-                what = f"{type(error).__name__}: {self._excerpt(str(error))}"
+                what = f"{type(error).__name__}: {self._error_excerpt(str(error))}"
                 return ModelError(f"{self.base_url}: the request cannot be sent: {what}"), None
         try:
             reply = sending.reply.result()
         except NetworkError as failure:
             return self._network_failure(failure, number, limits["max_bytes"])
-        return self._json_object(reply.body) if 200 <= reply.status < 300 else self._refusal(reply, number)
+        return self._json_object(reply.body) if 200 <= reply.status < 300 else self._refusal_error(reply, number)
 
     def _network_failure(self, failure: NetworkError, number: int, max_bytes: int) -> _Failed:
-        why = self._excerpt(failure.message)
+        why = self._error_excerpt(failure.message)
         match failure.kind:
             case "late":
                 return ModelTimeoutError(f"{self.base_url}: no reply in time", hint=_TIME_HINT), None
             case "too large":
-                return self._unusable("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
+                return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
             case "badly packed":
-                return self._unusable("E_LLM_FORMAT", f"is {why}")
+                return self._unusable_reply("E_LLM_FORMAT", f"is {why}")
             case "cut":
-                return self._unusable("E_LLM_PARTIAL", "was cut off")
+                return self._unusable_reply("E_LLM_PARTIAL", "was cut off")
             case "no reply":  # it is not sent again, since it might be paid for twice
-                return self._unusable("E_LLM_PARTIAL", f"did not begin: {why}")
+                return self._unusable_reply("E_LLM_PARTIAL", f"did not begin: {why}")
         hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
         error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
         return error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None
@@ -245,27 +247,29 @@ class OpenAIClient:
             text = body.decode("utf-8-sig")
             reply = json.loads(text)
             if "\\" in text or (self._key and self._key in text):
-                reply = _cleaned(reply, self._key)
+                reply = _cleaned_value(reply, self._key)
         except (ValueError, RecursionError):
             text = body.decode("utf-8", "replace").strip()
             if text.startswith("{") and not text.endswith("}"):
-                return self._unusable("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
+                return self._unusable_reply("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
             if not text:
-                return self._unusable("E_LLM_EMPTY", "is empty")
-            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._excerpt(text)}")
+                return self._unusable_reply("E_LLM_EMPTY", "is empty")
+            return self._unusable_reply("E_LLM_FORMAT", f"is not JSON: {self._error_excerpt(text)}")
         if not isinstance(reply, dict):
-            return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._excerpt(text)}")
+            return self._unusable_reply("E_LLM_FORMAT", f"is JSON, but not an object: {self._error_excerpt(text)}")
         if reply.get("error") and not {"choices", "data"} & reply.keys():
-            return ModelError(f"{self.base_url} reports an error: {self._excerpt(text)}", hint=_URL_HINT), None
+            return ModelError(f"{self.base_url} reports an error: {self._error_excerpt(text)}", hint=_URL_HINT), None
         return reply
 
-    def _unusable(self, code: str, what: str) -> _Failed:
+    def _unusable_reply(self, code: str, what: str) -> _Failed:
         hint = f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT
         return ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint), None
 
-    def _refusal(self, reply: HttpReply, number: int) -> _Failed:
-        status, text = reply.status, self._redacted(reply.body.decode("utf-8", "replace"))
-        said = f"{self.base_url}: {status}{_after_tries(number)}" + (f": {self._excerpt(text)}" if text.strip() else "")
+    def _refusal_error(self, reply: HttpReply, number: int) -> _Failed:
+        status, text = reply.status, self._redacted_text(reply.body.decode("utf-8", "replace"))
+        said = f"{self.base_url}: {status}{_after_tries(number)}" + (
+            f": {self._error_excerpt(text)}" if text.strip() else ""
+        )
         if status in {401, 403}:
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self._key else "; none was sent")
             return AuthenticationError(said, hint=hint, status=status), None
@@ -279,7 +283,7 @@ class OpenAIClient:
         if status == 404:
             hint = f"it has no such model or URL; {_URL_HINT}"
         elif 300 <= status < 400:
-            said = f"{said}: redirects to {self._excerpt(reply.headers.get('location', 'elsewhere'))}"
+            said = f"{said}: redirects to {self._error_excerpt(reply.headers.get('location', 'elsewhere'))}"
             hint = "redirects are not followed, since the key goes with them; name the right --base-url"
         return ModelError(said, hint=hint, status=status), pause_s
 
@@ -292,7 +296,7 @@ class OpenAIClient:
         pause_s = RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s
         return RateLimitError(said, hint=wait, status=429, wait_s=asked_s), pause_s
 
-    def _redacted(self, text: str) -> str:
+    def _redacted_text(self, text: str) -> str:
         """Take the key out of the text of an error."""
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
@@ -301,9 +305,9 @@ class OpenAIClient:
                 text = text[: -len(self._key)]  # the part that was read may end inside the key
         return redacted(text.encode("utf-8", "replace").decode(), self._key)
 
-    def _excerpt(self, text: str) -> str:
+    def _error_excerpt(self, text: str) -> str:
         """Quote the message in the text of an error, in one line, without the key."""
-        line = printable(_TAG.sub(" ", _message_in(self._redacted(text))), 4 * _SHOWN)
+        line = printable(_TAG.sub(" ", _message_in(self._redacted_text(text))), 4 * _SHOWN)
         return printable(redacted(line, self._key), _SHOWN)
 
 
@@ -323,14 +327,14 @@ def _message_in(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def _cleaned(value: Any, key: str) -> Any:
+def _cleaned_value(value: Any, key: str) -> Any:
     """Take the key out of a JSON value, and lone surrogates, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return without(value, key).encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_cleaned(item, key) for item in value]
+        return [_cleaned_value(item, key) for item in value]
     if isinstance(value, dict):
-        return {_cleaned(name, key): _cleaned(item, key) for name, item in value.items()}
+        return {_cleaned_value(name, key): _cleaned_value(item, key) for name, item in value.items()}
     return value
 
 

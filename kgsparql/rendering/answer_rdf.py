@@ -50,7 +50,7 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
-    data = pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_prefixes(answer))
+    data = pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_declared_prefixes(answer))
     return (data or b"").decode("utf-8")
 
 
@@ -58,10 +58,10 @@ def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
     """Return the answer as :func:`answer_to_trig` writes it, in an rdflib dataset; blank nodes keep their names."""
     from kgsparql.graphs.rdflib_interop import quads_to_rdflib
 
-    return quads_to_rdflib(iter(_quads_of(answer, at)), prefixes=_prefixes(answer))
+    return quads_to_rdflib(iter(_quads_of(answer, at)), prefixes=_declared_prefixes(answer))
 
 
-def _prefixes(answer: Answer) -> dict[str, str]:
+def _declared_prefixes(answer: Answer) -> dict[str, str]:
     has_texts = any(item.excerpt is not None for item in answer.evidence)
     return {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
 
@@ -151,7 +151,8 @@ def _add_parts(answer: Answer, of: _Statements, given: IRI) -> None:
     for rank, one in enumerate(answer.answers[:_CANDIDATES], 1):
         candidate = of.add(
             of.part(f"C{rank}"), "kgs:Candidate", ("schema:position", Literal(rank)), ("schema:name", one.label),
-            ("kgs:score", _number(one.score)), ("rdf:value", None if isinstance(one.term, BlankNode) else one.term),
+            ("kgs:score", _score_literal(one.score)),
+            ("rdf:value", None if isinstance(one.term, BlankNode) else one.term),
             ("schema:citation", [of.part(marker) for marker in one.markers]),
         )  # fmt: skip
         of.add(given, "", ("kgs:candidate", candidate))
@@ -163,7 +164,7 @@ def _add_parts(answer: Answer, of: _Statements, given: IRI) -> None:
         of.add(given, "", ("kgs:notUnderstood", of.add(of.part(f"gap{number}"), "kgs:Note", *about)))
 
 
-def _number(score: float) -> Literal:
+def _score_literal(score: float) -> Literal:
     return Literal(str(round(score, 4)), datatype=_iri("xsd:double"))
 
 
@@ -173,7 +174,7 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
         of.add(node, executable, ("sh:select", item.query.shown))
     of.add(
         node, _ITEM_CLASSES[item.kind], ("kgs:marker", item.marker), ("schema:text", item.text),
-        ("kgs:score", _number(item.score)), ("kgs:cut", [str(cut) for cut in item.cuts]),
+        ("kgs:score", _score_literal(item.score)), ("kgs:cut", [str(cut) for cut in item.cuts]),
         ("kgs:ends", None if item.named_ends is None else Literal(item.named_ends)),
     )  # fmt: skip
     for i, own in enumerate(item.queries, 1):

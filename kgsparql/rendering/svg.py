@@ -174,10 +174,10 @@ def _edge_line(shape: EdgeShape) -> str:
 
 
 def _edge_title(edge: DrawnEdge) -> str:
-    return f"<title>{svg_text(f'{edge.label} {edge.predicate} {_marks(edge.markers)}')}</title>"
+    return f"<title>{svg_text(f'{edge.label} {edge.predicate} {_marker_text(edge.markers)}')}</title>"
 
 
-def _marks(markers: Sequence[str]) -> str:
+def _marker_text(markers: Sequence[str]) -> str:
     return f"[{', '.join(markers)}]"
 
 
@@ -193,7 +193,7 @@ def _node_element(node: DrawnNode, box: Box) -> str:
     described = f" ({node.description})" if node.description else ""
     shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
     corner = box.x + box.width / 2 - 3, box.y - box.height / 2 - 6
-    title = svg_text(f"{node.label}{described} {node.term} {_marks(node.markers)}")
+    title = svg_text(f"{node.label}{described} {node.term} {_marker_text(node.markers)}")
     return (
         f'<g class="{node.role}"><title>{title}</title>'
         f'{_rect_start(box)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '

@@ -268,27 +268,29 @@ _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,4}[.)]) ")
 
 def markdown_lines(answer: Answer) -> Iterator[str]:
     """Yield the answer as lines of Markdown."""
-    yield f"## {_escaped(answer.question)}"
-    yield from _paragraphs(line for line in answer.text.splitlines() if line != table_line(answer))
-    yield from ("", *markdown_table(answer, _escaped)) if table_line(answer) else ()
+    yield f"## {_escaped_text(answer.question)}"
+    yield from _markdown_paragraphs(line for line in answer.text.splitlines() if line != table_line(answer))
+    yield from ("", *markdown_table(answer, _escaped_text)) if table_line(answer) else ()
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
-    numbered = [f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1)]
-    yield from _markdown_section("Answers", [*numbered, "", _escaped(more)] if more else numbered)
-    steps = [f"{i}. {_escaped(_step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    numbered = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(listed, 1)]
+    yield from _markdown_section("Answers", [*numbered, "", _escaped_text(more)] if more else numbered)
+    steps = [
+        f"{i}. {_escaped_text(_step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)
+    ]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
-    yield from _markdown_section("Linked", [f"- {_escaped(line)}" for line in _link_lines(answer)])
+    yield from _markdown_section("Linked", [f"- {_escaped_text(line)}" for line in _link_lines(answer)])
     for title, items in _titled_items(answer, answer.cited):
         yield from ("", f"### {title}")
         for item in items:
-            yield from ("", f"**{item.marker}** {_escaped(item.sourced_text, _MOST_EVIDENCE)}")
+            yield from ("", f"**{item.marker}** {_escaped_text(item.sourced_text, _MOST_EVIDENCE)}")
             if item.query.text and item.marker in answer.cited:
                 for source, query in shown_queries(item):
-                    yield from ("", f"<details><summary>{f'SPARQL {_escaped(source)}'.rstrip(' :')}</summary>", "")
+                    yield from ("", f"<details><summary>{f'SPARQL {_escaped_text(source)}'.rstrip(' :')}</summary>", "")
                     yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
     notes = [*answer.notes, *_fallback_lines(answer)]
-    yield from _markdown_section("Notes", [f"- {_escaped(note, _MOST_NOTE)}" for note in notes])
+    yield from _markdown_section("Notes", [f"- {_escaped_text(note, _MOST_NOTE)}" for note in notes])
     yield from ("", f"_{_cost_line(answer)}_")
 
 
@@ -297,7 +299,7 @@ def _markdown_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
         yield from ("", f"### {heading}", "", *lines)
 
 
-def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
+def _markdown_paragraphs(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines of an answer as Markdown: lists stay lists, other lines become paragraphs."""
     was_listed = False
     for line in lines:
@@ -309,10 +311,10 @@ def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
         if not (bullet and was_listed):
             yield ""
         is_heading = shown == _RANKED
-        yield f"**{_RANKED}**\n" if is_heading else bullet + _escaped(shown.removeprefix(bullet), _MOST_ANSWER)
+        yield f"**{_RANKED}**\n" if is_heading else bullet + _escaped_text(shown.removeprefix(bullet), _MOST_ANSWER)
         was_listed = bool(bullet) or is_heading
 
 
-def _escaped(text: Any, limit: int = 500) -> str:
+def _escaped_text(text: Any, limit: int = 500) -> str:
     """Write graph text as Markdown in which nothing becomes a link, an image or a tag."""
     return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", printable(text, limit))

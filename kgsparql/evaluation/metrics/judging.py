@@ -90,7 +90,7 @@ class Judgement:
 
 def judgement(question: Question, record: Record) -> Judgement | None:
     """Compare the answers of a record with the right ones; ``None`` while nobody knows these."""
-    return None if question.answers is None else _judge(_ById(question), _ById(record))
+    return None if question.answers is None else _judge_answers(_ById(question), _ById(record))
 
 
 def is_silent(record: Record) -> bool:
@@ -162,7 +162,7 @@ def _gold_answers(question: _ById[Question]) -> GoldAnswers:
 
 
 @lru_cache(maxsize=16)
-def _judge(question: _ById[Question], record: _ById[Record]) -> Judgement:
+def _judge_answers(question: _ById[Question], record: _ById[Record]) -> Judgement:
     gold = _gold_answers(question)
     given = record.value
     groups = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))

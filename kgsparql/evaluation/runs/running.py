@@ -172,7 +172,7 @@ class _Asking:
         processes = self.workers.pool_for(self.method, questions)
         if processes is not None:
             try:
-                for outcome in self._completed(processes, partial(_worker_outcome, self.method), questions):
+                for outcome in self._completed_outcomes(processes, partial(_worker_outcome, self.method), questions):
                     del left[outcome.question.id]
                     yield outcome
             except BrokenExecutor:  # a process was killed, or the graph is another by now: the rest is asked here
@@ -180,11 +180,11 @@ class _Asking:
         ask = partial(outcome_of, self.knowledge, self.plan, self.method)
         threads = ThreadPoolExecutor(self.plan.workers)
         try:
-            yield from self._completed(threads, ask, list(left.values()))
+            yield from self._completed_outcomes(threads, ask, list(left.values()))
         finally:
             threads.shutdown(cancel_futures=True)
 
-    def _completed(
+    def _completed_outcomes(
         self, pool: Executor, ask: Callable[[Question], QuestionOutcome], questions: Sequence[Question]
     ) -> Generator[QuestionOutcome]:
         """Ask a question only when the outcome of another is dealt with, so that none begins after a run stopped.
