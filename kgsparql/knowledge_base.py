@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -231,8 +232,10 @@ class KnowledgeBase(GraphLookups):
                 check_mentioned(graph, term)
             lines = graph.notes  # of an endpoint: the first look at it is no query of the question
         except BudgetExceededError as error:
-            message = f"{error.message} before the question was asked, while its endpoints said what there is"
-            hint = f"{error.hint}; if the labels there were never read, kgsparql index does that once"
+            urls = [member.name for member in graph.members if member.is_remote]
+            message = f"{error.message} before the question was asked, while {', '.join(urls)} said what there is"
+            index = f"kgsparql index -k {' -k '.join(map(shlex.quote, urls))}"
+            hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
             raise BudgetExceededError(message, hint=hint, **error.detail) from error
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
