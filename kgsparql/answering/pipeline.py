@@ -15,7 +15,7 @@ from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
-from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
@@ -65,11 +65,10 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         outcome = "partial"
         draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
-    session.notes.extend([Note("way_out", _WAY_OUT)] if outcome == "no_entity" else [])
+    if outcome == "no_entity":
+        session.notes.extend([Note("way_out", _WAY_OUT)])
     computed = () if found.computed is None else found.computed.terms
     labels = {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
-    cited = found.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-    drawn = cited if len(cited) and not draft.is_ranked else found.evidence
     made = Answer(
         question=session.question,
         status="partial" if session.graph.failures else outcome,
@@ -80,7 +79,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         linked=session.links,
         grounding=draft.grounding,
         inference=draft.inference,
-        tree=draft.tree or decision_tree([item for item in drawn if item.kind != "passage"], labels),
+        tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.used(found).name,
         model="" if session.model is None else session.model.name,
@@ -96,6 +95,13 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     )
     session.emit(Finished(status=made.status, answer=made))
     return made
+
+
+def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:
+    """Choose what the tree shows: what is cited where somebody chose, else everything; no passages."""
+    cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+    drawn = cited if len(cited) and not draft.is_ranked else evidence
+    return [item for item in drawn if item.kind != "passage"]
 
 
 def _removed_text(draft: Draft) -> str:

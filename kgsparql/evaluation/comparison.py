@@ -258,7 +258,7 @@ def compare(
     if baseline and not any(_named_rows(baseline, rows) for rows in all_rows):
         there = ", ".join(dict.fromkeys(row.name for rows in all_rows for row in rows))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
-    boards = tuple(_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
+    boards = tuple(_dataset_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
     return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics))
 
 
@@ -305,24 +305,24 @@ def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> 
     return [printable(name + run, 200) for name, run in zip(names, runs, strict=True)]
 
 
-def _leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Leaderboard:
+def _dataset_leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Leaderboard:
     """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
     metrics = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
     tested = metrics if named else metrics[:3]
     if metrics:
-        rows = sorted(rows, key=lambda row: _badness(metrics[0], row.mean(metrics[0])))
+        rows = sorted(rows, key=lambda row: _badness_key(metrics[0], row.mean(metrics[0])))
     best = _best_row(rows, metrics)
     named_rows = _named_rows(baseline, rows)
     reference = named_rows[0] if named_rows else best
     tests = {} if reference is None else _pairwise_tests(rows, reference, tested, is_named=bool(named_rows))
     return Leaderboard(
         rows=tuple(rows), primary=metrics[0] if metrics else "", best=best, reference=reference, tests=tests,
-        notes=tuple(_notes(rows, tested)),
+        notes=tuple(_comparison_notes(rows, tested)),
     )  # fmt: skip
 
 
-def _badness(metric: str, mean: float | None) -> float:
+def _badness_key(metric: str, mean: float | None) -> float:
     """Return a sort key that puts the best mean first, and none last."""
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
@@ -348,7 +348,9 @@ def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
         scores, found = rows[i].scores, list[float]()
         for name in [*metrics, *(name for name in ("model_calls", "queries") if name in scores.values)]:
             values = [value for key, value in scores.by_question(name).items() if not common or key in common]
-            found.append(round(_badness(name, sum(values) / len(values) if values else None), 9))  # 0.1 + 0.2 is 0.3
+            found.append(
+                round(_badness_key(name, sum(values) / len(values) if values else None), 9)
+            )  # 0.1 + 0.2 is 0.3
         return found
 
     best = min(able, key=rank)
@@ -377,7 +379,7 @@ def _pairwise_tests(
     return found
 
 
-def _notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
+def _comparison_notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
     """Say what is missing, and what cannot be compared as it stands."""
     configs = {row.scores.run.path: row.scores.run.config for row in rows}
     yield from _run_differences(list(configs.values()))

@@ -34,15 +34,20 @@ def records(comparison: Comparison) -> list[Record]:
     for board in comparison.leaderboards:
         for place, row in enumerate(board.rows):
             about: Record = {name: getattr(row, name) for name in ("dataset", "method", "model", "run", "name")}
-            whole = {**about, "by": "", "slice": "", **_figures(row.n, row.means), "questions": row.questions}
-            whole |= {"best": place == board.best, "ceiling": row.is_ceiling, **_tests(board, place), **_risk(row)}
+            whole = {**about, "by": "", "slice": "", **_row_figures(row.n, row.means), "questions": row.questions}
+            whole |= {
+                "best": place == board.best,
+                "ceiling": row.is_ceiling,
+                **_row_tests(board, place),
+                **_row_risk(row),
+            }
             found.append(whole)
             for kind, values in row.slices.items():
-                found += [{**about, "by": kind, "slice": v, **_figures(*part)} for v, part in values.items()]
+                found += [{**about, "by": kind, "slice": v, **_row_figures(*part)} for v, part in values.items()]
     return [{name: round(v, 6) + 0.0 if isinstance(v, float) else v for name, v in one.items()} for one in found]
 
 
-def _figures(n: int, means: Mapping[str, Interval | None]) -> Record:
+def _row_figures(n: int, means: Mapping[str, Interval | None]) -> Record:
     figures: Record = {"n": n}
     for name, one in means.items():
         mean, low, high = (one.mean, one.low, one.high) if one else (None, None, None)
@@ -50,7 +55,7 @@ def _figures(n: int, means: Mapping[str, Interval | None]) -> Record:
     return figures
 
 
-def _tests(board: Leaderboard, place: int) -> Record:
+def _row_tests(board: Leaderboard, place: int) -> Record:
     tests = board.tests.get(place, {})
     found: Record = {"versus": board.rows[board.reference].name} if tests and board.reference is not None else {}
     for name, test in tests.items():
@@ -61,7 +66,7 @@ def _tests(board: Leaderboard, place: int) -> Record:
     return found
 
 
-def _risk(row: Row) -> Record:
+def _row_risk(row: Row) -> Record:
     if row.risk is None:
         return {}
     right = zip(COVERAGES, row.risk.right, strict=True)

@@ -58,7 +58,7 @@ class _Section(NamedTuple):
 def comparison_text(comparison: Comparison) -> str:
     """Write aligned tables for a terminal or a pipe."""
     lines: list[str] = []
-    for one in _sections(comparison):
+    for one in _comparison_sections(comparison):
         lines += ["", *wrapped(one.title), *table_lines(one.rows, one.left)]
         lines += (line for text in one.texts for line in wrapped(printable(text, 600), indent="  "))
     return "\n".join([*lines[1:], ""])
@@ -67,7 +67,7 @@ def comparison_text(comparison: Comparison) -> str:
 def comparison_markdown(comparison: Comparison) -> str:
     """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`escaped`."""
     lines: list[str] = []
-    for one in _sections(comparison):
+    for one in _comparison_sections(comparison):
         heads, *rows = [list(map(escaped, row)) for row in one.rows] or [[]]
         marks = [":---" if not i or i in one.left else "---:" for i in range(len(heads))]
         lines += ["", f"{'#' * one.level} {escaped(one.title)}", ""]
@@ -125,7 +125,7 @@ def _with_interval(metric: str, found: Interval | None) -> str:
     return f"{amount(metric, found.mean)} ({amount(metric, found.low)}–{amount(metric, found.high)})"
 
 
-def _signed(metric: str, value: float) -> str:
+def _signed_amount(metric: str, value: float) -> str:
     text = amount(metric, abs(value))
     return f"{'-' if value < 0 else '+'}{text}" if text.strip("0.,% ") else text
 
@@ -135,14 +135,14 @@ def _range_text(numbers: Iterable[int]) -> str:
     return " to ".join(f"{number:,}" for number in dict.fromkeys((in_order[0], in_order[-1])))
 
 
-def _heading(board: Leaderboard) -> str:
+def _board_heading(board: Leaderboard) -> str:
     asked = _range_text(row.questions for row in board.rows)
     models = sorted({row.model or "no model" for row in board.rows}, key=lambda name: (name == "no model", name))
     about = f"{asked} question{'s' * (asked != '1')}, {printable(', '.join(models), 200)}"
     return f"{printable(board.rows[0].dataset, 100)}: {about}"
 
 
-def _summary(board: Leaderboard) -> Iterator[str]:
+def _board_summary(board: Leaderboard) -> Iterator[str]:
     """Yield sentences that say which row is best, and which are shown to be worse or better than the reference."""
     metric = board.primary
     if board.best is None:
@@ -160,18 +160,18 @@ def _summary(board: Leaderboard) -> Iterator[str]:
             yield f"{said} {board.rows[board.reference or 0].name}: {names}."
 
 
-def _sections(comparison: Comparison) -> Iterator[_Section]:
+def _comparison_sections(comparison: Comparison) -> Iterator[_Section]:
     """Yield everything that is shown: for each dataset what is best and the tables, then what is over all of them."""
     for board in comparison.leaderboards:
-        yield _Section(_heading(board), texts=list(_summary(board)), level=2)
+        yield _Section(_board_heading(board), texts=list(_board_summary(board)), level=2)
         tables = [_quality_table(board, comparison)]
         tables += [_difference_table(board)] if any(board.tests.values()) else []
         few = [kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8]
         tables += [_slice_table(board, kind) for kind in few[:1]]
         if not comparison.named:
-            tables.append(_means_table("Evidence and linking", board, _defined(board, _EVIDENCE)))
+            tables.append(_means_table("Evidence and linking", board, _defined_metrics(board, _EVIDENCE)))
             tables.append(_risk_table(board))
-        tables.append(_means_table("Reliability: share of questions", board, _defined(board, _SHARES)))
+        tables.append(_means_table("Reliability: share of questions", board, _defined_metrics(board, _SHARES)))
         costs = [name for name in (comparison.metrics if comparison.named else _COSTS) if METRICS[name].group == "cost"]
         costs = [name for name in costs if any(row.mean(name) for row in board.rows)]
         tables.append(_means_table("Cost: mean of a question", board, costs))
@@ -194,7 +194,7 @@ def _row_label(board: Leaderboard, row: Row) -> str:
     return f"{row.name} *" if is_best else row.title
 
 
-def _defined(board: Leaderboard, metrics: Sequence[str]) -> list[str]:
+def _defined_metrics(board: Leaderboard, metrics: Sequence[str]) -> list[str]:
     return [name for name in metrics if any(row.mean(name) is not None for row in board.rows)]
 
 
@@ -210,7 +210,7 @@ def _means_table(
 
 def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
     wanted = comparison.metrics if comparison.named else _QUALITY
-    metrics = [name for name in _defined(board, wanted) if _is_quality(name)]
+    metrics = [name for name in _defined_metrics(board, wanted) if _is_quality(name)]
     with_intervals = metrics if len(metrics) <= 3 else {*_WITH_INTERVALS, board.primary}.intersection(metrics)
     table = _means_table("Quality", board, metrics, with_intervals)
     methods = {one.method for row in board.rows for name in with_intervals if (one := row.means[name]) is not None}
@@ -228,9 +228,13 @@ def _difference_table(board: Leaderboard) -> _Section:
     for i, own in board.tests.items():
         for metric, test in own.items():
             found = test.difference
-            bounds = f" [{_signed(metric, found.low)}, {_signed(metric, found.high)}]" if found.has_interval else ""
+            bounds = (
+                f" [{_signed_amount(metric, found.low)}, {_signed_amount(metric, found.high)}]"
+                if found.has_interval
+                else ""
+            )
             p = "p<0.001" if test.p < 0.001 else f"p={test.p:.3f}"
-            cells = [f"{_signed(metric, found.mean)}{bounds}", f"{test.won}:{test.lost}", f"{test.verdict}, {p}"]
+            cells = [f"{_signed_amount(metric, found.mean)}{bounds}", f"{test.won}:{test.lost}", f"{test.verdict}, {p}"]
             rows.append([board.rows[i].title * (metric == next(iter(own))), metric, *cells])
     all_tests = [test for own in board.tests.values() for test in own.values()]
     kinds = "; else ".join(text for kind, text in _TESTS.items() if any(t.difference.test == kind for t in all_tests))
@@ -328,11 +332,11 @@ def _outcome_text(value: float, question: Question, record: Record) -> str:
     right = [bool(numbers) for numbers in given.found] if given else []
     answers = zip(given.answers if given else (), right, strict=True)
     listed = _first_texts([f"{one.label or one.term}{' ✓' * is_right}" for one, is_right in answers])
-    why = "" if value >= 1 else f"; {_reason(question, record, right)}"
+    why = "" if value >= 1 else f"; {_failure_reason(question, record, right)}"
     return f"{value:.3g}, {record.status}: {listed or 'nothing'}{why}"
 
 
-def _reason(question: Question, record: Record, right: Sequence[bool]) -> str:
+def _failure_reason(question: Question, record: Record, right: Sequence[bool]) -> str:
     """Say where it went wrong: the call, the choice, the linking, or the retrieval."""
     if record.has_failed:
         code, message = record.error or ("E_INTERNAL", "")

@@ -109,7 +109,10 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
     for question in questions:
         by_path.setdefault(_path_template(question) or question.id, []).append(question)
     chosen = _development_ids(list(by_path.values()), share, seed)
-    total, there = _strata(questions), _strata([question for question in questions if question.id in chosen])
+    total, there = (
+        _stratum_counts(questions),
+        _stratum_counts([question for question in questions if question.id in chosen]),
+    )
     if any(abs(there[kind] - share * n) > max(1.0, _TOLERANCE * n) for kind, n in total.items()):
         chosen = _development_ids([[question] for question in questions], share, seed)
     if not chosen:  # so few questions of each number of hops that none reached its share
@@ -124,17 +127,17 @@ def _path_template(question: Question) -> tuple[str, ...]:
     return question.path or tuple(sorted({triple.predicate.value for triple in question.golden_triples}))
 
 
-def _strata(questions: Sequence[Question]) -> Counter[int | str | None]:
+def _stratum_counts(questions: Sequence[Question]) -> Counter[int | str | None]:
     return Counter(kind for question in questions for kind in ("all", question.hops))
 
 
 def _development_ids(groups: Sequence[Sequence[Question]], share: float, seed: int) -> set[str]:
     """Take each group, the largest first, into development if that brings all and each number of hops nearer to it."""
     in_order = drawn(groups, f"split {seed}", key=lambda group: min(question.id for question in group))
-    seen, taken = _strata([]), _strata([])
+    seen, taken = _stratum_counts([]), _stratum_counts([])
     chosen: set[str] = set()
     for group in sorted(in_order, key=len, reverse=True):
-        own = _strata(group)
+        own = _stratum_counts(group)
         seen.update(own)
         without, within = (
             sum((taken[kind] + n * more - share * seen[kind]) ** 2 for kind, n in own.items()) for more in (0, 1)
@@ -203,7 +206,7 @@ def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
     def rank(place: int) -> tuple[float, ...]:
         setting, scores = trials[place]
         kept = sum(setting[name] == value for name, value in trials[0][0].items())
-        return sign * _mean(scores, metric), kept, *(-_mean(scores, cost) for cost in _COSTS)
+        return sign * _mean_score(scores, metric), kept, *(-_mean_score(scores, cost) for cost in _COSTS)
 
     defined = [place for place, (_, scores) in enumerate(trials) if len(scores.defined(metric))]
     if not defined:
@@ -213,7 +216,7 @@ def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
     return found if 0 not in defined or rank(found)[0] > rank(0)[0] else 0
 
 
-def _mean(scores: MethodScores, metric: str) -> float:
+def _mean_score(scores: MethodScores, metric: str) -> float:
     values = scores.defined(metric)
     return round(float(values.mean()), 9) if len(values) else math.nan
 
@@ -246,7 +249,7 @@ def tune(
         own = replace(plan, questions=questions, methods=methods)
         return resume_or_begin(knowledge, own, path / folder, configuration(own), tell=tell)
 
-    labels = ["default", *(_label(number, setting) for number, setting in enumerate(settings[1:], 1))]
+    labels = ["default", *(_setting_label(number, setting) for number, setting in enumerate(settings[1:], 1))]
     tried = run(parts.development, dict(zip(labels, settings, strict=True)), "development")
     costs = (metric, *_COSTS)
     trials = [(one, method_scores(tried, label, costs)) for label, one in zip(labels, settings, strict=True)]
@@ -257,10 +260,10 @@ def tune(
     return Tuning(metric, parts, trials, chosen, compared)
 
 
-def _label(number: int, setting: Setting) -> str:
+def _setting_label(number: int, setting: Setting) -> str:
     """Name a setting, as a method of a run can be named.
 
-    >>> _label(1, {"paths_kept": 5, "max_hops": None})
+    >>> _setting_label(1, {"paths_kept": 5, "max_hops": None})
     '1-paths_kept-5-max_hops-None'
     """
     text = "-".join(f"{name}-{value}" for name, value in setting.items())
@@ -271,7 +274,7 @@ def tuning_text(tuning: Tuning) -> str:
     """Write a tuning as tables for a terminal or a pipe."""
     rows = [["setting", *dict.fromkeys((tuning.metric, *_COSTS))]]
     for place, (_, scores) in enumerate(tuning.trials):
-        cells = (amount(m, None if math.isnan(mean := _mean(scores, m)) else mean) for m in rows[0][1:])
+        cells = (amount(m, None if math.isnan(mean := _mean_score(scores, m)) else mean) for m in rows[0][1:])
         rows.append([f"{scores.method}{' *' * (place == tuning.chosen)}", *cells])
     lines = [*wrapped(str(tuning.parts)), "", "On the development questions (* is chosen)", *table_lines(rows), ""]
     return "\n".join(

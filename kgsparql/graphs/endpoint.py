@@ -175,7 +175,7 @@ class EndpointGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._limits() as limits:
+        with self._request_limits() as limits:
             found = self._graphs_seen(limits).note
         return (found,) if found else ()
 
@@ -202,30 +202,30 @@ class EndpointGraph(KnowledgeGraph):
         """Select as :meth:`select`, over ``timeout_s`` from now, waiting for a turn included."""
         if query.empty:
             return Solutions()
-        with self._limits(None, timeout_s) as limits:
+        with self._request_limits(None, timeout_s) as limits:
             return solutions_of(query, *self._reply_to(query, "SELECT", limits))
 
     def ask(self, query: Query) -> bool:
         """Get the answer to an ASK, with the errors of :meth:`select`."""
         if query.empty:
             return False
-        with self._limits() as limits:
+        with self._request_limits() as limits:
             return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> tuple[HttpReply, SparqlRequest]:
         """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs."""
-        with self._limits(timeout_s, timeout_s, cancel) as limits:
+        with self._request_limits(timeout_s, timeout_s, cancel) as limits:
             return self._reply_to(Query("", text), form, limits)
 
     def _reply_to(self, query: Query, form: Form, limits: RequestLimits) -> tuple[HttpReply, SparqlRequest]:
-        return self._send(query, form, self._graphs_seen(limits).parameters, limits)
+        return self._send_query(query, form, self._graphs_seen(limits).parameters, limits)
 
     def _graphs_seen(self, limits: RequestLimits) -> GraphView:
-        return self.probe.graphs(self._send, limits)
+        return self.probe.graphs(self._send_query, limits)
 
-    def _send(
+    def _send_query(
         self, query: Query, form: Form, parameters: Mapping[str, str], limits: RequestLimits
     ) -> tuple[HttpReply, SparqlRequest]:
         request = SparqlRequest(
@@ -244,7 +244,7 @@ class EndpointGraph(KnowledgeGraph):
         return self._sender.send(request), request
 
     @contextmanager
-    def _limits(
+    def _request_limits(
         self, query_s: float | None = None, all_s: float | None = None, cancel: threading.Event | None = None
     ) -> Iterator[RequestLimits]:
         """Yield the limits of a request that begins now; those of the question apply, too, if this is a view for one.

@@ -109,7 +109,7 @@ def load_store(
         to_read, unchanged, drop = _plan_of_load(jobs, manifest, options, target)
         if not to_read:
             return LoadReport(target, (), unchanged, manifest)
-        loaded = _fill(target, to_read, options, progress=progress, manifest=manifest, drop=drop)
+        loaded = _fill_store(target, to_read, options, progress=progress, manifest=manifest, drop=drop)
         return LoadReport(target, loaded, unchanged, read_manifest(target))
 
 
@@ -168,7 +168,7 @@ def _is_same_file(loaded: str, job: str) -> bool:
     return False
 
 
-def _fill(
+def _fill_store(
     target: Path,
     jobs: Sequence[_Job],
     options: ReadOptions,
@@ -372,7 +372,7 @@ def graph_in_cache(
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)
         if not is_store(target):  # another process may have created it while we waited
-            made = _fill(target, jobs, options, progress=progress, manifest=Manifest(), drop=set())
+            made = _fill_store(target, jobs, options, progress=progress, manifest=Manifest(), drop=set())
             _remove_older(target, made)
     return opened()
 

@@ -41,15 +41,15 @@ class NetworkTransport:
         """Send a request, and read the reply up to its limits."""
         _this_thread.request = request
         try:
-            return self._exchange(request)
+            return self._exchange_once(request)
         except ProtocolError:
             # A server may close a connection that was kept open just when we use it again.
             was_read = request.is_sent and not request.may_repeat
             if request.is_fresh or was_read or request.has_reply or request.is_abandoned:
                 raise
-            return self._exchange(request)
+            return self._exchange_once(request)
 
-    def _exchange(self, request: HttpRequest) -> HttpReply:
+    def _exchange_once(self, request: HttpRequest) -> HttpReply:
         request.is_fresh = request.is_sent = request.has_reply = False
         left_s = max(0.001, request.deadline - time.monotonic())
         target = urlsplit(request.url)

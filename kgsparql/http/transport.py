@@ -113,7 +113,7 @@ def send(transport: Transport, request: HttpRequest) -> HttpReply:
         return request.deadline - now
 
     seconds_left()
-    call = ThreadedCall(partial(_answer, transport, request), name="kgsparql request")
+    call = ThreadedCall(partial(_answer_once, transport, request), name="kgsparql request")
     try:
         return replace(call.result(seconds_left), seconds=time.monotonic() - began)
     except BaseException:  # Ctrl-C too: nobody wants the reply any more
@@ -121,7 +121,7 @@ def send(transport: Transport, request: HttpRequest) -> HttpReply:
         raise
 
 
-def _answer(transport: Transport, request: HttpRequest) -> HttpReply:
+def _answer_once(transport: Transport, request: HttpRequest) -> HttpReply:
     try:
         reply = transport(request)
     except NetworkError:
@@ -170,9 +170,9 @@ class ThreadedCall(Generic[T]):
     def __init__(self, work: Callable[[], T], *, name: str) -> None:
         self._work = work
         self._future: Future[T] = Future()
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        threading.Thread(target=self._run_work, name=name, daemon=True).start()
 
-    def _run(self) -> None:
+    def _run_work(self) -> None:
         try:
             self._future.set_result(self._work())
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for

@@ -119,21 +119,21 @@ def _option_value(method: type[Retriever], option: Field[Any], value: Any) -> An
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     hint = get_type_hints(method)[option.name]
-    is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _alternatives(hint)
+    is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _type_alternatives(hint)
     given = None if is_none else value
     if isinstance(given, str) and is_tuple(hint):
         given = [part.strip() for part in given.split(",") if part.strip()]
     try:
         return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(given)
     except ValidationError as error:
-        wanted = _TYPE_WORDS.get(_alternatives(hint)[0], _type_text(hint))
+        wanted = _TYPE_WORDS.get(_type_alternatives(hint)[0], _type_text(hint))
         raise OptionError(
             f"{method.name}: {option.name}={printable(str(value), 60)!r} is not {wanted}",
             hint=f"default: {_default_text(option)}",
         ) from error
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def _type_alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
 
 
@@ -143,7 +143,7 @@ def is_tuple(hint: Any) -> bool:
     >>> is_tuple(tuple[str, ...] | None), is_tuple(int)
     (True, False)
     """
-    return any(get_origin(kind) is tuple for kind in _alternatives(hint))
+    return any(get_origin(kind) is tuple for kind in _type_alternatives(hint))
 
 
 def description_of(method: type[Retriever]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _default_text(option: Field[Any]) -> str:
 def _type_text(hint: Any) -> str:
     if get_origin(hint) is OneOf:
         return " | ".join(map(str, get_args(hint)))
-    if len(kinds := _alternatives(hint)) > 1:
+    if len(kinds := _type_alternatives(hint)) > 1:
         return " | ".join("none" if kind is type(None) else _type_text(kind) for kind in kinds)
     if is_tuple(hint):
         return f"{_type_text(get_args(hint)[0])}, …"

@@ -197,7 +197,7 @@ class MindMap(Retriever):
         return items
 
     def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
-        kept = round_robin([chained_paths(chain) for chain in self._chains(entities, session)], self.paths_kept)
+        kept = round_robin([chained_paths(chain) for chain in self._segment_chains(entities, session)], self.paths_kept)
         labels = session.labels(terms_of(kept), in_grace=True)
         read_statements(kept, session.labels)
         kinds = session.labels.majority_types([[path.terms] for path in kept], in_grace=True)
@@ -209,7 +209,7 @@ class MindMap(Retriever):
             items.append(path_item(path, query, labels, session, score=candidate.score or 0.0))
         return sorted(items, key=lambda item: -item.score)
 
-    def _chains(self, entities: Sequence[IRI], session: Session) -> list[list[Segment]]:
+    def _segment_chains(self, entities: Sequence[IRI], session: Session) -> list[list[Segment]]:
         """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
 
         A path through an entity that is still to come replaces the other paths, and that entity is not a target again.

@@ -110,7 +110,7 @@ class QueryPlan(Retriever):
         gaps: tuple[Gap, ...] = ()
         with session.within_budget():
             gaps = plan_doubts(ranked, computed, asked)
-            gaps = gaps or self._rival(ranked, computed, plans, session, vocabulary)
+            gaps = gaps or self._rival_doubt(ranked, computed, plans, session, vocabulary)
         if not gaps and ranked.score < plans[0].score - _SAME:
             gaps = (_other_reading("a likelier reading comes to nothing", plans[0].plan, session),)
         return RankedChoice(tuple(plans), ranked, computed, gaps)
@@ -131,7 +131,7 @@ class QueryPlan(Retriever):
             tried.append((ranked, computed))
         return tried[0] if tried else None
 
-    def _rival(
+    def _rival_doubt(
         self,
         ranked: RankedPlan,
         computed: Computed,
@@ -143,7 +143,7 @@ class QueryPlan(Retriever):
         others = [own for own in plans if own.plan != ranked.plan and abs(own.score - ranked.score) <= _SAME]
         for other in others[:1]:
             rival = run(other.plan, session.graph, vocabulary=vocabulary)
-            if rival.rows and rival.empty_part is None and _firsts(rival) != _firsts(computed):
+            if rival.rows and rival.empty_part is None and _first_terms(rival) != _first_terms(computed):
                 return (_other_reading("another reading fits as well", other.plan, session),)
         return ()
 
@@ -158,5 +158,5 @@ def _left_out(words: str) -> tuple[Gap, ...]:
     return (Gap("word", words, f"what was computed leaves out {words!r}"),) if words else ()
 
 
-def _firsts(computed: Computed) -> set[object]:
+def _first_terms(computed: Computed) -> set[object]:
     return {row[0] for row in computed.rows}

@@ -140,7 +140,7 @@ class ServedPage:
             *routes,
         ]
         handlers: Any = {KgsparqlError: _error_response}
-        self.app = Starlette(routes=served, lifespan=self._lifespan, exception_handlers=handlers)
+        self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
         """Make a finished run one JSON object, which needs no graph to be shown again; it is kept."""
@@ -165,7 +165,7 @@ class ServedPage:
         return frozen
 
     @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+    async def _app_lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._about = asyncio.create_task(run_in_threadpool(graph_facts, self.knowledge, self.asking))
         sweeping = asyncio.create_task(self._sweep_runs())
         try:

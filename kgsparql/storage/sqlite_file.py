@@ -73,7 +73,7 @@ class SqliteFile:
         """Return the connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
         with self._errors_translated(), self._own_use() as use:
             exists = use.connection is not None or self.path.exists()
-            yield self._opened(use, create=False) if exists else None
+            yield self._opened_connection(use, create=False) if exists else None
 
     def rows(self, select: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a SELECT; none if there is no file."""
@@ -96,7 +96,7 @@ class SqliteFile:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction, which is committed unless an error leaves the block. Creates the file."""
         with self._errors_translated(), self._own_use() as use:
-            connection = self._opened(use, create=True)
+            connection = self._opened_connection(use, create=True)
             _retried_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
             with _committed_block(connection):
                 yield connection
@@ -112,7 +112,7 @@ class SqliteFile:
         with use.lock:
             yield use
 
-    def _opened(self, use: _Use, *, create: bool) -> sqlite3.Connection:
+    def _opened_connection(self, use: _Use, *, create: bool) -> sqlite3.Connection:
         if use.connection is None:
             use.connection = _retried_while_busy(lambda: self._new_connection(create=create))
         return use.connection

@@ -136,9 +136,9 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
-    send = EndpointGraph._send
+    send = EndpointGraph._send_query
     monkeypatch.setattr(
-        EndpointGraph, "_send", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
+        EndpointGraph, "_send_query", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
     )
     assert again.indexes.index.rows == known.indexes.index.rows
     assert [name for name in asked if name.startswith(("info", "index", "label"))] == ["info_triples"]

@@ -179,7 +179,7 @@ def run(
         if plan.oracle is not None and not any(plan.oracle(question) for question in questions):
             hint = "it needs `path` or `golden_triples`"
             raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
-        with _tally(graph) as tell:
+        with _tally_bar(graph) as tell:
             resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
@@ -277,7 +277,7 @@ def tune(
         calls *= len(settings) * len(parts.development) + 2 * len(parts.held_out)
         graph.say(f"{len(settings):,} trials" + (f": about {calls:,} model calls at most" if asking.model else ""))
         graph.say(str(parts))
-        with _tally(graph) as tell:
+        with _tally_bar(graph) as tell:
             found = tuning.tune(
                 knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, asked.output,
                 method=how.retriever, metric=how.metric, tell=tell,
@@ -289,7 +289,7 @@ def tune(
 
 
 @contextmanager
-def _tally(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]]:
+def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]]:
     """Show how far a method is as a bar, and at its end a line that stays."""
     with c.Progress(quiet=graph.quiet) as shown:
 

@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from kgsparql.errors import BudgetExceededError, CancelledError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.errors import (
+    BudgetExceededError,
+    CancelledError,
+    EndpointTimeoutError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    QueryError,
+)
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, KnownEndpoints, known_endpoints
 from kgsparql.graphs.protocol.replies import solutions_of
@@ -130,7 +138,8 @@ class Probe:
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:
-            if error.detail.get("connected") is False:
+            is_ours = isinstance(error, InputError) and not isinstance(error, LimitError)  # such as a wrong proxy
+            if is_ours or error.detail.get("connected") is False:
                 raise  # nobody is there: the query would fail, too
             self.trouble, self._again_from = error.message, time.monotonic() + _AGAIN_S
             return

@@ -359,7 +359,7 @@ def about_the_query(found: Solutions, query: Query, request: SparqlRequest) -> S
 def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bool]:
     """Make the check whether a query, or an arm of a union, may give a solution, by its variables and terms."""
     variables = query.variables if is_one_of_many else frozenset()
-    asked = {names: {tuple(map(_comparable, row)) for row in rows} for names, rows in query.asked.items()}
+    asked = {names: {tuple(map(_comparable_term, row)) for row in rows} for names, rows in query.asked.items()}
     subjects = {pattern.subject for pattern in query.triples}
     predicates = {pattern.predicate for pattern in query.triples if isinstance(pattern.predicate, str)}
 
@@ -367,7 +367,7 @@ def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bo
         return (
             (not variables or solution.keys() <= variables)
             and all(
-                tuple(_comparable(solution[name]) for name in names) in rows
+                tuple(_comparable_term(solution[name]) for name in names) in rows
                 for names, rows in asked.items()
                 if solution.keys() >= set(names)
             )
@@ -378,7 +378,7 @@ def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bo
     return may_give
 
 
-def _comparable(term: Term) -> object:
+def _comparable_term(term: Term) -> object:
     return term.value if isinstance(term, RdfLiteral) else term  # an engine may give a number another datatype
 
 

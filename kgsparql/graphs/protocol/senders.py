@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 from kgsparql.errors import (
     EndpointRateLimitError,
     EndpointTimeoutError,
+    InputError,
     KgsparqlError,
     QueryError,
     StoreError,
@@ -89,16 +90,20 @@ class RateLimitedSender:
             tries += 1
             self._note_wait(request, limiter, waited_s)
             waited_s = limiter.enter(request, waited_s, is_again=tries > 1)
-            entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
+            entered, outcome, pause_s, closed_s, is_sent = limiter.clock(), None, None, None, True
             try:
-                outcome = self._outcome(limiter, request)
+                outcome = self._one_outcome(limiter, request)
                 closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
                 pause_s = _pause_s(outcome, request, tries, limiter, took_s=limiter.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
+            except InputError:  # what the environment names as a proxy is none
+                is_sent = False
+                raise
             finally:  # only now that the pause is known: else the next in line would send during it
                 took_s = limiter.clock() - entered
-                limiter.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
+                runs_on_s = _runs_on_s(outcome, request, took_s) if is_sent else 0.0
+                limiter.leave(took_s, closed_s=closed_s, runs_on_s=runs_on_s)
             if pause_s is None:
                 if isinstance(outcome, HttpReply):
                     return outcome
@@ -110,7 +115,7 @@ class RateLimitedSender:
         is_shared = request.profile.is_public and not is_loopback(host_of(request.url))
         return self.limiter or rate_limiter_of(server_of(request.url), share=is_shared)
 
-    def _outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
+    def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
         within_s = min(request.timeout_s, request.deadline - limiter.clock())
         try:
@@ -224,7 +229,7 @@ class HttpSender:
                 return replace(reply, seconds=time.monotonic() - began)
             if redirects_left == 0:
                 raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
-            url, redirects_left = self._redirected(url, reply.headers["location"], request), redirects_left - 1
+            url, redirects_left = self._redirected_url(url, reply.headers["location"], request), redirects_left - 1
 
     def _http_request(self, url: str, request: SparqlRequest) -> HttpRequest:
         """Build a GET for a description, or where the profile says so and the URL is not too long; else a POST."""
@@ -234,7 +239,7 @@ class HttpSender:
                 return by_get
         return built_request(self._address, url, request, "POST")
 
-    def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
+    def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
         shown, hint = printable(unreadable_url(location), 200), "ask its operator, or is it another URL?"
         try:

@@ -130,13 +130,13 @@ def check(text: str, *, prefixes: PrefixMap | None = None) -> CheckedQuery:
     return CheckedQuery(form, added + decoded, added.count("\n"))
 
 
-def _place(text: str, offset: int) -> tuple[int, int]:
+def _line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Return line and column of an offset, from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def _syntax_error(message: str, text: str, offset: int, *, hint: str = _HINT) -> QuerySyntaxError:
-    line, column = _place(text, offset)
+    line, column = _line_and_column(text, offset)
     return QuerySyntaxError(f"line {line}:{column}: {message}", hint=hint, line=line, column=column)
 
 
@@ -229,7 +229,7 @@ def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
         if found is None:
             raise _syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start)
         if found:
-            line, column = _place(text, token.start)
+            line, column = _line_and_column(text, token.start)
             raise ForbiddenQueryError(f"line {line}:{column}: {found} is not run here", hint=_HINT, word=found)
 
 

@@ -72,7 +72,7 @@ def label_index(
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
     :param slices: where the slice of a large endpoint is kept.
-    :param candidates: compares labels that are looked up with the question; ``embedder`` by default.
+    :param candidates: compares labels that are looked up; ``embedder`` by default.
     :raises IndexStaleError: if the index there was made from other data or by another recipe.
     :raises StoreError: if object storage has no index and the labels are many.
     :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
@@ -107,8 +107,8 @@ def label_index(
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
-        note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
-        return memory_index(rows, note=note)
+        note = "the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to)"
+        return memory_index(rows, note=f"{note}: {error.message}")
 
 
 def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
