@@ -265,12 +265,16 @@ def test_L18_hidden_by_an_encoding(load: Load) -> None:
         refused("E_DTD", load, "hidden.rdf", data, encoding=codec)
 
 
-def test_L20_L22_rdf_xml_and_json_ld_nested_without_end(load: Load) -> None:
+def test_L20_L22_rdf_xml_json_ld_and_triples_nested_without_end(load: Load) -> None:
     start = time.monotonic()
     data = RDF + b"<rdf:Description><e:p>" * 25_000 + b"</e:p></rdf:Description>" * 25_000 + b"</rdf:RDF>"
     assert "nested deeper" in refused("E_LIMIT", load, "deep.rdf", data).message
     assert time.monotonic() - start < 10
     assert "Max stack size" in refused("E_PARSE", load, "deep.jsonld", b"[" * 100_000).message
+    term = b"<<( <http://e.org/a> <http://e.org/b> " * 20_000 + b"<http://e.org/c>" + b" )>>" * 20_000
+    for name in ("deep.ttl", "deep.nt"):  # Oxigraph would end the process
+        message = refused("E_LIMIT", load, name, b"<http://e.org/s> <http://e.org/p> " + term + b" .").message
+        assert message.endswith("triples in triples, nested deeper than 100")
 
 
 @pytest.mark.parametrize(
