@@ -23,10 +23,13 @@ _CHANGES = re.compile(r"\d+\.\d\d s\b")
 
 
 def _texts(notebook: Any) -> Iterator[tuple[int, str]]:
-    """The number of each cell, and each text that it shows."""
+    """The number of each cell that shows something, and all that it shows: a busy kernel sends a text in parts."""
     for i, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", ()):
-            yield i, output.get("text") or output.get("data", {}).get("text/plain", "")
+        shown = [
+            output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", ())
+        ]
+        if shown:
+            yield i, "".join(shown)
 
 
 def _run() -> Any:

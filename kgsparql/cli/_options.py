@@ -237,7 +237,7 @@ class LimitOptions:
 
     max_queries: Annotated[
         int | None,
-        _limit_option("--max-queries", min=0, help="SPARQL queries per question; several graphs count as one."),
+        _limit_option("--max-queries", min=0, help="SPARQL queries of the method; several graphs count as one."),
     ] = 500
     max_seconds: Annotated[float | None, _limit_option("--max-seconds", min=0, help="Seconds per question.")] = 120
     max_calls: Annotated[int | None, _limit_option("--max-calls", min=0, help="Model calls per question.")] = None
