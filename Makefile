@@ -43,9 +43,9 @@ types: $(VENV)/.installed-dev
 layers: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
-# One process more than the two processors that there are at least: many tests wait for a server or a clock.
+# Two processes more than the two processors that there are at least: many tests wait for a server or a clock.
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 3 --dist loadscope
+	$(BIN)/pytest -n 4 --dist loadscope
 
 test-deep: $(VENV)/.installed-dev
 	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or longer or hypothesis"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.models.onnx import FOLDER as MODELS
 from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
 
@@ -35,8 +37,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all tests of a process: a label index is made once, as for a user."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache for all tests of a process: a label index is made once, as for a user; a model for all processes."""
+    cache = tmp_path_factory.mktemp("cache")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        exported = tmp_path_factory.getbasetemp().parent / "exported_models"
+        exported.mkdir(exist_ok=True)
+        (cache / MODELS).symlink_to(exported)
+    return cache
 
 
 @pytest.fixture(autouse=True)

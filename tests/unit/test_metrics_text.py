@@ -64,6 +64,7 @@ def test_silence_and_failure_are_0() -> None:
         assert of("rouge1 rouge2 rougeL bertscore_f1", CAPITAL, made) == [0] * 4
 
 
+@pytest.mark.deep
 @bertscore
 def test_bertscore_is_higher_for_what_means_the_same(tmp_path: object) -> None:
     said = [record(text=text) for text in ("The capital is Paris. [P1]", "Paris is the capital", "Bananas are yellow")]

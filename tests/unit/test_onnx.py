@@ -59,6 +59,7 @@ def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path:
     assert sorted(entry.name for entry in export.iterdir()) == ["checked.json", "model.onnx", "weights"]
 
 
+@pytest.mark.deep
 def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("a file where the folder should be")
     note = "['the embedding model is run by torch, which takes ten seconds to start']"
