@@ -173,7 +173,7 @@ def configuration(
     """Describe a run, as ``run.json`` holds it.
 
     :param dataset: as it was read, before anybody looked for answers.
-    :param sampling: how the questions were drawn (``limit``, ``sample_seed``), and figures about them.
+    :param sampling: how the questions were drawn (``limit``, ``seed``), and figures about them.
     """
     asking, graph, model = plan.asking, knowledge.graph, plan.asking.model
     own_embedder = knowledge.indexes.embedder
