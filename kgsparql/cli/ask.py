@@ -115,14 +115,14 @@ class AnswerOptions:
 @c.command
 def ask(
     graph: GraphOptions,
-    question: Annotated[
-        str,
-        typer.Argument(help='The question in quotes; - reads one per line from stdin, or {"id": …, "question": …}.'),
-    ],
     how: AnswerOptions,
     model: ModelOptions,
     limits: LimitOptions,
     snapshots: SnapshotOptions,
+    question: Annotated[
+        str,
+        typer.Argument(help='The question in quotes; - reads one per line from stdin, or {"id": …, "question": …}.'),
+    ] = "",
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
 

@@ -188,7 +188,8 @@ def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
     if columns is not None or suffix in {".csv", ".tsv"}:
         return _table_entries(path, text, suffix, columns)
     begin = text.lstrip()
-    if suffix in {".jsonl", ".ndjson"} or (begin.startswith("{") and _is_own_line(begin.split("\n", 1)[0])):
+    is_own = begin.startswith("{") and _is_own_entry(_value_or_error(begin.split("\n", 1)[0]))
+    if is_own or suffix in {".jsonl", ".ndjson"}:
         lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
         return _Entries(OwnEntry, ((n, _value_or_error(line)) for n, line in lines), ":")
     if begin.startswith(("{", "[")):
@@ -240,10 +241,6 @@ def _value_or_error(line: str) -> Any:
         return _json_value(line)
     except DataError as error:
         return error
-
-
-def _is_own_line(line: str) -> bool:
-    return _is_own_entry(_value_or_error(line))
 
 
 def _is_own_entry(value: Any) -> bool:

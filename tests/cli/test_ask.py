@@ -192,13 +192,14 @@ def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) ->
     assert run(*asked, "-f", "plain", "-q").stderr == ""
 
 
-def test_an_error_is_json_where_json_is_read(run: Run) -> None:
+def test_an_error_is_json_where_json_is_read_and_no_question_is_one(run: Run) -> None:
     done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", "jsonl")
     said = json.loads(done.stdout)
     assert (said["status"], said["question"], said["error"]["code"]) == ("error", "Who?", "E_INPUT")
     assert done.exit_code == 2
     assert done.stderr.startswith("error: nowhere.ttl")
     assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
+    assert "info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
 def test_what_is_written_as_json_is_as_the_schema_says(run: Run) -> None:
