@@ -115,8 +115,8 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 def test_the_guard_of_these_tests_sees_a_socket(tmp_path: Path, cache: Path) -> None:
-    # Of a port that no other test of this process has worn out: its rate limiter would not ask again.
-    done = offline("ask", FEYNMAN, "-k", "http://127.0.0.1:13/sparql", "--embedder", "none", cache=cache)
+    own = "http://127.0.0.1:13/sparql"  # the limiter of a port that other tests wore out would not ask again
+    done = offline("ask", FEYNMAN, "-k", own, "--embedder", "none", cache=cache)
     assert done.returncode != 0
     assert b"socket." in done.stderr
 
