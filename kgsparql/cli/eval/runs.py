@@ -175,7 +175,7 @@ def run(
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
         wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
-        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
+        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
         if plan.oracle is not None and not any(plan.oracle(question) for question in questions):
             hint = "it needs `path` or `golden_triples`"
             raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
