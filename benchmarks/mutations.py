@@ -139,10 +139,10 @@ class Sites(ast.NodeVisitor):
             self.found.append(Fault(self.file, *place, self.text(node), after))
 
 
-def faults(folder: Path, number: int, seed: int) -> list[Fault]:
+def faults(place: Path, number: int, seed: int) -> list[Fault]:
     """So many faults, drawn from all there could be; no two in one line, so that each can be turned on alone."""
     sites: list[Fault] = []
-    for path in sorted(folder.rglob("*.py")):
+    for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         visitor = Sites(path.relative_to(ROOT), source)
         visitor.visit(ast.parse(source))
@@ -248,7 +248,7 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", help="only these tests (default: all)")
     parser.add_argument("-n", type=int, default=40, help="faults (default: 40)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=Path, default=Path("kgsparql"), help="a folder of the checkout")
+    parser.add_argument("--only", type=Path, default=Path("kgsparql"), help="a folder or file of the checkout")
     parser.add_argument("--workers", type=int, default=2, help="test runs at once (default: 2)")
     parser.add_argument("--short", action="store_true", help="leave the deep tests out")
     parser.add_argument("--list", action="store_true", help="print the faults, run nothing")
