@@ -39,9 +39,9 @@ class CountingGraph(KnowledgeGraph):
         self.chunk_size = graph.chunk_size
         self.queries = 0
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         self.queries += not query.empty
-        return self.graph.select(query)
+        return self.graph.select(query, timeout_s)
 
     def ask(self, query: Query) -> bool:
         self.queries += 1

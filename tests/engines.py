@@ -30,7 +30,7 @@ class RdflibGraph(KnowledgeGraph):
         self.dataset = dataset
         self.chunk_size = chunk_size
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         if query.empty:
             return Solutions()
         with _rdflib_warnings():
@@ -50,8 +50,8 @@ class WatchedGraph(KnowledgeGraph):
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
 
-    def select(self, query: Query) -> Solutions:
-        return self.graph.select(query)
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
+        return self.graph.select(query, timeout_s)
 
     def ask(self, query: Query) -> bool:
         return self.graph.ask(query)
@@ -73,10 +73,10 @@ class CountingGraph(KnowledgeGraph):
         self.chunk_size = chunk_size or graph.chunk_size
         self.queries: list[Query] = []
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         if not query.empty:
             self.queries.append(query)
-        return self.graph.select(query)
+        return self.graph.select(query, timeout_s)
 
     def ask(self, query: Query) -> bool:
         self.queries.append(query)

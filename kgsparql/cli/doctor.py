@@ -200,7 +200,7 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
 
 
 def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
-    found = graph.select_within(query, timeout_s)
+    found = graph.select(query, timeout_s)
     return int(getattr(found[0]["count"], "value", 0)) if len(found) else 0
 
 

@@ -213,10 +213,7 @@ class _Counter:
 
     def _select_counts(self, what: str, query: Query) -> Solutions:
         with self._noting_missing(what):
-            if self.graph.profile.is_public:
-                found = self.graph.select_within(query, _COUNT_S)
-            else:
-                found = counted(self.graph, query)
+            found = self.graph.select(query, _COUNT_S) if self.graph.profile.is_public else counted(self.graph, query)
             if found.complete:
                 return found
             self.missing[what] = "not counted: the endpoint cut the result"

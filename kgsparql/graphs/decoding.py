@@ -51,8 +51,12 @@ def error_at(kind: type[_Error], name: str, line: int, column: int, message: str
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a file while it is read, and the digest of its bytes as they lie on the disk."""
+    """Counts of a file while it is read, and the digest of its bytes as they lie on the disk.
 
+    :param name: of the file, in errors.
+    """
+
+    name: str
     packed_bytes: int = 0
     unpacked_bytes: int = 0
     lines: int = 0
@@ -78,17 +82,16 @@ class _CountedFile(io.RawIOBase):
         return len(data)
 
 
-def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
-    raw = io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
-    is_packed = raw.peek(2).startswith(_GZIP)
-    source = gzip.GzipFile(fileobj=raw) if is_packed else raw
+    name, raw = tally.name, io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
+    source = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(_GZIP) else raw
     try:
         while chunk := source.read(_CHUNK_BYTES):
-            what = next((what for magic, what in _ARCHIVES.items() if chunk.startswith(magic)), "")
-            if what and tally.unpacked_bytes == 0:
-                hint = "unpack it first; only gzip is read, packed once"
-                raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
+            for magic, what in _ARCHIVES.items():
+                if tally.unpacked_bytes == 0 and chunk.startswith(magic):
+                    hint = "unpack it first; only gzip is read, packed once"
+                    raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
             done = tally.unpacked_bytes = tally.unpacked_bytes + len(chunk)
             if done > MAX_UNPACKED_BYTES:
                 raise LimitError(f"{name}: more than {MAX_UNPACKED_BYTES:,} bytes unpacked", hint="split it", path=name)
@@ -101,19 +104,18 @@ def unpacked(file: BinaryIO, name: str, tally: Tally, on_read: Callable[[int], N
         raise GraphLoadError(f"{name}: {what}", hint="fetch or pack the file again", path=name) from error
 
 
-def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:
+def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Iterator[bytes]:
     """Yield UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``."""
-    codec = text_codec(encoding or "utf-8")
+    codec = _text_codec(encoding or "utf-8")
     if codec is None:
         raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16")
     decoder = codecs.getincrementaldecoder(codec)("strict")
-    transcode = codec != "utf-8"
-    offset = 0
+    transcode, offset = codec != "utf-8", 0
     for chunk in chain(chunks, [b""]):
         guess = json.detect_encoding(chunk[:4]) if offset == 0 and not transcode else "utf-8"
         if not guess.startswith("utf-8"):
-            message, hint = f"{name}: looks like {guess.upper()}; expected UTF-8", f"--encoding {guess}"
-            raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=name)
+            message = f"{tally.name}: looks like {guess.upper()}; expected UTF-8"
+            raise GraphLoadError(message, code="E_ENCODING", hint=f"--encoding {guess}", path=tally.name)
         pending = len(decoder.getstate()[0])
         data = chunk
         try:
@@ -125,8 +127,8 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
             line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
             message = f"byte {offset - pending + error.start:,} is not valid {error.encoding.upper()}; expected UTF-8"
             hint = "name the encoding, for example --encoding latin-1"
-            raise error_at(GraphLoadError, name, line, column, message, code="E_ENCODING", hint=hint) from error
-        if tally.lines == 0 and offset == 0:
+            raise error_at(GraphLoadError, tally.name, line, column, message, code="E_ENCODING", hint=hint) from error
+        if offset == 0:
             data = data.removeprefix(codecs.BOM_UTF8)
         offset += len(chunk)
         tally.lines += data.count(b"\n")
@@ -134,7 +136,7 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
             yield data
 
 
-def text_codec(encoding: str) -> str | None:
+def _text_codec(encoding: str) -> str | None:
     """Return Python's name of an encoding; ``None`` if it has none, or one that does not decode to text."""
     try:
         with suppress(UnicodeError):
@@ -148,9 +150,7 @@ class ChunkReader:
     """A file object over chunks, with the methods that pyoxigraph needs. Keeps the error that ended the reading."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._chunk = b""
-        self._at = 0
+        self._chunks, self._chunk, self._at = chunks, b"", 0
         self.error: BaseException | None = None
 
     def read(self, size: int = 1 << 62) -> bytes:
@@ -175,19 +175,17 @@ _HTML = re.compile(
 )
 
 
-def guarded(
-    chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, tally: Tally, *, encoding: str | None = None
-) -> Iterator[bytes]:
+def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally, encoding: str | None) -> Iterator[bytes]:
     """Yield UTF-8 for the parser of a format, from unpacked bytes that are not of another format."""
     head, chunks = _with_head(chunks)
-    is_xml = rdf_format == ox.RdfFormat.RDF_XML
+    name, is_xml = tally.name, rdf_format == ox.RdfFormat.RDF_XML
     if is_xml and encoding is None and (found := _DECLARED.match(head)) is not None:
-        encoding = text_codec(found[2].decode())
-        if encoding is None:
-            message = f"the XML declaration names an unknown encoding, {found[2].decode()}"
+        declared = found[2].decode()
+        if (encoding := _text_codec(declared)) is None:
+            message = f"the XML declaration names an unknown encoding, {declared}"
             hint = f"iconv -f ENCODING -t UTF-8 {name}"
             raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
-    head, text = _with_head(utf8(chunks, name, tally, encoding))
+    head, text = _with_head(_in_utf8(chunks, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)
     if is_xml:
         return _checked_rdf_xml(text, name)
@@ -236,20 +234,21 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     parser = expat.ParserCreate("UTF-8")
     depth = 0
 
+    def error_here(kind: type[_Error], message: str, **options: Any) -> _Error:
+        return error_at(kind, name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, message, **options)
+
     def doctype(_root: str, system: str | None, public: str | None, has_subset: int) -> None:
         if has_subset or system or public:
             message = "RDF/XML with a document type definition (DOCTYPE with entities or an external file)"
             hint = f"resolve its entities: xmllint --noent --dropdtd {name}"
-            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-            raise error_at(GraphLoadError, name, line, column, message, code="E_DTD", hint=hint)
+            raise error_here(GraphLoadError, message, code="E_DTD", hint=hint)
 
     def start(_name: str, _attributes: object) -> None:
         nonlocal depth
         depth += 1
         if depth > MAX_XML_DEPTH:
-            message, hint = f"elements nested deeper than {MAX_XML_DEPTH:,}", "convert the file to N-Triples"
-            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-            raise error_at(LimitError, name, line, column, message, hint=hint)
+            message = f"elements nested deeper than {MAX_XML_DEPTH:,}"
+            raise error_here(LimitError, message, hint="convert the file to N-Triples")
 
     def end(_name: str) -> None:
         nonlocal depth

@@ -1,45 +1,64 @@
-"""A graph behind a SPARQL endpoint, and what is known of it in words for people and as JSON."""
+"""A graph behind a SPARQL endpoint, what is found out about it, and that in words for people and as JSON."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
+from kgsparql.errors import (
+    BudgetExceededError,
+    CancelledError,
+    EndpointTimeoutError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    QueryError,
+    UnreachableError,
+)
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol.discovery import GraphView, Probe, ProbeResult
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
-from kgsparql.graphs.protocol.replies import boolean, solutions_of
-from kgsparql.graphs.protocol.request import Form, RequestLimits, Sender, SparqlRequest, is_about_the_query
+from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of
+from kgsparql.graphs.protocol.request import Form, Sender, SparqlRequest, is_about_the_query
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import Literal, printable
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.response_cache import Recording, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
 TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
+SAMPLE = 10  # triples of named graphs that are looked for in the union
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
+_DESCRIPTION_S = 5.0
+_NAMED_GRAPHS_S = 10.0  # seconds for each of the two queries, at most
+_AGAIN_S = 60.0  # seconds until another try, after one that took too long or had no result
+_POLL_S = 0.1
+_VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
+_RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
+_TRIPLE = ("subject", "predicate", "object")
+_UNION: Mapping[str, str] = {"union-default-graph": "true"}
+"""Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
 NAMED_GRAPHS = {
     True: "what is in named graphs is found without naming them",
     False: "what is in named graphs is not found without naming them",
     None: "whether what is in named graphs is found is not known",
 }
 """Whether queries see named graphs, in words."""
-
-
 _TOLD = (
     "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s", "query_seconds",
     "burst_seconds", "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
@@ -48,12 +67,66 @@ _TOLD = (
 """The fields of a profile that ``info -f json`` tells."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
+
+    engine: str = ""
+    version: str = ""
+    server: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """Which graphs queries see: the parameters to send, so that these are all; and a note, where they are not."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    lasts_s: float = math.inf
+
+
+@dataclass(slots=True)
+class Probe:
+    """What was found out about an endpoint so far, shared by all views of its graph.
+
+    :param known: its profile before it was asked; ``profile``: with what was found.
+    :ivar trouble: why nothing was found.
+    """
+
+    known: EndpointProfile
+    profile: EndpointProfile
+    found: ProbeResult | None = None
+    trouble: str = ""
+    again_from: float = 0.0
+    view: GraphView | None = None
+    view_until: float = 0.0
+    fingerprint: str | None = None
+    has_named_graphs: bool | None = None
+    noted: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def needs_description(self) -> bool:
+        """Whether the endpoint is still to be asked what it is."""
+        says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
+        return not says_enough and self.found is None and time.monotonic() >= self.again_from
+
+    @property
+    def known_view(self) -> GraphView | None:
+        """Which graphs queries see, if that need not be found out now."""
+        if self.needs_description:
+            return None
+        if self.profile.has_union:
+            return GraphView()
+        return self.view if time.monotonic() < self.view_until else None
+
+
 class EndpointGraph(KnowledgeGraph):
     """A graph that is asked over HTTP; requests are built by SPARQLWrapper. Any number of threads may use it.
 
-    Before the first query, the endpoint is probed: what engine is it, and do queries see its named graphs, or can it
-    be asked for them? If not, ``notes`` says so. Proxies are those of the environment (``HTTPS_PROXY``, ``HTTP_PROXY``,
-    ``ALL_PROXY``, ``NO_PROXY``).
+    Before the first query, the endpoint is probed: what engine is it, if its profile does not say, and do queries see
+    its named graphs, or can it be asked for them? If not, ``notes`` says so. Where that fails, it is asked as an
+    unknown one. Proxies are those of the environment (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``).
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
@@ -89,11 +162,11 @@ class EndpointGraph(KnowledgeGraph):
         address = self._address = Address.parse(url)
         self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
-        self.probe = Probe(address, self.name, profile, note)
+        self.probe = Probe(profile, profile)
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s = timeout_s
-        self._recording, self._response_cache = recording, response_cache
+        self._note, self._recording, self._response_cache = note, recording, response_cache
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
         if recording is not None:
@@ -160,7 +233,7 @@ class EndpointGraph(KnowledgeGraph):
 
     def _triple_count(self) -> str:
         try:
-            counted = self.select_within(Query.load("info_triples"), _COUNT_S)
+            counted = self.select(Query.load("info_triples"), _COUNT_S)
             count = counted[0].get("count") if counted.complete and len(counted) else None
             if isinstance(count, Literal):
                 return count.value
@@ -175,7 +248,7 @@ class EndpointGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._request_limits() as limits:
+        with self._limits() as limits:
             found = self._graphs_seen(limits).note
         return (found,) if found else ()
 
@@ -194,60 +267,32 @@ class EndpointGraph(KnowledgeGraph):
                 self.probe.has_named_graphs = True  # the engine cannot tell
         return self.probe.has_named_graphs
 
-    def select(self, query: Query) -> Solutions:
-        """Get the solutions of a SELECT."""
-        return self.select_within(query, None)
-
-    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
-        """Select as :meth:`select`, over ``timeout_s`` from now, waiting for a turn included."""
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
+        """Get the solutions of a SELECT, over ``timeout_s`` from now, waiting for a turn included."""
         if query.empty:
             return Solutions()
-        with self._request_limits(None, timeout_s) as limits:
+        with self._limits(None, timeout_s) as limits:
             return solutions_of(query, *self._reply_to(query, "SELECT", limits))
 
     def ask(self, query: Query) -> bool:
         """Get the answer to an ASK, with the errors of :meth:`select`."""
         if query.empty:
             return False
-        with self._request_limits() as limits:
+        with self._limits() as limits:
             return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> tuple[HttpReply, SparqlRequest]:
         """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs."""
-        with self._request_limits(timeout_s, timeout_s, cancel) as limits:
+        with self._limits(timeout_s, timeout_s, cancel) as limits:
             return self._reply_to(Query("", text), form, limits)
 
-    def _reply_to(self, query: Query, form: Form, limits: RequestLimits) -> tuple[HttpReply, SparqlRequest]:
-        return self._send_query(query, form, self._graphs_seen(limits).parameters, limits)
-
-    def _graphs_seen(self, limits: RequestLimits) -> GraphView:
-        return self.probe.graphs(self._send_query, limits)
-
-    def _send_query(
-        self, query: Query, form: Form, parameters: Mapping[str, str], limits: RequestLimits
-    ) -> tuple[HttpReply, SparqlRequest]:
-        request = SparqlRequest(
-            self.url,
-            query.name,
-            query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
-            limits.query_s,
-            self._address.secrets,
-            self.profile,
-            form,
-            parameters,
-            deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
-            cancel=limits.cancel,
-            sent=limits.sent,
-        )
-        return self._sender.send(request), request
-
     @contextmanager
-    def _request_limits(
+    def _limits(
         self, query_s: float | None = None, all_s: float | None = None, cancel: threading.Event | None = None
-    ) -> Iterator[RequestLimits]:
-        """Yield the limits of a request that begins now; those of the question apply, too, if this is a view for one.
+    ) -> Iterator[SparqlRequest]:
+        """Yield a request for nothing yet, whose time begins now; what a question may still take limits it, too.
 
         :param query_s: of one query; the graph's own, if ``None``.
         :param all_s: of all; what is left of the question, or two minutes more than ``query_s``, if ``None``.
@@ -264,29 +309,130 @@ class EndpointGraph(KnowledgeGraph):
             cancel, sent = cancel or usage.cancel, usage.count_preparing
         all_s = max(0.001, most_s if all_s is None else min(all_s, most_s))
         try:
-            yield RequestLimits(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
+            yield SparqlRequest(
+                self.url, "", "", min(query_s, all_s), self._address.secrets, deadline=time.monotonic() + all_s,
+                cancel=cancel, sent=sent,
+            )  # fmt: skip
         except EndpointTimeoutError as error:
             if usage is not None:  # the timeout of a query is the end of the budget, if the question's time is over
                 waited = error.message if "waited_s" in error.detail else ""
                 usage.check(waited, in_grace=self._in_grace, is_late=self._in_grace)
             raise
 
+    def _reply_to(self, query: Query, form: Form, limits: SparqlRequest) -> tuple[HttpReply, SparqlRequest]:
+        return self._send_query(query, form, self._graphs_seen(limits).parameters, limits)
 
-def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
-    """Say what the service and its engine are.
+    def _send_query(
+        self, query: Query, form: Form, parameters: Mapping[str, str], limits: SparqlRequest
+    ) -> tuple[HttpReply, SparqlRequest]:
+        request = replace(
+            limits,
+            profile=self.profile,
+            name=query.name,
+            text=query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
+            form=form,
+            parameters=parameters,
+            deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
+        )
+        return self._sender.send(request), request
 
-    >>> summary(UNKNOWN, ProbeResult(server="nginx"))
-    'an engine that does not say what it is (server: nginx)'
-    """
+    def _graphs_seen(self, limits: SparqlRequest) -> GraphView:
+        """Tell which graphs queries see, once it is known what the endpoint is; one thread finds out for all."""
+        probe = self.probe
+        while (view := probe.known_view) is None:
+            if (left_s := limits.left_s) <= 0:
+                raise replace(limits, name="named_graph_triples").timed_out()
+            if not probe.lock.acquire(timeout=min(_POLL_S, left_s)):
+                continue
+            try:
+                if probe.needs_description:
+                    self._read_description(limits)  # and then it is seen whether there is time for more
+                elif probe.known_view is None:
+                    view = probe.view = self._probed_view(limits)
+                    probe.view_until = time.monotonic() + view.lasts_s
+                    break
+            finally:
+                probe.lock.release()
+        if view.note and view.note not in probe.noted and self._note is not None:
+            probe.noted.add(view.note)
+            self._note(view.note)
+        return view
+
+    def _read_description(self, limits: SparqlRequest) -> None:
+        """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
+        probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
+        limits = replace(limits, timeout_s=most_s, deadline=time.monotonic() + most_s)
+        try:
+            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, limits)
+        except (CancelledError, BudgetExceededError):
+            raise
+        except KgsparqlError as error:
+            is_ours = isinstance(error, InputError) and not isinstance(error, LimitError)  # such as a wrong proxy
+            if is_ours or error.detail.get("connected") is False:
+                raise  # nobody is there: the query would fail, too
+            probe.trouble, probe.again_from = error.message, time.monotonic() + _AGAIN_S
+            return
+        probe.profile, probe.found = _described(reply, self._address.url, probe.known)
+
+    def _probed_view(self, limits: SparqlRequest) -> GraphView:
+        """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
+        timeout_s = min(limits.timeout_s, _NAMED_GRAPHS_S, limits.left_s)
+
+        def solutions(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
+            in_time = replace(limits, timeout_s=min(timeout_s, max(0.001, limits.left_s)))
+            found = solutions_of(query, *self._send_query(query, "SELECT", parameters, in_time))
+            if not found.complete and len(found) < enough:  # which says nothing about what is not there
+                raise replace(in_time, name=query.name).timed_out(said=found.missing)
+            return found
+
+        try:
+            sample = solutions(Query.load("named_graph_triples").limit(SAMPLE), {}, 1)
+            triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
+            if not triples:
+                return GraphView()
+            shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
+            if len({tuple(s.values()) for s in solutions(shown, _UNION, len(triples))}) == len(triples):
+                return GraphView(_UNION)
+            graphs = sorted(str(s["graph"]) for s in sample)
+        except KgsparqlError as error:
+            is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)
+            if is_hurried or not is_about_the_query(error):
+                raise
+            # One that took too long is spared for a while; one that failed quickly may just have been restarted.
+            lasts_s = _AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0
+            lasts_s = math.inf if isinstance(error, QueryError) else lasts_s
+            return GraphView({}, f"{self.name}: it cannot be told whether queries see its named graphs", lasts_s)
+        # Where the sample is full, another graph might come first next time: none is named.
+        such = f", such as {graphs[0]}" if len(sample) < SAMPLE else ""
+        return GraphView({}, f"{self.name}: queries do not see its named graphs{such}")
+
+
+def _described(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:
+    """Read what an endpoint says of itself; return its profile completed by that of its engine, and what it said."""
+    is_rdf = reply.status == 200 and media_type(reply) in _RDF
+    description = reply.body.decode("utf-8", "replace") if is_rdf else ""
+    engine, server = known_endpoints().engine(url, reply.headers, description), reply.headers.get("server", "")
+    found = ProbeResult(server=printable(server, 120))
+    if engine is None:
+        return known, found
+    is_of_engine = any(f"server: {server}".lower().startswith(sign.lower()) for sign in engine.signs)
+    version = _VERSION.search(server) if is_of_engine else None
+    own = {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
+    profile = replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
+    return profile, replace(found, engine=engine.name, version=printable(version[1], 40) if version else "")
+
+
+def _summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
+    """Say what the service and its engine are."""
     engine = profile.engine
     if found is not None:
-        engine = " ".join(filter(None, (found.engine, found.version)))
+        engine = f"{found.engine} {found.version}".strip()
         engine = engine or "an engine that does not say what it is" + (found.server and f" (server: {found.server})")
     is_named = profile.name not in {UNKNOWN.name, profile.engine}
     return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"
 
 
-def limits_in_words(profile: EndpointProfile) -> list[str]:
+def _limits_in_words(profile: EndpointProfile) -> list[str]:
     """List the limits of queries there, its own and those that we keep for its sake."""
     saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
     lines = (
@@ -309,18 +455,15 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         shows_named_graphs = not graph.notes
     except (UnreachableError, QueryError):
         shows_named_graphs = None
+    told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url,
-        "summary": summary(profile, graph.probe.found),
-        "said_of_limits": limits_in_words(profile),
+        "summary": _summary(profile, graph.probe.found),
+        "said_of_limits": _limits_in_words(profile),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None,
         "version": found.version or None,
         "server": found.server or None,
         "shows_named_graphs": shows_named_graphs,
-        **{
-            name: [getattr(one, "value", one) for one in value] if isinstance(value, tuple) else value
-            for name in _TOLD
-            for value in (getattr(profile, name),)
-        },
+        **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
     }

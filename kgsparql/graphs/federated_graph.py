@@ -160,16 +160,15 @@ class FederatedGraph(KnowledgeGraph):
             return None
         return tuple(dict.fromkeys(source for sources in known for source in sources))
 
-    def select(self, query: Query) -> Solutions:
-        """Return the solutions of all members and of joins across them; raise the first member's error if all fail."""
-        return self.select_within(query, None)
-
     def ask(self, query: Query) -> bool:
         """Tell whether it holds in any member."""
         return not query.empty and any(self.ask_each(lambda member: member.ask(query)).values())
 
-    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
-        """Return the solutions as :meth:`select`, with a limit for all that it takes together."""
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
+        """Return the solutions of all members and of joins across them; raise the first member's error if all fail.
+
+        :param timeout_s: for all that it takes together.
+        """
         if query.empty:
             return Solutions()
         select = partial(self._select_all, deadline=None if timeout_s is None else time.monotonic() + timeout_s)
@@ -196,7 +195,7 @@ class FederatedGraph(KnowledgeGraph):
 
         def select(member: KnowledgeGraph) -> Solutions:
             left_s = None if deadline is None else max(0.001, deadline - time.monotonic())
-            return member.select_within(query, left_s)
+            return member.select(query, left_s)
 
         replies = self.ask_each(select, deadline)
         parts = [_renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()]

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
-from kgsparql.graphs.decoding import ChunkReader, Tally, guarded, unpacked, with_context
+from kgsparql.graphs.decoding import Tally, unpacked
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.redaction import shown_source
 from kgsparql.resources import option_file
@@ -96,16 +96,16 @@ class RdfFile:
 
     :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
-    :param skipped: number of invalid statements that were skipped; ``first_skipped`` is the error in the first.
+    :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
     :param prefixes: declared in Turtle or TriG; known after reading.
     """
 
     name: str
     path: Path | None
-    tally: Tally = field(default_factory=Tally)
-    skipped: int = 0
-    first_skipped: str = ""
-    prefixes: dict[str, str] = field(default_factory=dict)
+    tally: Tally = field(init=False, repr=False, compare=False)
+    skipped: int = field(default=0, init=False)
+    first_skipped: str = field(default="", init=False)
+    prefixes: dict[str, str] = field(default_factory=dict, init=False)
 
     @property
     def iri(self) -> IRI:
@@ -120,17 +120,13 @@ class RdfFile:
     def sha256(self) -> str:
         """Hash of the bytes on disk, which are read for this."""
         data: Any
-        with _raw_file(self) as data:
+        with raw_file(self) as data:
             return hashlib.file_digest(data, "sha256").hexdigest()
 
-    def unpacked_size(self, *, at_most: int) -> int:
-        """Bytes after unpacking, but not more than ``at_most``, where the unpacking stops."""
-        size = at_most if self.size >= at_most else 0
-        with _raw_file(self) as data:
-            chunks = unpacked(data, self.name, Tally())
-            while size < at_most and (chunk := next(chunks, b"")):
-                size += len(chunk)
-        return min(size, at_most)
+    def unpacked_chunks(self) -> Iterator[bytes]:
+        """Yield its bytes, unpacked."""
+        with raw_file(self) as data:
+            yield from unpacked(data, Tally(self.name))
 
 
 def format_named(name: str) -> ox.RdfFormat:
@@ -226,22 +222,8 @@ def left_out(directory: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """Open a reader of UTF-8, from which all hostile input that shows before parsing was refused."""
-    rdf_format = format_of(file, options)
-    total = file.size
-    on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
-    file.tally, file.skipped, file.first_skipped = Tally(), 0, ""
-    with _raw_file(file) as raw:
-        chunks = unpacked(raw, file.name, file.tally, on_read)
-        safe = guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding)
-        if options.context is not None and rdf_format.name == "JSON-LD":
-            safe = iter([with_context(b"".join(safe), options.read_context())])
-        yield ChunkReader(safe)
-
-
-@contextlib.contextmanager
-def _raw_file(file: RdfFile) -> Iterator[BinaryIO]:
+def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
+    """Open the bytes of a file or of standard input; what cannot be read is an InputError."""
     try:
         with contextlib.nullcontext(standard_input()) if file.path is None else file.path.open("rb") as raw:
             yield raw

@@ -127,16 +127,15 @@ class KnowledgeGraph(ABC):
     directory: Path | None = None
 
     @abstractmethod
-    def select(self, query: Query) -> Solutions:
-        """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term."""
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
+        """Return the solutions of a SELECT; none, and send no query, when a parameter was bound to no term.
+
+        :param timeout_s: where the graph can be interrupted, an EndpointTimeoutError if it takes longer.
+        """
 
     @abstractmethod
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""
-
-    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:  # noqa: ARG002
-        """Return the solutions; where the graph can be interrupted, an EndpointTimeoutError if that takes longer."""
-        return self.select(query)
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
         """Return the same graph for one question: its queries end with the question's time, or when it is stopped.

@@ -86,15 +86,11 @@ class MeteredGraph(KnowledgeGraph):
         if solutions.missing in self.cut_short:
             self.cut_short.remove(solutions.missing)
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         """Return the solutions of a SELECT, without those of ignored predicates."""
-        return self.select_within(query, None)
-
-    def select_within(self, query: Query, timeout_s: float | None) -> Solutions:
-        """Return the solutions as :meth:`select`, with a limit of their own."""
         if query.empty:
             return Solutions()
-        return self.ignored.without(self._count_query(query, lambda: self._in_time.select_within(query, timeout_s)))
+        return self.ignored.without(self._count_query(query, lambda: self._in_time.select(query, timeout_s)))
 
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""

@@ -116,7 +116,8 @@ class OxigraphGraph(KnowledgeGraph):
         """Notes for readers of every answer: a line for each file with skipped statements."""
         return tuple(
             f"{source.skipped:,} bad {'statement was' if source.skipped == 1 else 'statements were'} skipped in "
-            f"{'standard input' if source.source == '-' else source.source}; the first: {source.first_skipped}"
+            f"{'standard input' if source.source == '-' else source.source}; the first: "
+            f"{source.source}:{source.first_skipped}"
             for source in self.stored
             if source.skipped
         )
@@ -136,8 +137,8 @@ class OxigraphGraph(KnowledgeGraph):
         held = (n for n in names if next(self.quads(None, None, None, n), None) is not None)
         return sorted((IRI(name.value) for name in held), key=lambda name: name.value)
 
-    def select(self, query: Query) -> Solutions:
-        """As :meth:`KnowledgeGraph.select`."""
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:  # noqa: ARG002 - cannot be interrupted
+        """Return the solutions of a SELECT."""
         if query.empty:
             return Solutions()
         with self._results_of(query, ox.QuerySolutions) as results:
@@ -150,7 +151,7 @@ class OxigraphGraph(KnowledgeGraph):
                 yield from _solutions_in(results)
 
     def ask(self, query: Query) -> bool:
-        """As :meth:`KnowledgeGraph.ask`."""
+        """Return the answer to an ASK."""
         if query.empty:
             return False
         with self._results_of(query, ox.QueryBoolean) as result:
@@ -204,11 +205,11 @@ def _solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
         yield {name: term for name, term in zip(names, solution, strict=True) if term is not None}
 
 
-def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:
+def sources_of_files(files: Iterable[RdfFile], stored: Iterable[StoredSource]) -> dict[str, Source]:
     """Say how to cite the graphs of several files: the own graph of one by its name, named graphs also by IRI."""
     sources: dict[str, Source] = {}
-    for file in files:
-        for graph in graphs[file.name]:
+    for file, own in zip(files, stored, strict=True):
+        for graph in own.graphs:
             names = f"{sources[graph].graph}, {file.name}" if graph in sources else file.name
             sources[graph] = Source(names, graph)
         sources[file.iri.value] = Source(file.name)

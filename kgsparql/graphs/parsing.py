@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
-from typing import IO, cast
+from typing import IO, TypeAlias, cast
 
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError
-from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader, error_at
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, reader_of
+from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader, Tally, error_at, guarded, unpacked, with_context
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, raw_file
+from kgsparql.graphs.manifest import StoredSource
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple, printable, renamed
 from kgsparql.storage.files import disk_full, is_disk_full
+
+GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
 
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
@@ -26,33 +30,35 @@ class BlankNodes:
     """Names for blank nodes in the order they are met, the same for the same files; no two files share a node."""
 
     def __init__(self, prefix: str = "b") -> None:
-        self._prefix = prefix
-        self._numbers = count(1)
+        self._names = (BlankNode(f"{prefix}{number}") for number in count(1))
 
     def of_file(self) -> Callable[[BlankNode], BlankNode]:
         """Make a function from a blank node of one file to the node with its new name."""
-        known: dict[str, BlankNode] = {}
-
-        def name(node: BlankNode) -> BlankNode:
-            found = known.get(node.value)
-            if found is None:
-                found = known[node.value] = BlankNode(f"{self._prefix}{next(self._numbers)}")
-            return found
-
-        return name
+        known = defaultdict[str, BlankNode](partial(next, self._names))
+        return lambda node: known[node.value]
 
 
 @contextlib.contextmanager
 def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """Open a file as :func:`reader_of`; errors in the ``with`` block are raised as ours, with their place."""
-    with reader_of(file, options, progress) as reader:
+    """Open a reader of UTF-8, from which all hostile input that shows before parsing was refused.
+
+    Errors in the ``with`` block are raised as ours, with their place.
+    """
+    rdf_format, total = format_of(file, options), file.size
+    on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
+    file.tally, file.skipped, file.first_skipped = Tally(file.name), 0, ""
+    with raw_file(file) as raw:
+        chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
+        if options.context is not None and rdf_format.name == "JSON-LD":
+            chunks = iter([with_context(b"".join(chunks), options.read_context())])
+        reader = ChunkReader(chunks)
         try:
             yield reader
         except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError) as error:
             cause = reader.error or error  # pyoxigraph may have wrapped what our reader raised
             if not isinstance(cause, Exception) or isinstance(cause, KgsparqlError):
                 raise cause from error
-            raise _load_error(cause, file, in_lines=format_of(file, options).name in LINE_FORMATS) from error
+            raise _load_error(cause, file, in_lines=rdf_format.name in LINE_FORMATS) from error
 
 
 def quads(
@@ -61,27 +67,40 @@ def quads(
     names: BlankNodes,
     *,
     graph: IRI | None = None,
-    graphs_met: set[str] | None = None,
+    graphs_met: set[GraphName] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ox.Quad]:
-    """Yield the quads of a file, in its order, with the errors of :func:`reader_of`.
+    """Yield the quads of a file, in its order, with the errors of :func:`opened`.
 
     :param graph: the graph for quads of its default graph; ``None`` for the default graph.
-    :param graphs_met: the named graphs of the file are added to this.
+    :param graphs_met: the graphs of the quads are added to this.
     """
-    rename = names.of_file()
+    rename, met = names.of_file(), set[GraphName]() if graphs_met is None else graphs_met
     with opened(file, options, progress) as reader:
         for quad in _parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
-            in_default = isinstance(name, ox.DefaultGraph)
-            if not in_default and graphs_met is not None and isinstance(name, IRI):
-                graphs_met.add(name.value)
-            plain = not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple)
-            if plain and not isinstance(name, BlankNode) and (graph is None or not in_default):
+            target = name
+            if isinstance(name, BlankNode):
+                target = rename(name)
+            elif graph is not None and isinstance(name, ox.DefaultGraph):
+                target = graph
+            met.add(target)
+            if target is name and not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple):
                 yield quad  # unchanged: a new quad costs more than parsing it
-                continue
-            target = graph if in_default and graph is not None else renamed(name, rename)
-            yield ox.Quad(renamed(subject, rename), quad.predicate, renamed(object_, rename), target)
+            else:
+                yield ox.Quad(renamed(subject, rename), quad.predicate, renamed(object_, rename), target)
+
+
+def stored_source(
+    file: RdfFile, options: ReadOptions, *, source: str, graph: IRI | None, graphs_met: set[GraphName], triples: int
+) -> StoredSource:
+    """Describe a file that was read into a store, for its manifest."""
+    graphs = sorted(name.value for name in graphs_met if isinstance(name, IRI) and name != graph)
+    return StoredSource(
+        source=source, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
+        graphs=tuple(graphs), triples=triples, skipped=file.skipped, first_skipped=file.first_skipped,
+        recipe=options.recipe, prefixes=prefixes_of(file, options),
+    )  # fmt: skip
 
 
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
@@ -91,7 +110,7 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
     """
     if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
         return file.prefixes
-    with reader_of(RdfFile(file.name, file.path), options) as reader:
+    with opened(RdfFile(file.name, file.path), options) as reader:
         parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
         with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
             deque(parser, maxlen=0)
@@ -160,7 +179,9 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
 
 def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
-    file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message
+    file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message.removeprefix(
+        f"{file.name}:"
+    )
 
 
 _PLACE = re.compile(r"^Parser error (?:at|between) line [^:]*: |(?: \(line \d+\))$")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -217,9 +218,8 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
 
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:
-    left = CACHE_FROM_BYTES
-    for file in files if all(file.path is not None for file in files) else ():
-        left -= file.unpacked_size(at_most=left + 1)
-        if left < 0:
-            return True
-    return False
+    """Tell whether files, none of them standard input, are big when they are unpacked."""
+    if any(file.path is None for file in files):
+        return False
+    unpacked = accumulate(len(chunk) for file in files for chunk in file.unpacked_chunks())
+    return sum(file.size for file in files) > CACHE_FROM_BYTES or any(size > CACHE_FROM_BYTES for size in unpacked)

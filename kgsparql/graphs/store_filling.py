@@ -14,7 +14,7 @@ from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
 from kgsparql.graphs.child_process import connected_to_parent, progress_to_parent, write_frame
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
-from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
+from kgsparql.graphs.parsing import BlankNodes, GraphName, opened, quads, stored_source
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import disk_full, is_disk_full
 
@@ -100,9 +100,7 @@ def _link_store(old: Path, new: Path) -> None:
 def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, report: Progress) -> StoredSource:
     file = RdfFile(job["name"], Path(job["path"]))
     graph = None if job["graph"] is None else IRI(job["graph"])
-    rdf_format = format_of(file, options)
-    met: set[str] = set()
-    size_before = len(store)
+    rdf_format, met, size_before = format_of(file, options), set[GraphName](), len(store)
 
     def progress(phase: str, done: int, total: int) -> None:
         report(phase, done, total)
@@ -115,12 +113,8 @@ def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, repor
     else:
         with opened(file, options, progress) as reader:
             store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base, to_graph=graph)
-    return StoredSource(
-        source=job["source"], sha256=file.tally.digest.hexdigest(), graph=job["graph"],
-        graphs=tuple(sorted(met - {job["graph"]})),
-        triples=len(store) - size_before, skipped=file.skipped, first_skipped=file.first_skipped,
-        recipe=options.recipe, prefixes=prefixes_of(file, options),
-    )  # fmt: skip
+    triples = len(store) - size_before
+    return stored_source(file, options, source=job["source"], graph=graph, graphs_met=met, triples=triples)
 
 
 if __name__ == "__main__":

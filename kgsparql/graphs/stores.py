@@ -7,11 +7,9 @@ a kill, Ctrl-C or a bad file ``DIR`` is as it was, and the next load removes the
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
@@ -27,7 +25,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, sta
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
+from kgsparql.graphs.parsing import BlankNodes, GraphName, quads, stored_source
 from kgsparql.rdf.terms import IRI, iri, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
@@ -48,7 +46,6 @@ from kgsparql.storage.files import (
 )
 
 _CACHE_WAIT_S = 600.0
-_IN_FILE = re.compile(r".*?(?=:\d+:\d+: )", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,42 +289,22 @@ def graph_in_memory(
     store, blank_nodes = ox.Store(), BlankNodes()
     several = len(files) > 1
     stored: list[StoredSource] = []
-    sizes: Counter[object] = Counter()
+    sizes: dict[GraphName, int] = {}  # of graphs: the length of the store would count those of every other file
     for file in files:
-        graph = file.iri if several else None
-        met: set[str] = set()
-        changed: set[object] = set()
-        found = quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress)
-        store.bulk_extend(_with_graphs_noted(found, changed))
-        before = sizes.total()
-        sizes.update({name: _graph_size(store, name) - sizes[name] for name in changed})
-        source = StoredSource(
-            source=file.name, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
-            graphs=tuple(sorted(met)), triples=sizes.total() - before, skipped=file.skipped,
-            first_skipped=file.first_skipped, recipe=options.recipe, prefixes=prefixes_of(file, options),
-        )  # fmt: skip
-        stored.append(source)
+        graph, met, before = file.iri if several else None, set[GraphName](), sum(sizes.values())
+        store.bulk_extend(quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress))
+        sizes |= {name: sum(1 for _ in store.quads_for_pattern(None, None, None, name)) for name in met}
+        triples = sum(sizes.values()) - before
+        stored.append(stored_source(file, options, source=file.name, graph=graph, graphs_met=met, triples=triples))
     fingerprint = digest_of([[[source.sha256, source.graph or ""] for source in stored], options.recipe])
     return OxigraphGraph(
         store,
         name=name or ", ".join(file.name for file in files),
         fingerprint=fingerprint,
-        sources=sources_of_files(files, {source.source: source.graphs for source in stored}) if several else {},
+        sources=sources_of_files(files, stored) if several else {},
         stored=stored,
         revision=Revision(f"files {fingerprint}", ox.__version__),
     )
-
-
-def _with_graphs_noted(found: Iterator[ox.Quad], graphs: set[object]) -> Iterator[ox.Quad]:
-    """Yield the quads; the graphs they are in are added to the set."""
-    for quad in found:
-        graphs.add(quad.graph_name)
-        yield quad
-
-
-def _graph_size(store: ox.Store, graph: Any) -> int:
-    """Count the triples of a graph; the length of the store would count those of every other file."""
-    return sum(1 for _ in store.quads_for_pattern(None, None, None, graph))
 
 
 def graph_in_cache(
@@ -346,14 +323,10 @@ def graph_in_cache(
     name = name or ", ".join(file.name for file in files)
 
     def opened() -> OxigraphGraph:
-        stored = [
-            replace(
-                own, source=file.name, first_skipped=_IN_FILE.sub(file.name.replace("\\", r"\\"), own.first_skipped, 1)
-            )
-            for file, own in zip(files, describe_store(target).sources, strict=True)
-        ]
-        met = {source.source: source.graphs for source in stored}
-        return open_store(target, name=name, sources=sources_of_files(files, met) if several else {}, stored=stored)
+        kept = describe_store(target).sources
+        stored = [replace(own, source=file.name) for file, own in zip(files, kept, strict=True)]
+        sources = sources_of_files(files, stored) if several else {}
+        return open_store(target, name=name, sources=sources, stored=stored)
 
     try:
         if is_store(target):

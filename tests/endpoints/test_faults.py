@@ -279,7 +279,7 @@ def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: p
     monkeypatch.setattr(SparqlRequest, "raise_if_over", look)
     stop = threading.Event()
     graph, began = asked(answering(listed(20_000, lambda i: f"http://e.org/{i}"))), time.monotonic()
-    graph.within(Usage(cancel=stop)).select_within(ALL, 50.0)
+    graph.within(Usage(cancel=stop)).select(ALL, 50.0)
     assert seen
     assert all(began < sent.deadline <= time.monotonic() + 50.0 and sent.cancel is stop for sent in seen)
 

@@ -54,7 +54,7 @@ class Counting(WatchedGraph):
         super().__init__(graph)
         self.asked: list[Query] = []
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         if not query.empty:
             self.asked.append(query)
         return self.graph.select(query)

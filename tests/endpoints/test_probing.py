@@ -11,8 +11,8 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.endpoint import ProbeResult
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol.discovery import ProbeResult
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run

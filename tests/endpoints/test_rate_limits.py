@@ -74,7 +74,7 @@ def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
         graph = fake.graph(profile=profile)
         for _ in range(2):
             with pytest.raises(UnreachableError):
-                graph.select_within(ALL, timeout_s=1.0)
+                graph.select(ALL, timeout_s=1.0)
         assert len(fake.asked) == 1, (status, headers)
     with pytest.raises(EndpointError, match="302") as caught:
         answering(b"", status=302, retry_after="600", **away).graph().select(ALL)
@@ -143,7 +143,7 @@ def test_waiting_counts_as_the_time_of_the_question_and_the_error_says_so() -> N
             with pytest.raises(BudgetExceededError, match=r"1 seconds? .*had no turn"):
                 limited(Usage(Budget(max_seconds=1))).select(ALL)
         with pytest.raises(EndpointTimeoutError, match="had no turn"):
-            graph.select_within(ALL, timeout_s=0.2)
+            graph.select(ALL, timeout_s=0.2)
     finally:
         stop.set()
         busy.join(10)

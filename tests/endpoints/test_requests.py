@@ -26,9 +26,8 @@ from kgsparql.errors import (
     InputError,
     KgsparqlError,
 )
-from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
+from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, endpoint
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocol import discovery
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request
 from kgsparql.http.address import Address
@@ -172,7 +171,7 @@ def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> Non
             with pytest.raises(BudgetExceededError):
                 asked(graph.within(Usage(Budget(max_seconds=0.3))))
             with pytest.raises(EndpointTimeoutError):
-                graph.select_within(ALL, timeout_s=0.1)
+                graph.select(ALL, timeout_s=0.1)
 
 
 def test_a_question_does_not_wait_longer_than_its_time_for_another_that_looks_round() -> None:
@@ -191,7 +190,7 @@ def test_a_question_does_not_wait_longer_than_its_time_for_another_that_looks_ro
         while not server.requests:
             time.sleep(0.01)
         with pytest.raises(EndpointTimeoutError):
-            graph.select_within(ALL, timeout_s=0.3)
+            graph.select(ALL, timeout_s=0.3)
         with pytest.raises(BudgetExceededError):
             graph.within(Usage(Budget(max_seconds=0.3))).notes  # noqa: B018
         assert len(server.requests) == 1, "one looks, the others wait"
@@ -343,7 +342,7 @@ def test_L31_named_graphs_that_cannot_be_seen_are_said_once(monkeypatch: pytest.
         graph.select(ALL)
         graph.select(ALL)
         forms = [request.form.get("union-default-graph") for request in server.requests]
-        monkeypatch.setattr(discovery, "SAMPLE", 1)
+        monkeypatch.setattr(endpoint, "SAMPLE", 1)
         assert EndpointGraph(server.url).notes == (f"{server.url}: queries do not see its named graphs",)
     assert said == list(graph.notes)
     assert said == [f"{server.url}: queries do not see its named graphs, such as <http://e.org/graph>"]

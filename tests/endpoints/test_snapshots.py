@@ -327,7 +327,7 @@ def graph_in(snapshot: Snapshot, url: str, **options: Any) -> EndpointGraph:
 def outcome(graph: EndpointGraph, query: Query = SOME) -> object:
     """The solutions of a query, or everything an error says."""
     try:
-        return graph.select_within(query, timeout_s=5.0)
+        return graph.select(query, timeout_s=5.0)
     except KgsparqlError as error:
         return type(error), error.to_json()
 

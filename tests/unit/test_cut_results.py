@@ -49,7 +49,7 @@ class Cutting(WatchedGraph):
     def asked(self) -> list[str]:
         return [query.name for query in self.sent]
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         self.sent.append(query)
         if len(self.sent) > self.dies_after:
             raise EndpointError("test: gone", query=query.text)

@@ -190,7 +190,7 @@ class Broken(OxigraphGraph):
         super().__init__(pyoxigraph.Store(), name="broken", fingerprint="0")
         self.error, self.times, self.asked = error, times, 0
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         self.asked += 1
         if self.asked > self.times:
             return super().select(query)
@@ -268,7 +268,7 @@ def test_the_error_is_raised_if_every_member_fails() -> None:
 
 def test_E09_the_member_whose_result_was_cut_is_named() -> None:
     class Cutting(OxigraphGraph):
-        def select(self, query: Query) -> Solutions:
+        def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
             return replace(super().select(query), cut="exactly 10 rows")
 
     store = pyoxigraph.Store()
@@ -286,7 +286,7 @@ class Cut(OxigraphGraph):
         super().__init__(store, name=name, fingerprint=name)
         self.most, self.asked = most, 0
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         self.asked += 1
         found = super().select(query)
         cut = f"no more than {self.most}" if len(found) > self.most else ""
@@ -337,7 +337,7 @@ def test_E09_a_member_that_did_not_say_it_all_once_is_joined_all_the_same() -> N
     class Lying(OxigraphGraph):
         lies = 1
 
-        def select(self, query: Query) -> Solutions:
+        def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
             if query.name == "predicate_triples" and self.lies:
                 self.lies -= 1
                 return Solutions(cut="the endpoint stopped early")
@@ -368,7 +368,7 @@ def test_what_no_member_uses_is_not_joined() -> None:
         def naming(self) -> Naming:
             return Naming()  # as of an endpoint: nobody looked whether its links are used
 
-        def select(self, query: Query) -> Solutions:
+        def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
             sent.append(query.name)
             return super().select(query)
 

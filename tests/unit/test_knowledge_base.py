@@ -201,7 +201,7 @@ class _Forgetful(WatchedGraph):
         super().__init__(graph)
         self.triple = triple
 
-    def select(self, query: kgsparql.Query) -> kgsparql.Solutions:
+    def select(self, query: kgsparql.Query, timeout_s: float | None = None) -> kgsparql.Solutions:
         if query.name == "verify":
             self.graph.store.remove(pyoxigraph.Quad(self.triple.subject, self.triple.predicate, self.triple.object))
         return self.graph.select(query)

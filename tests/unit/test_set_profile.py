@@ -37,7 +37,7 @@ class Watched(OxigraphGraph):
 
     asked: list[Query]
 
-    def select(self, query: Query) -> Solutions:
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         self.asked.append(query)
         return super().select(query)
 

@@ -22,13 +22,13 @@ from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
+    OUT_OF_TIME,
     URL_HINT,
     Form,
     SparqlRequest,
     contact_hint,
     excerpt,
     of_status,
-    ran_out_of_time,
     trace_in,
 )
 from kgsparql.http.transport import HttpReply
@@ -102,7 +102,7 @@ def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
     """Read the triples of a CONSTRUCT or a DESCRIBE, one by one, with the errors of :func:`read`."""
     if (failure := of_status(reply, request)) is not None:
         raise failure
-    kind = _media_type(reply)
+    kind = media_type(reply)
     body = reply.body.removeprefix(_BOM)
     if kind in {"text/html", "application/xhtml+xml"} or b"<html" in body[:1024].lower():
         raise _no_results_error(body, request)
@@ -207,7 +207,8 @@ def respelt(body: bytes) -> bytes:
     return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
 
 
-def _media_type(reply: HttpReply) -> str:
+def media_type(reply: HttpReply) -> str:
+    """Return the type of a reply's content, in lower case and without parameters."""
     return reply.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -220,7 +221,7 @@ def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.Quer
         return ox.QueryResultsFormat.XML
     if not body:
         raise request.partial_error("is empty")
-    kind = _media_type(reply)
+    kind = media_type(reply)
     if kind in {"text/csv", "text/tab-separated-values"}:
         message = f"the results are {kind}, which does not tell terms apart or where it ends"
         raise request.reply_error(message, "E_FORMAT", "this endpoint has no results in JSON or XML")
@@ -275,7 +276,7 @@ def _no_results_error(body: bytes, request: SparqlRequest) -> EndpointReplyError
 def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
     """Make the error of a document that ends too early, or has something else in it or after it."""
     end = excerpt(trace_in(body) or body[-400:], request)
-    if ran_out_of_time(end):
+    if OUT_OF_TIME.search(end):
         return request.timed_out(said=end)
     return request.partial_error("is not one whole document", said=end[-200:])
 

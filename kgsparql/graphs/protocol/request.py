@@ -43,7 +43,7 @@ _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_OUT_OF_TIME = re.compile(
+OUT_OF_TIME = re.compile(
     r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b|execution time.{0,40}exceed|"
     r"deadline.{0,20}(?:expired|exceeded|passed)",
     re.IGNORECASE,
@@ -61,35 +61,13 @@ _ABOUT_THE_QUERY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """What ends a request.
-
-    :param query_s: seconds for one try, from its name server to the last byte.
-    :param deadline: of all there is to do, as ``time.monotonic`` tells it: probing, waiting for a turn, trying again.
-    :param sent: called before each request that is sent, those that probe the endpoint too.
-    """
-
-    query_s: float
-    deadline: float
-    cancel: threading.Event | None = None
-    sent: Callable[[], None] | None = None
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until the deadline, or less than 0."""
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while an endpoint was asked")
-        return self.deadline - time.monotonic()
-
-
-@dataclass(frozen=True, slots=True)
 class SparqlRequest:
     """A query for an endpoint, or a request for its service description. It may take several HTTP requests.
 
     :param name: of the query, as errors call it; empty for a user's own.
     :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may echo and nobody may see.
-    :param deadline: of all tries, and of reading the reply, as ``time.monotonic`` tells it.
+    :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it.
     :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
     """
 
@@ -110,11 +88,16 @@ class SparqlRequest:
         """The query, as errors call it."""
         return f"query {self.name}" if self.name else "the query"
 
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline, or less than 0; a CancelledError when the question was stopped."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while an endpoint was asked")
+        return self.deadline - time.monotonic()
+
     def raise_if_over(self) -> None:
         """Raise an error at the deadline, or when the question was stopped."""
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while the reply of an endpoint was read")
-        if time.monotonic() > self.deadline:
+        if self.left_s < 0:
             message = f"{self.url}: the reply to {self.what} could not be read in time"
             raise EndpointTimeoutError(message, hint="ask for less at once", **self.detail())
 
@@ -169,11 +152,6 @@ def user_agent(contact: str) -> str:
     return f"kgsparql/{package['Version']}" + (f" ({comment})" if comment else "")
 
 
-def ran_out_of_time(words: str) -> bool:
-    """Tell whether a server's words say that a query took too long."""
-    return _OUT_OF_TIME.search(words) is not None
-
-
 def contact_hint(said: str, otherwise: str) -> str:
     """Hint at the contact, where a server's words are about who asks."""
     return f"say who asks: export {CONTACT_VARIABLE}=you@example.org" if _AGENT.search(said) else otherwise
@@ -211,7 +189,7 @@ def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
     # A server may repeat the whole query before it says what was wrong with it.
     said = f"{excerpt(reply.body, request)} {excerpt(trace_in(reply.body), request)}"
     # A 429 may mean too much time, too: where the engine is known, its profile says by which words to tell.
-    is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and ran_out_of_time(said)
+    is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and OUT_OF_TIME.search(said)
     if is_late or status in {408, 504}:
         return "out of time"
     if status == 429 or (status == 405 and "retry-after" in reply.headers):

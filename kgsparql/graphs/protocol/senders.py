@@ -6,10 +6,9 @@ import os
 import re
 import shlex
 import time
-from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
@@ -179,7 +178,7 @@ def _pause_s(
 def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
     """Make the error where the endpoint asks for a longer pause than there is time."""
     failure = of_status(outcome, request) if isinstance(outcome, HttpReply) else outcome
-    if failure is None or not isinstance(failure, EndpointRateLimitError):
+    if not isinstance(failure, EndpointRateLimitError):
         return failure or request.timed_out()
     times = f", after {tries} tries" if tries > 1 else ""
     hint = f"wait {in_words(pause_s)}" if pause_s >= 1 else failure.hint
@@ -241,17 +240,15 @@ class HttpSender:
 
     def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
-        shown, hint = printable(unreadable_url(location), 200), "ask its operator, or is it another URL?"
-        try:
+        shown, what = printable(unreadable_url(location), 200), "no endpoint"
+        hint = "ask its operator, or is it another URL?"
+        with suppress(ValueError):  # no URL at all, or not one of an endpoint
             address = Address.parse(urljoin(url, location))
-        except ValueError:  # no URL at all, or not one of an endpoint
-            address = None
-        if address is not None and address.origin == self._address.origin:
-            return address.target
-        if address is not None:
-            shown, hint = address.url, f"if that is the one you mean: -k {shlex.quote(address.url)}"
-        message = f"redirects to {shown}, which is {'another server' if address else 'no endpoint'}"
-        raise request.reply_error(message, "E_REDIRECT", hint, location=shown)
+            if address.origin == self._address.origin:
+                return address.target
+            shown, what = address.url, "another server"
+            hint = f"if that is the one you mean: -k {shlex.quote(shown)}"
+        raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
 
 
 def built_request(address: Address, url: str, request: SparqlRequest, method: str) -> HttpRequest:
@@ -371,16 +368,13 @@ def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
 
 def _entry_of(reply: HttpReply) -> dict[str, Any]:
     kept_headers = {name: value for name, value in sorted(reply.headers.items()) if _HEADERS.fullmatch(name)}
-    try:
-        body = {"body": reply.body.decode("utf-8")}
-    except UnicodeDecodeError:
-        body = {"base64": b64encode(reply.body).decode("ascii")}
-    return {"status": reply.status, "headers": kept_headers, **body, "seconds": round(reply.seconds, 6)}
+    body = reply.body.decode("utf-8", "surrogateescape")
+    return {"status": reply.status, "headers": kept_headers, "body": body, "seconds": round(reply.seconds, 6)}
 
 
 def reply_of(kept: Mapping[str, Any]) -> HttpReply:
     """Return the reply that was kept."""
-    body = b64decode(kept["base64"]) if "base64" in kept else str(kept["body"]).encode("utf-8")
+    body = str(kept["body"]).encode("utf-8", "surrogateescape")
     return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
