@@ -157,7 +157,8 @@ class IgnoredPredicates:
         """Ask a graph without a profile; if it declares the properties of a known service, their noise is ignored."""
         if not graph.select(Query.load("predicate_triples").bind(predicate=[_DIRECT_CLAIM]).limit(1)):
             return cls.of(graph)
-        named = {predicate for profile in known_endpoints().profiles for predicate in profile.noise}
+        known = known_endpoints()
+        named = {predicate for profile in (*known.services, *known.engines) for predicate in profile.noise}
         pairs = [(predicate, _DIRECT_CLAIM) for predicate in named]
         declared = graph.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), pairs).limit(BOUND))
         return cls.of(graph, (term for solution in declared if isinstance(term := solution["entity"], IRI)))

@@ -124,19 +124,10 @@ def could_be_alias(source: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KnownEndpoints:
-    """Profiles; the first that fits is used."""
+    """Profiles of services and of engines; the first that fits is used."""
 
-    profiles: tuple[EndpointProfile, ...]
-
-    @property
-    def services(self) -> tuple[EndpointProfile, ...]:
-        """The profiles of services."""
-        return tuple(profile for profile in self.profiles if profile.urls)
-
-    @property
-    def engines(self) -> tuple[EndpointProfile, ...]:
-        """The profiles of engines."""
-        return tuple(profile for profile in self.profiles if not profile.urls)
+    services: tuple[EndpointProfile, ...]
+    engines: tuple[EndpointProfile, ...]
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -146,10 +137,6 @@ class KnownEndpoints:
     def named(self, alias: str) -> EndpointProfile | None:
         """Find the service with an alias."""
         return next((profile for profile in self.services if alias.lower() in profile.aliases), None)
-
-    def by_name(self, name: str) -> EndpointProfile | None:
-        """Find the engine with a name, as in :attr:`EndpointProfile.engine`."""
-        return next((profile for profile in self.engines if profile.name == name), None)
 
     def at(self, url: str) -> EndpointProfile:
         """Find the profile of the service at a URL, else on its host.
@@ -173,19 +160,18 @@ class KnownEndpoints:
         parts = urlsplit(Address.parse(url).url)
         where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
 
-        def has_sign(sign: str, *, of_url: bool) -> bool:
+        def strength_of(sign: str) -> int:
+            """Return 2 for what it says of itself, which is surer than its URL."""
             name, _, value = (part.strip().lower() for part in sign.partition(":"))
             if name == "url":
-                return of_url and value in where
+                return int(value in where)
             if value.startswith("//"):
-                return not of_url and sign in description
-            return not of_url and name in headers and headers[name].lower().startswith(value)
+                return 2 * (sign in description)
+            return 2 * (name in headers and headers[name].lower().startswith(value))
 
-        for of_url in (False, True):  # what it says of itself is surer than its URL
-            for profile in self.engines:
-                if any(has_sign(sign, of_url=of_url) for sign in profile.signs):
-                    return profile
-        return None
+        signs = ((strength_of(sign), profile) for profile in self.engines for sign in profile.signs)
+        strength, found = max(signs, key=lambda one: one[0], default=(0, None))
+        return found if strength else None
 
 
 def _url_key(url: str) -> tuple[str, str]:
@@ -242,7 +228,8 @@ def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints
     for path in (*(path for path, _ in user_files), _SHIPPED):
         for name, values in _tables_of(path).items():
             tables[name] = {**values, **tables.get(name, {})}
-    return KnownEndpoints(tuple(_profile_of_table(name, tables) for name in tables))
+    profiles = [_profile_of_table(name, tables) for name in tables]
+    return KnownEndpoints(tuple(p for p in profiles if p.urls), tuple(p for p in profiles if not p.urls))
 
 
 def _profile_error(message: str, path: Path | None = None) -> GraphLoadError:
@@ -309,25 +296,25 @@ def _refuse_credentials(urls: Iterable[str]) -> None:
 
 
 def _profile_of_table(name: str, tables: Mapping[str, Mapping[str, Any]]) -> EndpointProfile:
-    """Make a profile with the values of its engine, and the engine of that, where it has none itself."""
-    values, engine, seen = dict(tables[name]), "", {name}
-    parent = values.get("engine", "")
-    while parent:
-        if parent not in tables or parent in seen:
-            raise _profile_error(f"{name}.engine: {parent}: no such profile, or one that leads back here")
-        seen.add(parent)
-        for field, theirs in tables[parent].items():
-            if field in {"noise", "statuses"}:
-                values[field] = tuple(dict.fromkeys((*values.get(field, ()), *theirs)))
-            elif field not in _OF_THE_SERVICE:
-                values.setdefault(field, theirs)
-        if not engine and "urls" not in tables[parent]:
-            engine = tables[parent].get("name", parent)
-        parent = tables[parent].get("engine", "")
-    is_service = bool(values.get("urls"))
-    values = {"name": name, **values, "engine": engine if is_service else ""}
-    if is_service:
-        values["aliases"] = (name, *values.get("aliases", ()))
-        if "is_public" not in values and any(map(is_for_all, values["urls"])):
-            values = {**SHARED, **values}
-    return EndpointProfile(**values)
+    values = {"name": name, **_with_engine_values(name, tables)}
+    if not values.get("urls"):
+        return EndpointProfile(**values | {"engine": ""})
+    values["aliases"] = (name, *values.get("aliases", ()))
+    is_shared = "is_public" not in values and any(map(is_for_all, values["urls"]))
+    return EndpointProfile(**(SHARED if is_shared else {}) | values)
+
+
+def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *above: str) -> dict[str, Any]:
+    """Return the values of a table, with those of its engine where it has none, and the name of the engine."""
+    values = dict(tables[name])
+    if not (engine := values.get("engine")):
+        return values
+    if engine not in tables or engine in {name, *above}:
+        raise _profile_error(f"{name}.engine: {engine}: no such profile, or one that leads back here")
+    theirs = _with_engine_values(engine, tables, name, *above)
+    for field in theirs.keys() - _OF_THE_SERVICE:
+        values.setdefault(field, theirs[field])
+    for field in {"noise", "statuses"} & theirs.keys():
+        values[field] = tuple(dict.fromkeys((*values[field], *theirs[field])))
+    values["engine"] = theirs.get("engine", "") if "urls" in theirs else theirs.get("name", engine)
+    return values

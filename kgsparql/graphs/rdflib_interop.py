@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
@@ -13,7 +13,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri
 
 if TYPE_CHECKING:
     import rdflib
-    from rdflib.term import IdentifiedNode, Node
+    from rdflib.term import Node
     from typing_extensions import TypeIs
 
 
@@ -25,14 +25,14 @@ def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
         return iri(str(node))
     if isinstance(node, rdflib.BNode):
         return BlankNode(str(node))
+    if isinstance(node, rdflib.Literal) and node.language:
+        return Literal(str(node), language=node.language)
     if isinstance(node, rdflib.Literal):
-        if node.language:
-            return Literal(str(node), language=node.language)
-        return Literal(str(node), datatype=iri(str(node.datatype))) if node.datatype else Literal(str(node))
+        return Literal(str(node), datatype=iri(str(node.datatype)) if node.datatype else None)
     raise InputError(f"not an RDF term: {type(node).__name__}")
 
 
-def to_rdflib(term: Term) -> Node:
+def to_rdflib(term: Term) -> Any:
     """Turn a term into the same term of rdflib; an InputError for a triple term, which rdflib does not have."""
     import rdflib
 
@@ -41,11 +41,9 @@ def to_rdflib(term: Term) -> Node:
     if isinstance(term, BlankNode):
         return rdflib.BNode(term.value)
     if isinstance(term, Literal):
-        if term.language is not None:
-            return rdflib.Literal(term.value, lang=term.language)
-        string = "http://www.w3.org/2001/XMLSchema#string"
-        datatype = None if term.datatype.value == string else rdflib.URIRef(term.datatype.value)
-        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
+        is_plain = term.language is not None or term.datatype.value == "http://www.w3.org/2001/XMLSchema#string"
+        datatype = None if is_plain else rdflib.URIRef(term.datatype.value)
+        return rdflib.Literal(term.value, lang=term.language, datatype=datatype, normalize=False)
     raise InputError("rdflib has no triple terms")
 
 
@@ -54,16 +52,15 @@ def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
     import rdflib
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    rows: Iterable[tuple[Any, ...]]
-    rows = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else ((s, p, o, None) for s, p, o in graph)
-    for subject, predicate, object_, context in rows:
+    rows: Iterable[tuple[Any, ...]] = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
+    for subject, predicate, object_, *contexts in rows:
         try:
             terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
         except InputError as error:
             raise GraphLoadError(f"rdflib graph: {error.message}", hint="mend or remove that statement") from error
         if isinstance(terms[0], Literal) or not isinstance(terms[1], IRI):
             raise GraphLoadError(f"rdflib graph: not an RDF statement: {subject!r} {predicate!r} {object_!r}")
-        name = getattr(context, "identifier", context)
+        name = getattr(contexts[0], "identifier", contexts[0]) if contexts else None
         named = None if name in {None, DATASET_DEFAULT_GRAPH_ID} else from_rdflib(name)
         yield pyoxigraph.Quad(terms[0], terms[1], terms[2], named if isinstance(named, IRI | BlankNode) else None)
 
@@ -115,8 +112,12 @@ def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
 
     graph = rdflib.Graph()
     for triple in triples:
-        graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+        graph.add(_rdflib_triple(triple))
     return graph
+
+
+def _rdflib_triple(found: Triple | pyoxigraph.Quad) -> tuple[Any, Any, Any]:
+    return to_rdflib(found.subject), to_rdflib(found.predicate), to_rdflib(found.object)
 
 
 def quads_to_rdflib(quads: Iterable[pyoxigraph.Quad], *, prefixes: Mapping[str, str]) -> rdflib.Dataset:
@@ -127,11 +128,7 @@ def quads_to_rdflib(quads: Iterable[pyoxigraph.Quad], *, prefixes: Mapping[str, 
     for prefix, namespace in prefixes.items():
         dataset.bind(prefix, namespace)
     for quad in quads:
-        name = quad.graph_name
-        graph = (
-            dataset.default_graph
-            if isinstance(name, pyoxigraph.DefaultGraph)
-            else dataset.graph(cast("IdentifiedNode", to_rdflib(name)))
-        )
-        graph.add((to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object)))
+        is_default = isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
+        graph = dataset.default_graph if is_default else dataset.graph(to_rdflib(quad.graph_name))
+        graph.add(_rdflib_triple(quad))
     return dataset

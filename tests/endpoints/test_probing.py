@@ -91,8 +91,8 @@ def test_one_request_for_all_queries_questions_and_threads() -> None:
 
 def test_an_endpoint_whose_profile_says_enough_is_not_asked() -> None:
     known = known_endpoints()
-    for profile in (known.named("dbpedia"), known.by_name("QLever"), EndpointProfile(name="mine")):
-        assert profile is not None
+    qlever = next(profile for profile in known.engines if profile.name == "QLever")
+    for profile in (known.named("dbpedia"), qlever, EndpointProfile(name="mine")):
         probes: list[HttpRequest] = []
         EndpointGraph(fresh_url(), profile=profile, transport=described(http(b""), probes)).select(ALL)
         assert probes == []

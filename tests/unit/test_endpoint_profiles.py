@@ -84,9 +84,7 @@ def named(alias: str) -> EndpointProfile:
 
 
 def engine_named(name: str) -> EndpointProfile:
-    profile = known_endpoints().by_name(name)
-    assert profile is not None
-    return profile
+    return next(profile for profile in known_endpoints().engines if profile.name == name)
 
 
 def opened(source: str) -> EndpointGraph:
@@ -138,9 +136,10 @@ def test_every_profile_that_is_shipped_says_where_it_is_from_and_no_noise_is_kno
     assert {profile.name for profile in known_endpoints().engines} == ENGINES
     tables = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
     tables.pop("prefixes")
-    assert len(tables) == len(known_endpoints().profiles)
+    known = known_endpoints()
+    assert len(tables) == len(known.services) + len(known.engines)
     assert {name for name, table in tables.items() if not table.get("sources")} == {"stardog"}, "nothing is said of it"
-    for profile in known_endpoints().profiles:
+    for profile in (*known.services, *known.engines):
         assert not {term for term in profile.noise if term in UNWALKED or IgnoredPredicates().drops(term)}, profile.name
 
 

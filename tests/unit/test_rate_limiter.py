@@ -440,8 +440,7 @@ def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says() -> No
 
 def test_E12_E13_E14_E15_a_status_of_an_endpoint_of_no_profile_means_what_it_says() -> None:
     out_of_time, body = b'{"exception":"Operation timed out."}', b'{"code":"TimeLimitExceededException"}'
-    neptune = known_endpoints().by_name("Amazon Neptune")
-    assert neptune is not None
+    neptune = next(profile for profile in known_endpoints().engines if profile.name == "Amazon Neptune")
     assert isinstance(of_status(status(429, out_of_time), about(PRIVATE)), EndpointTimeoutError)
     assert isinstance(of_status(status(500, body), about(neptune)), EndpointTimeoutError)
     assert not isinstance(of_status(status(500, body), about(PRIVATE)), EndpointTimeoutError)
