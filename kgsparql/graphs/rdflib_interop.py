@@ -128,7 +128,7 @@ def quads_to_rdflib(quads: Iterable[pyoxigraph.Quad], *, prefixes: Mapping[str, 
     for prefix, namespace in prefixes.items():
         dataset.bind(prefix, namespace)
     for quad in quads:
-        is_default = isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
-        graph = dataset.default_graph if is_default else dataset.graph(to_rdflib(quad.graph_name))
+        name = quad.graph_name
+        graph = dataset.default_graph if isinstance(name, pyoxigraph.DefaultGraph) else dataset.graph(to_rdflib(name))
         graph.add(_rdflib_triple(quad))
     return dataset
