@@ -248,7 +248,7 @@ class EndpointGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._limits() as limits:
+        with self._request_limits() as limits:
             found = self._graphs_seen(limits).note
         return (found,) if found else ()
 
@@ -271,25 +271,25 @@ class EndpointGraph(KnowledgeGraph):
         """Get the solutions of a SELECT, over ``timeout_s`` from now, waiting for a turn included."""
         if query.empty:
             return Solutions()
-        with self._limits(None, timeout_s) as limits:
+        with self._request_limits(None, timeout_s) as limits:
             return solutions_of(query, *self._reply_to(query, "SELECT", limits))
 
     def ask(self, query: Query) -> bool:
         """Get the answer to an ASK, with the errors of :meth:`select`."""
         if query.empty:
             return False
-        with self._limits() as limits:
+        with self._request_limits() as limits:
             return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> tuple[HttpReply, SparqlRequest]:
         """Get the reply of the endpoint to a user's query that was checked, over the union of its graphs."""
-        with self._limits(timeout_s, timeout_s, cancel) as limits:
+        with self._request_limits(timeout_s, timeout_s, cancel) as limits:
             return self._reply_to(Query("", text), form, limits)
 
     @contextmanager
-    def _limits(
+    def _request_limits(
         self, query_s: float | None = None, all_s: float | None = None, cancel: threading.Event | None = None
     ) -> Iterator[SparqlRequest]:
         """Yield a request for nothing yet, whose time begins now; what a question may still take limits it, too.
@@ -372,7 +372,7 @@ class EndpointGraph(KnowledgeGraph):
                 raise  # nobody is there: the query would fail, too
             probe.trouble, probe.again_from = error.message, time.monotonic() + _AGAIN_S
             return
-        probe.profile, probe.found = _described(reply, self._address.url, probe.known)
+        probe.profile, probe.found = _read_probe(reply, self._address.url, probe.known)
 
     def _probed_view(self, limits: SparqlRequest) -> GraphView:
         """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
@@ -407,7 +407,7 @@ class EndpointGraph(KnowledgeGraph):
         return GraphView({}, f"{self.name}: queries do not see its named graphs{such}")
 
 
-def _described(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:
+def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:
     """Read what an endpoint says of itself; return its profile completed by that of its engine, and what it said."""
     is_rdf = reply.status == 200 and media_type(reply) in _RDF
     description = reply.body.decode("utf-8", "replace") if is_rdf else ""
@@ -422,7 +422,7 @@ def _described(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[Endp
     return profile, replace(found, engine=engine.name, version=printable(version[1], 40) if version else "")
 
 
-def _summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
+def _engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
     """Say what the service and its engine are."""
     engine = profile.engine
     if found is not None:
@@ -458,7 +458,7 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url,
-        "summary": _summary(profile, graph.probe.found),
+        "summary": _engine_in_words(profile, graph.probe.found),
         "said_of_limits": _limits_in_words(profile),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None,
