@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from math import isnan
 from pathlib import Path
 
-from kgsparql.evaluation.comparison import method_scores
+from kgsparql.evaluation.comparison import scored
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.runs.directory import Run
 
@@ -89,7 +89,7 @@ def mean(values: Iterable[float]) -> str:
 
 def table(paths: list[Path]) -> list[list[str]]:
     """The lines: kind, questions, always no or 0, and each method."""
-    scores = [method_scores(run, method, METRICS) for run in map(Run.open, paths) for method in run.methods]
+    scores = [scored(run, method, METRICS) for run in map(Run.open, paths) for method in run.methods]
     asked = {question.id: question for one in scores for question in one.questions}
     lines = [["kind", "n", "always no/0", *(one.method for one in scores)]]
     for kind in (*KINDS, "yes/no: true", "yes/no: false", "computed"):

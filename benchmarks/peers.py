@@ -151,7 +151,7 @@ def summary(
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows as a Markdown table: for each peer our figures, and in the line below those of its own evaluation."""
     names = list(rows[0]["metrics"])
-    lines = [["method", "n", "scored by", *(METRICS[name].title for name in names)]]
+    lines = [["method", "n", "scored by", *names]]
     for row in rows:
         lines.append([row["method"], str(row["n"]), "kgsparql", *_cells(names, row["metrics"])])
         lines.append(["", "", "its authors", *_cells(names, row["published"])])

@@ -9,7 +9,7 @@ from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
-from kgsparql.evaluation.runs.directory import RunDirectory
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.rdf.terms import IRI
 
 WORDS = ("Nosferatu", "Metropolis", "Sunrise", "Faust", "Vampyr", "Ordet", "Gertrud", "Pickpocket", "Mouchette", "Lola")
@@ -89,7 +89,6 @@ def made_run(
     **about: Any,
 ) -> Path:
     """A run with the records of each method."""
-    directory = RunDirectory(path)
     config = {
         "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",
         "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": sha256},
@@ -105,10 +104,10 @@ def made_run(
         "model": "", "gold_topics": False, "seed": 0, "embedder": "", "budget": {}, "prompts": "a" * 64,
         "workers": 1, "began": "2026-01-01T00:00:00+00:00", "ended": None, **about,
     }  # fmt: skip
-    directory.begin(config, questions)
+    run = Run.begin(path, config, questions)
     for own in records.values():
         for one in own:
-            directory.add(one, [])
+            run.add(one, [])
     return path
 
 

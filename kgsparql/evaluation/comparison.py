@@ -6,23 +6,35 @@ Runs are scored from their records and questions alone: nothing is asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.risk_coverage import RiskCoverage, risk_coverage
-from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.runs.directory import Run, whole_lines
-from kgsparql.evaluation.statistics import FEW, Difference, Interval, Places, Values, differences, holm, intervals
+from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.statistics import (
+    COVERAGES,
+    FEW,
+    RESAMPLES,
+    Difference,
+    Interval,
+    RiskCoverage,
+    Values,
+    differences,
+    holm,
+    intervals,
+    risk_coverage,
+)
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
+from kgsparql.rendering.rows import wrapped
 
 SLICES: Mapping[str, Callable[[Question], str]] = {
     "hops": lambda question: "" if question.hops is None else str(question.hops),
@@ -41,13 +53,22 @@ _VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
 """Metrics that differ when the same is run again."""
 
 _BATCH = 256
-"""Records that are scored together: BERTScore is several times as fast in batches."""
+"""Records that are scored together."""
 
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""
 
 _UNKNOWN = "unknown"
 """The slice of the questions of which the dataset does not say."""
+
+_HOW_SURE = (
+    "The 95 % interval of a mean is Wilson's score interval where the metric is a share and every value is 0 or 1, as"
+    f" in hits@1. Elsewhere it is that of the percentile bootstrap ({RESAMPLES:,} resamples), which is too narrow for"
+    " few questions and near 0 and 1. The interval of a difference is of this one comparison: Bonett and Price's where"
+    " every value is 0 or 1, else that of the paired bootstrap. Its p is after Holm's correction for all comparisons in"
+    " the same metric, so that an interval may leave out 0 where p says that no difference is shown: then p counts."
+)
+"""What is said of intervals beside the definitions of metrics."""
 
 _IN_NO_NOTE = frozenset({
     "format", "began", "ended", "workers", "model", "methods", "questions", "python", "asked_embedder", "left_out",
@@ -56,12 +77,23 @@ _IN_NO_NOTE = frozenset({
 """Settings that change no answer, or that the tables show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodScores:
-    """Metrics of the questions that a method of a run was asked, in the order of the run.
+class Slice(NamedTuple):
+    """Some of the ``n`` questions of a row."""
+
+    n: int
+    means: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Row:
+    """Scores of a method of a run, question by question; in a comparison with a name, means and slices.
 
     :param model: empty where none was asked, and where an oracle might have chosen but never did.
+    :param questions: that the method was asked.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
+    :param name: unique in the dataset: the method, with model or run where they are needed.
+    :param slices: by property of the questions, then by its values in order.
+    :param is_ceiling: an oracle chose, and in other rows none: it is what a method could reach, and never the best.
     """
 
     run: Run
@@ -69,6 +101,22 @@ class MethodScores:
     model: str
     questions: tuple[Question, ...]
     values: Mapping[str, Values]
+    name: str = ""
+    run_name: str = ""
+    means: Mapping[str, Interval | None] = field(default_factory=dict)
+    slices: Mapping[str, Mapping[str, Slice]] = field(default_factory=dict)
+    risk: RiskCoverage | None = None
+    is_ceiling: bool = False
+
+    @property
+    def n(self) -> int:
+        """How many questions were asked."""
+        return len(self.questions)
+
+    @property
+    def title(self) -> str:
+        """The name, with ‡ for a ceiling among methods."""
+        return f"{self.name} ‡" if self.is_ceiling else self.name
 
     @property
     def keys(self) -> list[tuple[str, str]]:
@@ -79,100 +127,9 @@ class MethodScores:
         """Return the values of a metric where it is defined, by :attr:`keys`."""
         return {key: float(v) for key, v in zip(self.keys, self.values[metric], strict=True) if not np.isnan(v)}
 
-    def defined(self, metric: str, among: Places | None = None) -> Values:
+    def defined(self, metric: str) -> Values:
         """Return the values of a metric where it is defined."""
-        values = self.values[metric] if among is None else self.values[metric][among]
-        return values[~np.isnan(values)]
-
-
-def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> tuple[str, ...]:
-    """Check the names of metrics; all that need no model of their own for ``all`` or nothing.
-
-    :raises OptionError: for a name that is none.
-    """
-    for name in names:
-        if name not in METRICS and name != "all":
-            raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
-    if not names or "all" in names:
-        names = [name for name, metric in METRICS.items() if metric.group != "text" or name in names]
-    return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
-
-
-def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
-    """Score a method of a run; only some records at a time are in memory."""
-    places = {question.id: i for i, question in enumerate(run.questions)}
-    values = {name: np.full(len(places), np.nan) for name in metrics}
-    may_be_chosen: dict[int, bool] = {}  # by place: whether an oracle may have chosen
-    known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
-    while batch := list(islice(known, _BATCH)):
-        if "bertscore_f1" in metrics:
-            from kgsparql.evaluation.metrics.text import prepare
-
-            prepare((run.questions[place], record) for place, record in batch)
-        for place, record in batch:
-            for name in metrics:
-                value = METRICS[name].of(run.questions[place], record)
-                values[name][place] = np.nan if value is None else value
-            may_be_chosen[place] = record.chosen_by is None or ORACLE in record.chosen_by
-    asked = np.array(sorted(may_be_chosen), dtype=np.intp)
-    config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
-    model = run.model if config.get("with_model", True) else ""
-    if model == ORACLE and may_be_chosen and not any(may_be_chosen.values()):
-        model = ""
-    return MethodScores(
-        run=run, method=method, model=model, questions=tuple(run.questions[place] for place in asked),
-        values={name: own[asked] for name, own in values.items()},
-    )  # fmt: skip
-
-
-def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
-    """Yield the records of a method in the order they were written; of a question asked again, the last one counts."""
-    file = run.answers_file(method)
-    for number, line in enumerate(whole_lines(file), 1):
-        try:
-            wanted = only is None or line["question"] in only
-            record = Record.from_json(line) if wanted else None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            what = printable(str(error), 200)
-            raise DataError(f"{file}:{number}: not a record: {what}", hint="remove that line, then --resume") from error
-        if record is not None:
-            yield record
-
-
-class Slice(NamedTuple):
-    """Some of the ``n`` questions of a row."""
-
-    n: int
-    means: Mapping[str, Interval | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One method on one dataset.
-
-    :param name: unique in the dataset: the method, with model or run where they are needed.
-    :param n: questions that were asked, of ``questions`` in the run.
-    :param slices: by property of the questions, then by its values in order.
-    :param is_ceiling: an oracle chose, and in other rows none: it is what a method could reach, and never the best.
-    """
-
-    dataset: str
-    method: str
-    model: str
-    run: str
-    name: str
-    n: int
-    questions: int
-    means: Mapping[str, Interval | None]
-    slices: Mapping[str, Mapping[str, Slice]]
-    risk: RiskCoverage | None = field(compare=False)
-    is_ceiling: bool
-    scores: MethodScores = field(repr=False, compare=False)
-
-    @property
-    def title(self) -> str:
-        """The name, with ‡ for a ceiling among methods."""
-        return f"{self.name} ‡" if self.is_ceiling else self.name
+        return _defined_values(self.values[metric])
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric; ``None`` where it is not defined."""
@@ -229,95 +186,133 @@ class Comparison:
         return tuple(row for board in self.leaderboards for row in board.rows)
 
 
+def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> tuple[str, ...]:
+    """Check the names of metrics; all that need no model of their own for ``all`` or nothing.
+
+    :raises OptionError: for a name that is none.
+    """
+    for name in names:
+        if name not in METRICS and name != "all":
+            raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
+    if not names or "all" in names:
+        names = [name for name, metric in METRICS.items() if metric.group != "text" or name in names]
+    return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
+
+
+def metric_definitions(names: Sequence[str]) -> str:
+    """Write the definitions of metrics, and what their intervals are."""
+    lines = []
+    for name in names:
+        lines.append(f"{name}  ({METRICS[name].group}; {METRICS[name].better_text})")
+        for paragraph in METRICS[name].about.split("\n\n"):
+            lines += wrapped(" ".join(paragraph.split()), indent="    ")
+        lines.append("")
+    return "\n".join([*lines, "intervals", *wrapped(_HOW_SURE, indent="    "), ""])
+
+
+def scored(run: Run, method: str, metrics: Sequence[str]) -> Row:
+    """Score a method of a run; only some records at a time are in memory."""
+    places = {question.id: i for i, question in enumerate(run.questions)}
+    values = {name: np.full(len(places), np.nan) for name in metrics}
+    may_be_chosen: dict[int, bool] = {}  # by place: whether an oracle may have chosen
+    known = ((places[record.question], record) for record in run.each_record(method) if record.question in places)
+    while batch := list(islice(known, _BATCH)):
+        for name in metrics:
+            METRICS[name].prepare((run.questions[place], record) for place, record in batch)
+        for place, record in batch:
+            for name in metrics:
+                value = METRICS[name].of(run.questions[place], record)
+                values[name][place] = np.nan if value is None else value
+            may_be_chosen[place] = record.chosen_by is None or ORACLE in record.chosen_by
+    asked = sorted(may_be_chosen)
+    with_model = all(own.get("with_model", True) for own in run.config["methods"] if own["label"] == method)
+    is_model_asked = with_model and (run.model != ORACLE or not asked or any(may_be_chosen.values()))
+    return Row(
+        run=run, method=method, model=run.model if is_model_asked else "",
+        questions=tuple(run.questions[place] for place in asked),
+        values={name: own[np.array(asked, dtype=np.intp)] for name, own in values.items()},
+    )  # fmt: skip
+
+
+def _defined_values(values: Values) -> Values:
+    return values[~np.isnan(values)]
+
+
 def compare(
-    runs: Sequence[Run],
-    *,
-    metrics: Sequence[str] = (),
-    baseline: str = "",
-    reproducible: bool = False,
+    runs: Sequence[Run], *, metrics: Sequence[str] = (), baseline: str = "", reproducible: bool = False
 ) -> Comparison:
     """Score runs and set them side by side, dataset by dataset.
 
     :param metrics: those to show and test; by default every one that needs no model, and three are tested.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
     :param reproducible: without metrics that differ when the same is run again.
-    :raises OptionError: for a metric or a baseline that is not there.
+    :raises OptionError: for a metric or a baseline that is not there, or a baseline that may be one of several rows.
     """
     shown = chosen_metrics(metrics, reproducible=reproducible)
     names = tuple(dict.fromkeys((*shown, *ALWAYS)))
-    scores = [method_scores(run, method, names) for run in runs for method in run.methods]
-    if not any(one.questions for one in scores):
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for run in runs:
+        groups[run.dataset] += [scored(run, method, names) for method in run.methods]
+    if not any(row.n for group in groups.values() for row in group):
         where = ", ".join(str(run.path) for run in runs)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
     short = [run.path.resolve().name for run in runs]
-    run_names = {
-        run.path: name if short.count(name) == 1 else str(run.path) for run, name in zip(runs, short, strict=True)
-    }
-    groups = [[one for one in scores if one.run.dataset == name] for name in dict.fromkeys(r.dataset for r in runs)]
-    all_rows = [_rows_of(group, run_names, names) for group in groups]
-    if baseline and not any(_named_rows(baseline, rows) for rows in all_rows):
-        there = ", ".join(dict.fromkeys(row.name for rows in all_rows for row in rows))
+    run_names = {r.path: name if short.count(name) == 1 else str(r.path) for r, name in zip(runs, short, strict=True)}
+    datasets = [_with_means(group, run_names, names) for group in groups.values()]
+    if baseline and all(_baseline_place(baseline, rows) is None for rows in datasets):
+        there = ", ".join(dict.fromkeys(row.name for rows in datasets for row in rows))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
-    boards = tuple(_dataset_leaderboard(rows, shown if metrics else (), baseline) for rows in all_rows)
+    boards = tuple(_dataset_leaderboard(rows, shown if metrics else (), baseline) for rows in datasets)
     return Comparison(leaderboards=boards, metrics=shown, named=bool(metrics))
 
 
-def _rows_of(group: Sequence[MethodScores], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
-    """Make the rows of a dataset; the intervals of all slices share their resamples, so they are drawn at once."""
-    parts = []
-    for i, one in enumerate(group):
-        parts.append((i, "", "", np.arange(len(one.questions))))
-        for kind, of in SLICES.items():
-            values = np.array([of(question) or _UNKNOWN for question in one.questions])
-            parts += [(i, kind, value, np.flatnonzero(values == value)) for value in _slice_values(kind, group)]
-    columns = [group[i].defined(name, among) for i, _, _, among in parts for name in names]
+def _with_means(group: Sequence[Row], run_names: Mapping[Path, str], names: Sequence[str]) -> list[Row]:
+    """Complete the rows of a dataset; the intervals of all slices share their resamples, so they are drawn at once."""
+    parts = [(i, "", "", np.arange(row.n)) for i, row in enumerate(group)]
+    for kind, of in SLICES.items():
+        columns = [np.array([of(question) or _UNKNOWN for question in row.questions]) for row in group]
+        there = {str(value) for column in columns for value in column}
+        # numbers first, unknown ones last; none where nothing is known
+        in_order = sorted(there, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), len(v) * v.isdecimal(), v))
+        for value in in_order if there - {_UNKNOWN} else ():
+            parts += [(i, kind, value, np.flatnonzero(column == value)) for i, column in enumerate(columns)]
+    columns = [_defined_values(group[i].values[name][among]) for i, _, _, among in parts for name in names]
     drawn = iter(intervals(columns, shares=[METRICS[name].group != "cost" for name in names] * len(parts)))
     slices: list[dict[str, dict[str, Slice]]] = [{kind: {} for kind in ("", *SLICES)} for _ in group]
     for i, kind, value, among in parts:
         slices[i][kind][value] = Slice(len(among), {name: next(drawn) for name in names})
-    has_methods = any(one.questions and one.model != ORACLE for one in group)
+    has_methods = any(row.n and row.model != ORACLE for row in group)
     return [
-        Row(
-            dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=name,
-            n=len(one.questions), questions=len(one.run.questions), means=own.pop("")[""].means, slices=own,
-            risk=risk_coverage(one.values), scores=one, is_ceiling=one.model == ORACLE and has_methods,
+        replace(
+            row, name=name, run_name=run_names[row.run.path], means=own.pop("")[""].means, slices=own,
+            risk=risk_coverage(row.values), is_ceiling=row.model == ORACLE and has_methods,
         )
-        for name, one, own in zip(_row_names(group, run_names), group, slices, strict=True)
+        for row, name, own in zip(group, _row_names(group, run_names), slices, strict=True)
     ]  # fmt: skip
 
 
-def _slice_values(kind: str, group: Sequence[MethodScores]) -> list[str]:
-    """List the values of a property: numbers first, unknown ones last; none where nothing is known."""
-    values = {SLICES[kind](question) or _UNKNOWN for one in group for question in one.questions}
-    in_order = sorted(values, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), int(v) if v.isdecimal() else 0, v))
-    return in_order if values - {_UNKNOWN} else []
-
-
-def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> list[str]:
+def _row_names(group: Sequence[Row], run_names: Mapping[Path, str]) -> list[str]:
     """Name each row by the method, then the model, then the run, as far as they are needed."""
-    models: dict[str, set[str]] = {}
-    for one in group:
-        models.setdefault(one.method, set()).add(one.model)
-    names = [f"{o.method}, {o.model or 'no model'}" if len(models[o.method]) > 1 else o.method for o in group]
-    runs = (
-        f" ({run_names[one.run.path]})" if names.count(name) > 1 else "" for name, one in zip(names, group, strict=True)
-    )
+    models: dict[str, set[str]] = defaultdict(set)
+    for row in group:
+        models[row.method].add(row.model)
+    names = [f"{r.method}, {r.model or 'no model'}" if len(models[r.method]) > 1 else r.method for r in group]
+    runs = [f" ({run_names[row.run.path]})" * (names.count(name) > 1) for row, name in zip(group, names, strict=True)]
     return [printable(name + run, 200) for name, run in zip(names, runs, strict=True)]
 
 
 def _dataset_leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: str) -> Leaderboard:
     """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
-    candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
+    candidates = [name for name in named or _COMPARED if METRICS[name].better]
     metrics = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
     tested = metrics if named else metrics[:3]
-    if metrics:
-        rows = sorted(rows, key=lambda row: _badness_key(metrics[0], row.mean(metrics[0])))
-    best = _best_row(rows, metrics)
-    named_rows = _named_rows(baseline, rows)
-    reference = named_rows[0] if named_rows else best
-    tests = {} if reference is None else _pairwise_tests(rows, reference, tested, is_named=bool(named_rows))
+    primary = metrics[0] if metrics else ""
+    rows = sorted(rows, key=lambda row: _badness_key(primary, row.mean(primary)))
+    best, place = _best_row(rows, metrics), _baseline_place(baseline, rows)
+    reference = best if place is None else place
     return Leaderboard(
-        rows=tuple(rows), primary=metrics[0] if metrics else "", best=best, reference=reference, tests=tests,
+        rows=tuple(rows), primary=primary, best=best, reference=reference,
+        tests={} if reference is None else _pairwise_tests(rows, reference, tested, is_named=place is not None),
         notes=tuple(_comparison_notes(rows, tested)),
     )  # fmt: skip
 
@@ -327,9 +322,14 @@ def _badness_key(metric: str, mean: float | None) -> float:
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-def _named_rows(name: str, rows: Sequence[Row]) -> list[int]:
-    """Find the places of the row of this name, and of the rows of this method."""
-    return [i for of in ("name", "method") for i, row in enumerate(rows) if getattr(row, of) == name]
+def _baseline_place(baseline: str, rows: Sequence[Row]) -> int | None:
+    """Find the row of this name, else the one row of this method."""
+    found = [i for i, row in enumerate(rows) if row.name == baseline]
+    found = found or [i for i, row in enumerate(rows) if row.method == baseline]
+    if len(found) > 1:
+        names = ", ".join(repr(rows[i].name) for i in found)
+        raise OptionError(f"--baseline {printable(baseline, 60)} may be any of {names}", hint="name one of these rows")
+    return found[0] if found else None
 
 
 def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
@@ -338,20 +338,19 @@ def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
     A row with less than half as many questions as another is left out: it may have had the easy ones. So are ceilings.
     """
     methods = [i for i, row in enumerate(rows) if not row.is_ceiling]
-    most = max((rows[i].n for i in methods), default=0)
-    able = [i for i in methods if 2 * rows[i].n >= most]
+    able = [i for i in methods if 2 * rows[i].n >= max(rows[j].n for j in methods)]
     if not metrics or not able:
         return None
-    common = set.intersection(*(set(rows[i].scores.keys) for i in able))
+    common = set.intersection(*(set(rows[i].keys) for i in able))
+    deciding = [*metrics, *(name for name in ("model_calls", "queries") if name in rows[0].values)]
 
     def rank(i: int) -> list[float]:
-        scores, found = rows[i].scores, list[float]()
-        for name in [*metrics, *(name for name in ("model_calls", "queries") if name in scores.values)]:
-            values = [value for key, value in scores.by_question(name).items() if not common or key in common]
-            found.append(
-                round(_badness_key(name, sum(values) / len(values) if values else None), 9)
-            )  # 0.1 + 0.2 is 0.3
-        return found
+        badness = []
+        for name in deciding:
+            values = [value for key, value in rows[i].by_question(name).items() if not common or key in common]
+            mean = sum(values) / len(values) if values else None
+            badness.append(round(_badness_key(name, mean), 9))  # 0.1 + 0.2 is 0.3
+        return badness
 
     best = min(able, key=rank)
     return None if rows[best].mean(metrics[0]) is None else best
@@ -363,16 +362,15 @@ def _pairwise_tests(
     """Test every other row against the reference, which is named or found, on the questions that both were asked."""
     found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in range(len(rows)) if i != reference}
     for name in metrics:
-        other, pairs = rows[reference].scores.by_question(name), []
+        other, pairs = rows[reference].by_question(name), []
         for i in found:
-            own = rows[i].scores.by_question(name)
+            own = rows[i].by_question(name)
             both = np.array([(value, other[key]) for key, value in own.items() if key in other]).reshape(-1, 2)
             pairs.append((both[:, 0], both[:, 1]))
         tests = {i: one for i, one in zip(found, differences(pairs), strict=True) if one is not None}
         count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
         is_higher_better = METRICS[name].better == "higher"
-        for i, p in zip(tests, holm([one.p for one in tests.values()], comparisons=count), strict=True):
-            one = tests[i]
+        for (i, one), p in zip(tests.items(), holm([one.p for one in tests.values()], comparisons=count), strict=True):
             won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
             verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
             found[i][name] = PairwiseTest(one, won, lost, p, count, verdict)
@@ -381,15 +379,16 @@ def _pairwise_tests(
 
 def _comparison_notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
     """Say what is missing, and what cannot be compared as it stands."""
-    configs = {row.scores.run.path: row.scores.run.config for row in rows}
-    yield from _run_differences(list(configs.values()))
-    yield from dict.fromkeys(note for config in configs.values() for note in _dataset_gaps(config))
-    if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
+    configs = list({row.run.path: row.run.config for row in rows}.values())
+    yield from _run_differences(configs)
+    yield from dict.fromkeys(note for config in configs for note in _dataset_gaps(config))
+    sizes = [(row, len(row.run.questions)) for row in rows]
+    if partly := [f"{row.name} {row.n or 'none'} of {size}" for row, size in sizes if row.n < size]:
         yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
     if failed := [f"{row.name} {share:.0%}" for row in rows if (share := row.mean("failed"))]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
-    asked = [frozenset(row.scores.keys) for row in rows if row.n]
-    if len(set(asked)) > 1:
+    asked = {frozenset(row.keys) for row in rows if row.n}
+    if len(asked) > 1:
         common = len(frozenset.intersection(*asked))
         yield (
             f"the rows were not asked the same questions: {common} were asked of all; each mean is over a row's own, "
@@ -398,7 +397,7 @@ def _comparison_notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[st
     for name in tested:
         if left := max(row.n - found.n for row in rows if (found := row.means[name]) is not None):
             yield f"{name} is not defined for every question (up to {left} are left out of its mean)"
-    if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
+    if any(0 < row.n < FEW for row in rows):
         yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
 
 
@@ -422,3 +421,56 @@ def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"{100 * share:.0f} % of the gold terms are not in the graph: these are not the figures of the dataset"
     if count := config.get("without_answer"):
         yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"
+
+
+Figures = dict[str, str | float | bool | None]
+
+
+def records(comparison: Comparison) -> list[Figures]:
+    """List a record for each row, ``by`` being empty, and for each kind of its questions; ``None`` is for no figure.
+
+    Of each metric it has the mean, the bounds of its interval (``hits@1 low``, ``hits@1 high``) and how many questions
+    have one (``hits@1 n``). A row that is tested has the difference from the row that ``versus`` names, its interval,
+    ``p`` (corrected) and verdict; a row with margins has what is right among the surest, and ``AUROC``.
+    """
+    found: list[Figures] = []
+    for board in comparison.leaderboards:
+        for place, row in enumerate(board.rows):
+            about: Figures = {
+                "dataset": row.run.dataset, "method": row.method, "model": row.model, "run": row.run_name,
+                "name": row.name,
+            }  # fmt: skip
+            found.append({
+                **about, "by": "", "slice": "", **_mean_figures(row.n, row.means), "questions": len(row.run.questions),
+                "best": place == board.best, "ceiling": row.is_ceiling, **_test_figures(board, place),
+                **_risk_figures(row),
+            })  # fmt: skip
+            for kind, values in row.slices.items():
+                found += [{**about, "by": kind, "slice": v, **_mean_figures(*part)} for v, part in values.items()]
+    return [{name: round(v, 6) + 0.0 if isinstance(v, float) else v for name, v in one.items()} for one in found]
+
+
+def _mean_figures(n: int, means: Mapping[str, Interval | None]) -> Figures:
+    figures: Figures = {"n": n}
+    for name, one in means.items():
+        mean, low, high = (one.mean, one.low, one.high) if one else (None, None, None)
+        figures |= {name: mean, f"{name} low": low, f"{name} high": high, f"{name} n": one.n if one else 0}
+    return figures
+
+
+def _test_figures(board: Leaderboard, place: int) -> Figures:
+    tests = board.tests.get(place, {})
+    found: Figures = {"versus": board.rows[board.reference].name} if tests and board.reference is not None else {}
+    for name, test in tests.items():
+        one = test.difference
+        found |= {f"{name} difference": one.mean, f"{name} p": test.p, f"{name} verdict": test.verdict}
+        if one.has_interval:
+            found |= {f"{name} difference low": one.low, f"{name} difference high": one.high}
+    return found
+
+
+def _risk_figures(row: Row) -> Figures:
+    if row.risk is None:
+        return {}
+    right = {f"right of the surest {100 * of:.0f} %": s for of, s in zip(COVERAGES, row.risk.right, strict=True)}
+    return {**right, "AUROC": row.risk.auroc}

@@ -19,12 +19,12 @@ from typing import Any
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison import Comparison, MethodScores, PairwiseTest, compare, method_scores
-from kgsparql.evaluation.comparison_tables import amount, comparison_text, table_lines
+from kgsparql.evaluation.comparison import Comparison, PairwiseTest, Row, compare, scored
+from kgsparql.evaluation.comparison_report import amount, comparison_text, table_lines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import Plan, load_methods
+from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import Tell, resume_or_begin
 from kgsparql.evaluation.statistics import FEW
 from kgsparql.knowledge_base import KnowledgeBase
@@ -159,7 +159,7 @@ class Tuning:
 
     metric: str
     parts: Split
-    trials: Sequence[tuple[Setting, MethodScores]]
+    trials: Sequence[tuple[Setting, Row]]
     chosen: int
     held_out: Comparison
 
@@ -196,7 +196,7 @@ class Tuning:
         return Preset(method=method, options=options, comment=self.verdict, kgsparql=kgsparql, tuned=tuned)
 
 
-def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
+def best(trials: Sequence[tuple[Setting, Row]], metric: str) -> int:
     """Choose a trial: the first, which has the default options, unless others have a better mean of the metric.
 
     Of equally good ones, that which changes the fewest options; then the one with the fewest calls, then queries.
@@ -216,7 +216,7 @@ def best(trials: Sequence[tuple[Setting, MethodScores]], metric: str) -> int:
     return found if 0 not in defined or rank(found)[0] > rank(0)[0] else 0
 
 
-def _mean_score(scores: MethodScores, metric: str) -> float:
+def _mean_score(scores: Row, metric: str) -> float:
     values = scores.defined(metric)
     return round(float(values.mean()), 9) if len(values) else math.nan
 
@@ -241,18 +241,14 @@ def tune(
     """
 
     def run(questions: Sequence[Question], named: Mapping[str, Setting], folder: str) -> Run:
-        with_model = plan.asking.model is not None
-        methods = []
-        for label, setting in named.items():
-            (loaded,), _ = load_methods([method], {method: setting}, knowledge, model=with_model, chosen=False)
-            methods.append(replace(loaded, label=label))
+        methods = [Method(label=label, retriever=retrievers.load(method, setting)) for label, setting in named.items()]
         own = replace(plan, questions=questions, methods=methods)
         return resume_or_begin(knowledge, own, path / folder, configuration(own), tell=tell)
 
     labels = ["default", *(_setting_label(number, setting) for number, setting in enumerate(settings[1:], 1))]
     tried = run(parts.development, dict(zip(labels, settings, strict=True)), "development")
     costs = (metric, *_COSTS)
-    trials = [(one, method_scores(tried, label, costs)) for label, one in zip(labels, settings, strict=True)]
+    trials = [(one, scored(tried, label, costs)) for label, one in zip(labels, settings, strict=True)]
     chosen = best(trials, metric)
     named = {"default": settings[0], **({"chosen": settings[chosen]} if chosen else {})}
     judged = run(parts.held_out, named, "held_out")

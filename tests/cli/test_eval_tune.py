@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said_before_a_graph_is_loaded(run: Run, tmp_path: Path
     for command, arguments, said in (
         ("tune", ("-O", "paths=1"), "no option 'paths'"),
         ("tune", ("-O", "paths_kept=1", "--metric", "beauty"), "no metric 'beauty'"),
-        ("tune", ("-O", "paths_kept=1", "-o", tmp_path / "full"), "not an empty directory"),
+        ("tune", ("-O", "paths_kept=1", "-o", tmp_path / "full"), "something is there already"),
         ("run", ("--preset", own), "own.toml: mindmap has no option 'paths'"),
     ):
         done = run("eval", command, *where, *arguments)

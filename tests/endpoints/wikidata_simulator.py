@@ -19,7 +19,7 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.runs.directory import Run, RunDirectory
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import run
 from kgsparql.graphs.profiles import EndpointProfile
@@ -189,11 +189,10 @@ def records_of_run(
     knowledge: KnowledgeBase, questions: Sequence[Question], path: Path, *, method: str, workers: int
 ) -> list[Record]:
     """What came of questions whose entities are given, asked by an evaluation run in a directory of its own."""
-    asked = Method(label=method, retriever=load(method), options={})
+    asked = Method(label=method, retriever=load(method))
     plan = Plan(questions=questions, methods=[asked], asking=AskOptions(), gold_topics=True, workers=workers)
-    directory = RunDirectory(path)
-    directory.begin({"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}, questions)
-    run(knowledge, plan, directory, Run.open(path).records)
+    config = {"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}
+    run(knowledge, plan, Run.begin(path, config, questions))
     return list(Run.open(path).records(method).values())
 
 

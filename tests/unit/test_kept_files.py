@@ -27,7 +27,7 @@ import pytest
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import KgsparqlError
-from kgsparql.evaluation.runs.directory import Run, RunDirectory
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.exploration import counting
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs import adjacency_building, load_store, open_graph, open_store
@@ -141,8 +141,7 @@ def _replay(directory: Path) -> object:
 
 
 def _run(directory: Path) -> None:
-    run = RunDirectory(directory)
-    run.begin({**CONFIG, "questions": 1}, [QUESTION])
+    run = Run.begin(directory, {**CONFIG, "questions": 1}, [QUESTION])
     run.add(RECORD, [{"kind": "finished"}])
 
 

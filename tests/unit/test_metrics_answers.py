@@ -134,7 +134,6 @@ def test_names_without_evidence_stay_in_the_order_they_were_said() -> None:
 def test_every_metric_says_what_it_is() -> None:
     for name, metric in METRICS.items():
         assert metric.name == name
-        assert metric.title
         assert len(metric.about) > 30, name
         assert metric.better in {"higher", "lower", ""}
     assert list(scores(asking("a"), record(*P1))) == [m.name for m in METRICS.values() if m.group != "text"]

@@ -12,7 +12,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
-from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
+from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.rdf.terms import IRI, Literal
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
@@ -51,13 +51,11 @@ RECORD = Record(
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> RunDirectory:
-    directory = RunDirectory(tmp_path / "run")
-    directory.begin(CONFIG, [QUESTION])
-    return directory
+def begun(tmp_path: Path) -> Run:
+    return Run.begin(tmp_path / "run", CONFIG, [QUESTION])
 
 
-def test_what_was_written_is_read(begun: RunDirectory) -> None:
+def test_what_was_written_is_read(begun: Run) -> None:
     begun.add(replace(RECORD, status="error"), [{"kind": "finished"}])
     begun.add(RECORD, [{"kind": "finished"}])  # asked twice: the last counts
     read = Run.open(begun.path)
@@ -85,7 +83,7 @@ def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
     assert (made.chosen_by, made.linked) == ((), ())
 
 
-def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: RunDirectory) -> None:
+def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:
     begun.add(RECORD, [])
     file = begun.path / "answers" / "mindmap.jsonl"
     whole = file.read_bytes()
@@ -99,7 +97,7 @@ def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: R
     assert file.read_bytes() == b""
 
 
-def test_a_line_that_is_no_json_or_no_record_is_named(begun: RunDirectory) -> None:
+def test_a_line_that_is_no_json_or_no_record_is_named(begun: Run) -> None:
     file = begun.path / "answers" / "mindmap.jsonl"
     file.write_bytes(b"{oops}\n")
     with pytest.raises(DataError, match=r"mindmap\.jsonl:1: not JSON"):
@@ -109,10 +107,10 @@ def test_a_line_that_is_no_json_or_no_record_is_named(begun: RunDirectory) -> No
         Run.open(begun.path).records("mindmap")
 
 
-def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: RunDirectory, tmp_path: Path) -> None:
+def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(KgsparqlError):
-        RunDirectory(tmp_path / "file").begin(CONFIG, [])
+        Run.begin(tmp_path / "file", CONFIG, [])
     with pytest.raises(InputError, match="no run is here"):
         Run.open(tmp_path)
     for text in ("", "[]", "{", '{"format": 99}', '{"form": 1}'):
@@ -120,16 +118,16 @@ def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run
         with pytest.raises(DataError, match=r"run\.json"):
             Run.open(tmp_path)
     with pytest.raises(InputError, match="a run is there already"):
-        begun.begin(CONFIG, [QUESTION])
+        Run.begin(begun.path, CONFIG, [QUESTION])
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="something is there already"):
-        RunDirectory(other).begin(CONFIG, [QUESTION])
+        Run.begin(other, CONFIG, [QUESTION])
     assert [file.name for file in other.iterdir()] == ["thesis.tex"]
 
 
-def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: RunDirectory) -> None:
+def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: Run) -> None:
     resource = pytest.importorskip("resource")
     begun.add(RECORD, [])
     before = {file: file.read_bytes() for file in begun.path.glob("*/*.jsonl")}

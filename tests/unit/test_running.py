@@ -28,7 +28,7 @@ from kgsparql.errors import (
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
-from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
+from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, model_seconds, run
 from kgsparql.events import ModelCalled
@@ -84,14 +84,13 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
         questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]
         asking = AskOptions(entities=(CURIE,), cancel=threading.Event())
         plan = Plan(
-            questions=questions, methods=[Method(label="told", retriever=told, options={})], asking=asking,
+            questions=questions, methods=[Method(label="told", retriever=told)], asking=asking,
             workers=workers,
         )  # fmt: skip
-        directory = RunDirectory(tmp_path / "run")
-        if not (tmp_path / "run").exists():
-            directory.begin({"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}, questions)
-        there = Run.open(tmp_path / "run")
-        run(knowledge, plan, directory, there.records, tell=tell)
+        path = tmp_path / "run"
+        config = {"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}
+        there = Run.open(path) if path.exists() else Run.begin(path, config, questions)
+        run(knowledge, plan, there, tell=tell)
         return there, told
 
     return ask

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
-from kgsparql.evaluation.comparison import MethodScores, compare
+from kgsparql.evaluation.comparison import Row, compare
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import plan as config
@@ -115,22 +115,22 @@ NAN = float("nan")
 
 def trial(
     setting: Setting, values: Sequence[float], *, calls: float = 0, queries: float = 5, metric: str = "f1"
-) -> tuple[Setting, MethodScores]:
+) -> tuple[Setting, Row]:
     """A setting with scores as they come of a run, with these values of a metric."""
     n = len(values)
     costs = {name: np.full(n, float(cost)) for name, cost in (("model_calls", calls), ("queries", queries))}
-    scores = MethodScores(
+    scores = Row(
         run=Run(Path("run"), {}), method="mindmap", model="",
         questions=tuple(question(i) for i in range(n)), values={**costs, metric: np.array(values, float)},
     )  # fmt: skip
     return setting, scores
 
 
-def kept(n: int, *values: float, **more: Any) -> tuple[Setting, MethodScores]:
+def kept(n: int, *values: float, **more: Any) -> tuple[Setting, Row]:
     return trial({"paths_kept": n}, values, **more)
 
 
-def both(paths: int, hops: int, score: float, *, queries: float = 5) -> tuple[Setting, MethodScores]:
+def both(paths: int, hops: int, score: float, *, queries: float = 5) -> tuple[Setting, Row]:
     return trial({"paths_kept": paths, "max_hops": hops}, [score], queries=queries)
 
 
@@ -168,9 +168,7 @@ def test_the_held_out_questions_say_what_the_choice_is_worth(
     }
     held_out = compare([Run.open(made_run(tmp_path / "R", asked, methods))], metrics=["hits@1"], baseline="default")
     parts = Split(tuple(asked), tuple(asked))
-    scores = replace(
-        held_out.leaderboards[0].rows[0].scores, values=dict.fromkeys(("hits@1", "model_calls", "queries"), np.ones(1))
-    )
+    scores = replace(held_out.rows[0], values=dict.fromkeys(("hits@1", "model_calls", "queries"), np.ones(1)))
     trials = [({"paths_kept": 5}, scores), ({"paths_kept": 3}, scores)]
     found = Tuning("hits@1", parts, trials, 1, held_out)
     assert said in found.verdict

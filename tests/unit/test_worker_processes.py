@@ -20,12 +20,12 @@ from kgsparql.budget import Budget
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.evaluation.runs import running
-from kgsparql.evaluation.runs.directory import Run, RunDirectory
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan, load_methods
 from kgsparql.evaluation.runs.running import (
+    Asking,
     MethodProgress,
     QuestionOutcome,
-    WorkerProcesses,
     _worker_outcome,
     outcome_of,
     run,
@@ -55,7 +55,7 @@ def knowledge() -> KnowledgeBase:
 @pytest.fixture
 def plan(questions: tuple[Question, ...], knowledge: KnowledgeBase) -> Plan:
     names = "path_ranking,query_plan,auto,label_neighbours,path_ranking+no_model".split(",")
-    methods, _ = load_methods(names, {}, knowledge, model=False, chosen=False)
+    methods, _ = load_methods(names, {}, knowledge)
     return Plan(questions=questions, methods=methods, asking=AskOptions(seed=3), workers=4)
 
 
@@ -75,7 +75,7 @@ def test_an_outcome_is_the_same_in_any_process_and_limits_hold_there(knowledge: 
     lost = Question(id="lost", text="x" * 5_000)
     narrow = replace(plan, asking=AskOptions(budget=Budget(max_queries=2)), gold_topics=True)
     for own, methods in ((plan, plan.methods[:3]), (narrow, plan.methods[:1])):
-        with closing(WorkerProcesses(knowledge, own)) as workers:
+        with closing(Asking(knowledge, own)) as workers:
             pool = workers.pool_for(plan.methods[0], plan.questions)
             assert pool is not None
             for method in methods:
@@ -88,11 +88,9 @@ def test_an_outcome_is_the_same_in_any_process_and_limits_hold_there(knowledge: 
 
 
 def asked(knowledge: KnowledgeBase, plan: Plan, path: Path, tell: Callable[..., None] = lambda _: None) -> Run:
-    directory = RunDirectory(path)
     labels = [{"label": method.label} for method in plan.methods]
-    directory.begin({"dataset": {"name": "d"}, "methods": labels, "model": ""}, plan.questions)
-    there = Run.open(path)
-    run(knowledge, plan, directory, there.records, tell=tell)
+    there = Run.begin(path, {"dataset": {"name": "d"}, "methods": labels, "model": ""}, plan.questions)
+    run(knowledge, plan, there, tell=tell)
     return there
 
 
@@ -129,7 +127,7 @@ def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path)
     knowledge = kgsparql.open(file, embedder="none")
     with file.open("a") as stream:
         stream.write("<http://e.org/new> <http://e.org/is> <http://e.org/here> .\n")
-    with closing(WorkerProcesses(knowledge, plan)) as workers:
+    with closing(Asking(knowledge, plan)) as workers:
         pool = workers.pool_for(plan.methods[0], plan.questions)
         assert pool is not None
         with pytest.raises(BrokenExecutor):
@@ -137,17 +135,17 @@ def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path)
 
 
 def test_what_waits_or_cannot_be_opened_again_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
-    workers = WorkerProcesses(knowledge, plan)
+    workers = Asking(knowledge, plan)
     assert workers.pool_for(plan.methods[3], plan.questions) is None, "a baseline"
     assert workers.pool_for(plan.methods[0], plan.questions[:1]) is None, "one question"
     for other in (replace(plan, workers=1), replace(plan, oracle=lambda _: None)):
-        assert WorkerProcesses(knowledge, other).pool_for(plan.methods[0], plan.questions) is None
+        assert Asking(knowledge, other).pool_for(plan.methods[0], plan.questions) is None
     for graph in (
         kgsparql.open(knowledge.graph.store, embedder="none"),  # type: ignore[attr-defined]
         kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", cache=False),
         kgsparql.open("http://127.0.0.1:9/sparql", FIXTURES / "nobel.ttl", embedder="none"),
     ):
-        assert WorkerProcesses(graph, plan).pool_for(plan.methods[0], plan.questions) is None
+        assert Asking(graph, plan).pool_for(plan.methods[0], plan.questions) is None
 
 
 def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:

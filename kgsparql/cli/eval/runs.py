@@ -112,26 +112,20 @@ class QuestionOptions:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Which methods are asked; each field is an option of the command line."""
-
-    retriever: Annotated[
-        str | None,
-        typer.Option(
-            "-r",
-            "--retriever",
-            metavar="NAMES",
-            help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
-            show_default="all, or that of --preset",
-        ),
-    ] = None
-    preset: PresetOption = None
-    option: Annotated[
-        list[str] | None,
-        typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
-    ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False
+MethodsOption = Annotated[
+    str | None,
+    typer.Option(
+        "-r",
+        "--retriever",
+        metavar="NAMES",
+        help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+        show_default="all, or that of --preset",
+    ),
+]
+OptionsOption = Annotated[
+    list[str] | None,
+    typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
+]
 
 
 @c.command
@@ -141,8 +135,11 @@ def run(
     limits: LimitOptions,
     snapshots: SnapshotOptions,
     dataset: DatasetArgument,
-    how: RunOptions,
     asked: QuestionOptions,
+    retriever: MethodsOption = None,
+    preset: PresetOption = None,
+    option: OptionsOption = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
@@ -153,13 +150,13 @@ def run(
     from kgsparql.evaluation.runs.running import resume_or_begin
     from kgsparql.retrievers._loading import Preset
 
-    preset = None if how.preset is None else Preset.load(how.preset)
-    names = plans.checked_names(how.retriever or (preset.method if preset else "all"))
-    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(how.option), names)}
-    if preset is not None:  # for its own method among them
-        options[preset.method] = {**preset.options, **options.get(preset.method, {})}
+    tuned = None if preset is None else Preset.load(preset)
+    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
+    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
+    if tuned is not None:  # for its own method among them
+        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
     plans.check_options(options)
-    _check_directory(asked.output, resume=how.resume)
+    _check_directory(asked.output, resume=resume)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
     with (
@@ -167,11 +164,10 @@ def run(
         asked.opened(graph, model, limits, snapshot) as (knowledge, asking),
     ):
         with_model = asking.model is not None
-        chosen = asked.oracle or with_model
-        methods, notes = plans.load_methods(names, options, knowledge, model=with_model, chosen=chosen)
+        methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
         for note in notes:
             graph.say(note)
-        questions, gaps = _questions_there(asked.output) if how.resume else _known_questions(drawn, knowledge)
+        questions, gaps = _questions_there(asked.output) if resume else _known_questions(drawn, knowledge)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
         wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
@@ -186,14 +182,13 @@ def run(
 
 def _check_directory(output: Path, *, resume: bool = False) -> None:
     """Check the directory of a run before any work."""
-    from kgsparql.evaluation.runs.directory import check_room, is_free
+    from kgsparql.evaluation.runs.directory import Run, check_free, check_room
 
-    is_there = (output / "run.json").is_file()
-    if resume != is_there:
-        raise InputError(f"{output}: {'a' if is_there else 'no'} run is there", hint="--resume goes on with one")
-    if not resume and not is_free(output):
-        raise InputError(f"{output}: not an empty directory", hint="name one that is not there yet")
-    check_room(output)
+    if resume:
+        Run.open(output)
+    else:
+        check_free(output)
+        check_room(output)
 
 
 def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:
@@ -222,27 +217,21 @@ def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]
     return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuningOptions:
-    """Which options of which method are tuned, and how; each field is an option of the command line."""
-
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking"
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-O",
-            "--option",
-            metavar="NAME=VALUES",
-            help="Values to try, between commas. Repeatable: every combination is tried.",
-        ),
-    ] = None
-    trials: Annotated[
-        int | None, typer.Option("--trials", min=1, metavar="N", help="So many combinations, drawn at random.")
-    ] = None
-    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1"
-    share: Annotated[
-        float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
-    ] = 0.5
+ValuesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-O",
+        "--option",
+        metavar="NAME=VALUES",
+        help="Values to try, between commas. Repeatable: every combination is tried.",
+    ),
+]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", min=1, metavar="N", help="So many combinations, drawn at random.")
+]
+ShareOption = Annotated[
+    float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
+]
 
 
 @c.command
@@ -251,8 +240,12 @@ def tune(
     model: ModelOptions,
     limits: LimitOptions,
     dataset: DatasetArgument,
-    how: TuningOptions,
     asked: QuestionOptions,
+    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
+    option: ValuesOption = None,
+    trials: TrialsOption = None,
+    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1",
+    share: ShareOption = 0.5,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
 
@@ -266,21 +259,21 @@ def tune(
     from kgsparql.evaluation.runs.plan import configuration
     from kgsparql.retrievers import load
 
-    settings = tuning.settings_of(how.retriever, options_of(how.option), trials=how.trials, seed=asked.seed)
-    chosen_metrics([how.metric])
+    settings = tuning.settings_of(retriever, options_of(option), trials=trials, seed=asked.seed)
+    chosen_metrics([metric])
     _check_directory(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     with asked.opened(graph, model, limits) as (knowledge, asking):
         questions, gaps = _known_questions(drawn, knowledge)
-        parts = tuning.split(questions, how.share, seed=asked.seed)
-        calls = max(load(how.retriever, setting).cost().calls for setting in settings)
+        parts = tuning.split(questions, share, seed=asked.seed)
+        calls = max(load(retriever, setting).cost().calls for setting in settings)
         calls *= len(settings) * len(parts.development) + 2 * len(parts.held_out)
         graph.say(f"{len(settings):,} trials" + (f": about {calls:,} model calls at most" if asking.model else ""))
         graph.say(str(parts))
         with _tally_bar(graph) as tell:
             found = tuning.tune(
                 knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, asked.output,
-                method=how.retriever, metric=how.metric, tell=tell,
+                method=retriever, metric=metric, tell=tell,
                 configuration=partial(configuration, drawn, knowledge, sampling=gaps, embedder=asked.embedder),
             )  # fmt: skip
     c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), asked.output / "preset.toml")
@@ -306,71 +299,68 @@ def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]
         yield tell
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparisonOptions:
-    """What is compared, and how it is shown."""
-
-    form: Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="text, md, csv or json.")] = None
-    output: c.OutputOption = None
-    metrics: Annotated[
-        str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
-    ] = ""
-    baseline: Annotated[
-        str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
-    ] = ""
-    plots: Annotated[
-        Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
-    ] = None
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
-    ] = False
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10
-    reproducible: Annotated[
-        bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
-    ] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False
-    quiet: c.QuietOption = False
-    debug: c.DebugOption = False
+RunsArgument = Annotated[
+    list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
+]
+MetricsOption = Annotated[
+    str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
+]
+BaselineOption = Annotated[
+    str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
+]
+PlotsOption = Annotated[
+    Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
+]
+FailuresOption = Annotated[
+    bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
+]
+TimelessOption = Annotated[
+    bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
+]
 
 
 @c.command
 def compare(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
-    ] = None,
+    runs: RunsArgument = None,
     *,
-    how: ComparisonOptions,
+    form: Annotated[str | None, c.format_option("text, md, csv or json.")] = None,
+    output: c.OutputOption = None,
+    metrics: MetricsOption = "",
+    baseline: BaselineOption = "",
+    plots: PlotsOption = None,
+    failures: FailuresOption = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10,
+    reproducible: TimelessOption = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
 ) -> None:
     """Compare methods: quality with 95 % intervals, which differences are real, by hops, at what cost.
 
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
     from kgsparql.evaluation import comparison as comparing
-    from kgsparql.evaluation import comparison_exports as exports
-    from kgsparql.evaluation import comparison_tables as tables
-    from kgsparql.evaluation.comparison import chosen_metrics
-    from kgsparql.evaluation.comparison_tables import disagreements_text
+    from kgsparql.evaluation import comparison_report as report
     from kgsparql.evaluation.runs.directory import Run
 
-    form = c.chosen_format(how.form or c.guessed_format(how.output), None, ("text", "md", "csv", "json"))
-    if how.failures and form in {"csv", "json"}:
+    write = {
+        "text": report.comparison_text, "md": report.comparison_markdown,
+        "csv": report.comparison_csv, "json": report.comparison_json,
+    }  # fmt: skip
+    form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
+    if failures and form in {"csv", "json"}:
         raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
-    names = comma_separated(how.metrics)
-    if how.explain:
-        c.write(tables.metric_definitions(chosen_metrics(names)), how.output)
+    names = comma_separated(metrics)
+    if explain:
+        c.write(comparing.metric_definitions(comparing.chosen_metrics(names)), output)
         return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = comparing.compare(list(opened), metrics=names, baseline=how.baseline, reproducible=how.reproducible)
-    if how.plots is not None:
-        files = exports.save_plots(found, how.plots)
-        c.say(f"{len(files)} files of plots: {how.plots}", quiet=how.quiet)
-    write = {
-        "text": tables.comparison_text, "md": tables.comparison_markdown,
-        "csv": exports.comparison_csv, "json": exports.comparison_json,
-    }  # fmt: skip
+    found = comparing.compare(list(opened), metrics=names, baseline=baseline, reproducible=reproducible)
+    if plots is not None:
+        c.say(f"{len(report.save_plots(found, plots))} files of plots: {plots}", quiet=quiet)
     text = write[form](found)
-    if how.failures:
-        text += f"\n{disagreements_text(found, how.limit, markdown=form == 'md')}"
-    c.write_bytes(text.encode("utf-8", "replace"), how.output)
+    if failures:
+        text += f"\n{report.disagreements_text(found, limit, markdown=form == 'md')}"
+    c.write_bytes(text.encode("utf-8", "replace"), output)

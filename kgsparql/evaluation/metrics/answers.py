@@ -65,14 +65,14 @@ def _set_recall(found: Judgement) -> float:
     return found.gold_found(found.predicted) / found.gold
 
 
-def _answer_metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+def _answer_metric(name: str, formula: _Formula, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         found = judgement(question, record)
         if found is None:
             return None
         return formula(found) if found.settled is None else found.settled
 
-    return Metric(name, "answer", title, "higher", value, f"{about} {_RULE}")
+    return Metric(name, "answer", "higher", value, f"{about} {_RULE}")
 
 
 def _lenient_em(question: Question, record: Record) -> float | None:
@@ -199,28 +199,25 @@ def _literal_text(term: str) -> str:
 
 
 METRICS: tuple[Metric, ...] = (
-    _answer_metric("hits@1", "Hits@1", _hits_at(1), f"Whether the first answer is right. {_ORDER}"),
+    _answer_metric("hits@1", _hits_at(1), f"Whether the first answer is right. {_ORDER}"),
     _answer_metric(
-        "expected_hits@1", "exp. Hits@1", _expected_hits,
+        "expected_hits@1", _expected_hits,
         f"Right ones of the leading answers / leading answers: Hits@1 if one of them is drawn at random. {_LEADING}",
     ),
     *(
-        _answer_metric(
-            f"hits@{k}", f"Hits@{k}", _hits_at(k), f"Whether any of the first {k} answers is right. {_ORDER}"
-        )
+        _answer_metric(f"hits@{k}", _hits_at(k), f"Whether any of the first {k} answers is right. {_ORDER}")
         for k in (3, 5, 10)
     ),
     _answer_metric(
-        "mrr", "MRR", _reciprocal_rank,
-        f"1 / rank of the first right answer among all; 0 without one. {_ORDER}",
+        "mrr", _reciprocal_rank, f"1 / rank of the first right answer among all; 0 without one. {_ORDER}"
     ),
-    _answer_metric("precision", "Precision", _set_precision, f"Right answers of the set / answers of the set. {_SET}"),
-    _answer_metric("recall", "Recall", _set_recall, f"Right answers that are in the set / right answers. {_SET}"),
+    _answer_metric("precision", _set_precision, f"Right answers of the set / answers of the set. {_SET}"),
+    _answer_metric("recall", _set_recall, f"Right answers that are in the set / right answers. {_SET}"),
     _answer_metric(
-        "f1", "F1", lambda found: f1(_set_precision(found), _set_recall(found)),
+        "f1", lambda found: f1(_set_precision(found), _set_recall(found)),
         f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
     ),
-    defined("lenient_em", "answer", "EM (lenient)", "higher", _lenient_em),
-    defined("exact", "answer", "exact", "higher", _is_exact),
-    defined("wrong_yes_no", "grounding", "wrong yes/no", "lower", _wrong_verdict),
+    defined("lenient_em", "answer", "higher", _lenient_em),
+    defined("exact", "answer", "higher", _is_exact),
+    defined("wrong_yes_no", "grounding", "lower", _wrong_verdict),
 )  # fmt: skip

@@ -49,7 +49,7 @@ def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float
     return next((1 / place for place in _golden_places(golden, places)), 0.0)
 
 
-def _triple_metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+def _triple_metric(name: str, formula: _Formula, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         if not question.golden_triples:
             return None
@@ -59,7 +59,7 @@ def _triple_metric(name: str, title: str, formula: _Formula, about: str) -> Metr
         places = [_triple_identity(triple) for item in record.evidence for triple in item.triples]
         return formula(frozenset(map(_triple_identity, golden)), places)
 
-    return Metric(name, "evidence", title, "higher", value, f"{about} {_RULE}")
+    return Metric(name, "evidence", "higher", value, f"{about} {_RULE}")
 
 
 def _triple_identity(triple: _Triple) -> _Triple:
@@ -71,8 +71,8 @@ def _linking_recall(first: int) -> Metric:
         topics = {str(topic.iri) for topic in question.topics}
         if not topics or record.linked is None:
             return None
-        ranked = ((link.term, *link.candidates) for link in record.linked)
-        found = {term for terms in ranked for term in tuple(dict.fromkeys(terms))[:first]}
+        ranked = (list(dict.fromkeys((link.term, *link.candidates))) for link in record.linked)
+        found = {term for terms in ranked for term in terms[:first]}
         return 0.0 if record.status == "error" else len(topics & found) / len(topics)
 
     about = (
@@ -81,35 +81,33 @@ def _linking_recall(first: int) -> Metric:
         " failed question: 0. Not defined for a question whose entities the dataset does not name, and for a"
         " method that does not look for entities."
     )
-    return Metric(f"linking_recall@{first}", "linking", f"linking R@{first}", "higher", value, about)
+    return Metric(f"linking_recall@{first}", "linking", "higher", value, about)
 
 
 METRICS = (
     _triple_metric(
-        "triple_precision", "triple P", _triple_precision,
-        "Golden triples in the evidence / different triples in it.",
+        "triple_precision", _triple_precision, "Golden triples in the evidence / different triples in it."
     ),
-    _triple_metric("triple_recall", "triple R", _triple_recall, "Golden triples in the evidence / golden triples."),
+    _triple_metric("triple_recall", _triple_recall, "Golden triples in the evidence / golden triples."),
     _triple_metric(
-        "triple_f1", "triple F1",
-        lambda golden, places: f1(_triple_precision(golden, places), _triple_recall(golden, places)),
+        "triple_f1", lambda golden, places: f1(_triple_precision(golden, places), _triple_recall(golden, places)),
         "2 · precision · recall / (precision + recall) of triples; 0 if both are 0.",
     ),
     _triple_metric(
-        "triple_hit@10", "triple hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
+        "triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
         f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
     ),
     _triple_metric(
-        "triple_precision@10", "triple P@10", lambda golden, places: _triple_precision(golden, places[:_AT]),
+        "triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT]),
         f"Golden triples at the first 10 places / different triples at them. {_PLACES}",
     ),
     _triple_metric(
-        "triple_map@10", "triple MAP@10", _average_precision,
+        "triple_map@10", _average_precision,
         "Sum over the first 10 places with a golden triple of (golden ones up to there / place), divided by the golden"
         f" triples, 10 at most. {_PLACES}",
     ),
     _triple_metric(
-        "triple_mrr@10", "triple MRR@10", _reciprocal_rank,
+        "triple_mrr@10", _reciprocal_rank,
         f"1 / first place with a golden triple, 0 if none of the first 10 has one. {_PLACES}",
     ),
     *map(_linking_recall, (1, 3, 5, 10)),

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
+from kgsparql.answering.ask_options import ignore
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
 from kgsparql.evaluation.record import Record, RecordedAnswer
@@ -30,14 +31,15 @@ class Metric:
     :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
         some questions (those without an answer, say) is a mean too.
     :param about: its definition: the formula, and what empty and failed answers count.
+    :param prepare: what makes scoring many questions faster.
     """
 
     name: str
     group: Group
-    title: str
     better: Better
     of: Score
     about: str
+    prepare: Callable[[Iterable[tuple[Question, Record]]], None] = ignore
 
     @property
     def better_text(self) -> str:
@@ -45,9 +47,9 @@ class Metric:
         return f"{self.better or 'neither way'} is better"
 
 
-def defined(name: str, group: Group, title: str, better: Better, of: Score) -> Metric:
+def defined(name: str, group: Group, better: Better, of: Score) -> Metric:
     """Make a metric of a function whose docstring is its definition."""
-    return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
+    return Metric(name, group, better, of, cleandoc(of.__doc__ or ""))
 
 
 def f1(precision: float, recall: float) -> float:

@@ -60,26 +60,23 @@ def _import_package(module: str) -> Any:
 
 
 @cache
-def _rouge_scorer() -> Any:
-    return _import_package("rouge_score.rouge_scorer").RougeScorer(
-        ["rouge1", "rouge2", "rougeL"], tokenizer=_rouge_tokenizer()
-    )
-
-
-@cache
-def _rouge_tokenizer() -> Any:
-    return _import_package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+def _rouge_parts() -> tuple[Any, Any]:
+    """Load the tokenizer and the scorer."""
+    tokenizer = _import_package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+    kinds = ["rouge1", "rouge2", "rougeL"]
+    return tokenizer, _import_package("rouge_score.rouge_scorer").RougeScorer(kinds, tokenizer=tokenizer)
 
 
 @lru_cache(maxsize=64)
 def _rouge_f1(text: str, reference: str) -> dict[str, float] | None:
     """Return F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
-    if not _rouge_tokenizer().tokenize(reference):
+    tokenizer, scorer = _rouge_parts()
+    if not tokenizer.tokenize(reference):
         return None
-    return {kind: float(score.fmeasure) for kind, score in _rouge_scorer().score(reference, text).items()}
+    return {kind: float(score.fmeasure) for kind, score in scorer.score(reference, text).items()}
 
 
-def _rouge_metric(kind: str, title: str, about: str) -> Metric:
+def _rouge_metric(kind: str, about: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         pair = _text_and_reference(question, record)
         found = None if pair is None else _rouge_f1(*pair)
@@ -89,7 +86,7 @@ def _rouge_metric(kind: str, title: str, about: str) -> Metric:
         f"F1 of {about}, words stemmed, by the package rouge-score.{_RULE} Not defined for a reference without Latin"
         " letters or digits, which are all that the package sees. Source: Lin, ROUGE (2004)."
     )
-    return Metric(kind, "text", title, "higher", value, about)
+    return Metric(kind, "text", "higher", value, about)
 
 
 @cache
@@ -136,8 +133,8 @@ _ABOUT_BERTSCORE = (
 )
 
 METRICS = (
-    _rouge_metric("rouge1", "ROUGE-1", "the words in common"),
-    _rouge_metric("rouge2", "ROUGE-2", "the pairs of words in common"),
-    _rouge_metric("rougeL", "ROUGE-L", "the longest common subsequence"),
-    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore_f1, _ABOUT_BERTSCORE),
+    _rouge_metric("rouge1", "the words in common"),
+    _rouge_metric("rouge2", "the pairs of words in common"),
+    _rouge_metric("rougeL", "the longest common subsequence"),
+    Metric("bertscore_f1", "text", "higher", _bertscore_f1, _ABOUT_BERTSCORE, prepare),
 )

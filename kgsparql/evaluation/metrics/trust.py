@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
+from operator import attrgetter
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import Metric, defined, is_silent, judgement
+from kgsparql.evaluation.metrics.judging import Metric, defined, in_order, is_silent, judgement
 from kgsparql.evaluation.record import Record, RecordedCost
 
 _NO_EMBEDDER = "ranking"
@@ -118,41 +120,53 @@ def _is_failure(_question: Question, record: Record) -> float | None:
     return float(record.has_failed)
 
 
-def _cost_metric(name: str, title: str, of: Callable[[RecordedCost], float | None], about: str) -> Metric:
+def _score_margin(_question: Question, record: Record) -> float | None:
+    """Measure how far the score of the first answer is above that of the best answer of another path.
+
+    Its whole score where there is no other. It says how sure a method is, by its own measure; other methods have other
+    measures. Not defined where nothing was answered, and for a failed question.
+    """
+    if record.has_failed or is_silent(record):
+        return None
+    scores = [group[0].score for group in islice(in_order(record.answers, ranked=record.ranked), 2)]
+    return scores[0] - sum(scores[1:]) if scores else None
+
+
+def _cost_metric(name: str, about: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
+    """Make a metric of what was measured: the field of this name, or what is computed from several."""
+    measured = of or attrgetter(name)
+
     def value(_question: Question, record: Record) -> float | None:
-        found = of(record.measured)
+        found = measured(record.measured)
         return None if found is None else float(found)
 
-    return Metric(name, "cost", title, "lower", value, f"{about} A failed question counts with what it cost.")
+    return Metric(name, "cost", "lower", value, f"{about} A failed question counts with what it cost.")
 
 
 METRICS: tuple[Metric, ...] = (
-    defined("grounded", "grounding", "grounded", "higher", _is_grounded),
-    defined("unsupported_claims", "grounding", "unsupported", "lower", _unsupported_share),
-    defined("abstained", "grounding", "abstained", "", _is_abstention),
-    defined("abstention_precision", "grounding", "abst. P", "higher", _abstention_precision),
-    defined("abstention_recall", "grounding", "abst. R", "higher", _abstention_recall),
-    defined("misleading", "grounding", "misleading", "lower", _is_misleading),
-    defined("fallbacks", "grounding", "fallbacks", "lower", _has_fallback),
-    defined("truncated", "grounding", "truncated", "lower", _is_truncated),
-    defined("partial", "grounding", "partial", "lower", _is_partial),
-    defined("failed", "grounding", "failed", "lower", _is_failure),
-    _cost_metric("model_calls", "model calls", lambda m: m.model_calls, "Calls of a model per question."),
+    defined("grounded", "grounding", "higher", _is_grounded),
+    defined("unsupported_claims", "grounding", "lower", _unsupported_share),
+    defined("abstained", "grounding", "", _is_abstention),
+    defined("abstention_precision", "grounding", "higher", _abstention_precision),
+    defined("abstention_recall", "grounding", "higher", _abstention_recall),
+    defined("misleading", "grounding", "lower", _is_misleading),
+    defined("fallbacks", "grounding", "lower", _has_fallback),
+    defined("truncated", "grounding", "lower", _is_truncated),
+    defined("partial", "grounding", "lower", _is_partial),
+    defined("failed", "grounding", "lower", _is_failure),
+    _cost_metric("model_calls", "Calls of a model per question."),
+    _cost_metric("rounds", "Calls of a model that waited for each other: the longest chain."),
+    _cost_metric("prompt_tokens", "Tokens of all prompts."),
+    _cost_metric("completion_tokens", "Tokens of all replies."),
+    _cost_metric("tokens", "Tokens of prompts and replies.", lambda m: m.prompt_tokens + m.completion_tokens),
+    _cost_metric("cost", "Price of all calls, those answered from the store too; none if unknown."),
+    _cost_metric("paid_cost", "Price of the calls that were made; none if unknown."),
+    _cost_metric("queries", "SPARQL queries that were sent."),
+    _cost_metric("rows", "Solutions that came back."),
+    _cost_metric("seconds", "Wall time in seconds."),
     _cost_metric(
-        "rounds", "rounds", lambda m: m.rounds, "Calls of a model that waited for each other: the longest chain."
+        "seconds_without_model", "Wall time in seconds without waiting for a model.",
+        lambda m: max(0.0, m.seconds - m.model_seconds),
     ),
-    _cost_metric("prompt_tokens", "tokens in", lambda m: m.prompt_tokens, "Tokens of all prompts."),
-    _cost_metric("completion_tokens", "tokens out", lambda m: m.completion_tokens, "Tokens of all replies."),
-    _cost_metric("tokens", "tokens", lambda m: m.prompt_tokens + m.completion_tokens, "Tokens of prompts and replies."),
-    _cost_metric(
-        "cost", "cost", lambda m: m.cost, "Price of all calls, those answered from the store too; none if unknown."
-    ),
-    _cost_metric("paid_cost", "paid", lambda m: m.paid_cost, "Price of the calls that were made; none if unknown."),
-    _cost_metric("queries", "queries", lambda m: m.queries, "SPARQL queries that were sent."),
-    _cost_metric("rows", "rows", lambda m: m.rows, "Solutions that came back."),
-    _cost_metric("seconds", "s", lambda m: m.seconds, "Wall time in seconds."),
-    _cost_metric(
-        "seconds_without_model", "s w/o model", lambda m: max(0.0, m.seconds - m.model_seconds),
-        "Wall time in seconds without waiting for a model.",
-    ),
+    defined("margin", "grounding", "", _score_margin),
 )  # fmt: skip

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,12 +35,13 @@ FORMAT = 1
 _METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
 """The label of a method is the name of its files."""
 
+_ANEW = "run it again into another directory"
 _CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 
 
 @dataclass(frozen=True)
 class Run:
-    """Run that is only read; it may be unfinished.
+    """Run in its directory; it may be unfinished. One process at a time writes it.
 
     :param config: the content of ``run.json``.
     """
@@ -63,8 +64,23 @@ class Run:
         except StoreError:
             raise
         except (OSError, ValueError) as error:
-            hint = "run it again into another directory"
-            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=hint) from error
+            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=_ANEW) from error
+
+    @classmethod
+    def begin(cls, path: Path, config: Mapping[str, Any], questions: Sequence[Question]) -> Run:
+        """Write the configuration and the questions of a new run.
+
+        :raises InputError: if there is something else in the directory.
+        """
+        check_free(path)
+        run = cls(path, config)
+        with store_errors(path):
+            for folder in ("answers", "events"):
+                (path / folder).mkdir(parents=True, exist_ok=True)
+            lines = "".join(_checked_line(question.to_json()) for question in questions)
+            replace_text(path / "questions.jsonl", lines)
+            run.write_config(config)  # the last: a run is there when this is
+        return run
 
     @property
     def dataset(self) -> str:
@@ -84,14 +100,15 @@ class Run:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The questions, in their order."""
-        lines = list(whole_lines(self.path / "questions.jsonl"))
+        file = self.path / "questions.jsonl"
+        lines = list(whole_lines(file))
+        wanted = self.config.get("questions", len(lines))
+        if len(lines) != wanted:
+            raise DataError(f"{file}: {len(lines):,} whole lines of {wanted}", hint=_ANEW)
         try:
-            if len(lines) != self.config.get("questions", len(lines)):
-                raise ValueError(f"{len(lines):,} whole lines of {self.config['questions']}")  # noqa: TRY301 - as of no JSON
             return tuple(map(Question.from_json, lines))
         except (KeyError, TypeError, ValueError) as error:
-            file, hint = self.path / "questions.jsonl", "run it again into another directory"
-            raise DataError(f"{file}: {printable(str(error), 200)}", hint=hint) from error
+            raise DataError(f"{file}: {printable(str(error), 200)}", hint=_ANEW) from error
 
     def answers_file(self, method: str) -> Path:
         """Name the file with the records of a method.
@@ -102,42 +119,26 @@ class Run:
             raise DataError(f"{self.path / 'run.json'}: {printable(method, 60)!r} is no label of a method")
         return self.path / "answers" / f"{method}.jsonl"
 
-    def records(self, method: str) -> dict[str, Record]:
-        """Read the records of a method by the ids of the questions, in the order of the questions.
+    def each_record(self, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
+        """Yield the records of a method as they were written; of a question asked again, the last one counts.
 
-        Of a question that was asked again, the last record counts.
+        :param only: the ids of questions, if not all are wanted.
         """
         file = self.answers_file(method)
-        try:
-            found = {line["question"]: Record.from_json(line) for line in whole_lines(file)}
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, DataError):  # is a ValueError
-                raise
-            raise DataError(f"{file}: {printable(str(error), 200)}", hint="remove that line; --resume") from error
+        for number, line in enumerate(whole_lines(file), 1):
+            try:
+                if only is not None and line["question"] not in only:
+                    continue
+                record = Record.from_json(line)
+            except (KeyError, TypeError, ValueError) as error:
+                what = f"{file}:{number}: not a record: {printable(str(error), 200)}"
+                raise DataError(what, hint="remove that line, then --resume") from error
+            yield record
+
+    def records(self, method: str) -> dict[str, Record]:
+        """Read the records of a method by the ids of the questions, in the order of the questions."""
+        found = {record.question: record for record in self.each_record(method)}
         return {question.id: found[question.id] for question in self.questions if question.id in found}
-
-
-class RunDirectory:
-    """Directory of a run that one process writes."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def begin(self, config: Mapping[str, Any], questions: Sequence[Question]) -> None:
-        """Write the configuration and the questions.
-
-        :raises InputError: if there is something else in the directory.
-        """
-        if not is_free(self.path):
-            is_run = (self.path / "run.json").is_file()
-            hint = "--resume goes on with it; or name another" if is_run else "name a directory that is not there yet"
-            raise InputError(f"{self.path}: {'a run' if is_run else 'something'} is there already", hint=hint)
-        with store_errors(self.path):
-            for folder in ("answers", "events"):
-                (self.path / folder).mkdir(parents=True, exist_ok=True)
-            lines = "".join(_checked_line(question.to_json()) for question in questions)
-            replace_text(self.path / "questions.jsonl", lines)
-            self.write_config(config)  # the last: a run is there when this is
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``run.json``, in one step."""
@@ -146,10 +147,10 @@ class RunDirectory:
 
     def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
         """Write the record of a question, and before it the steps, so that every answer has its steps."""
+        steps = {"question": record.question, "events": list(events)}
         with store_errors(self.path):
-            line = {"question": record.question, "events": list(events)}
-            append_line(self.path / "events" / f"{record.method}.jsonl", _checked_line(line))
-            append_line(self.path / "answers" / f"{record.method}.jsonl", _checked_line(record.to_json()))
+            _append_line(self.path / "events" / f"{record.method}.jsonl", _checked_line(steps))
+            _append_line(self.answers_file(record.method), _checked_line(record.to_json()))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
@@ -162,12 +163,18 @@ class RunDirectory:
                         os.truncate(file, end)
 
 
-def is_free(path: Path) -> bool:
-    """Tell whether a run may begin in a directory: it holds nothing, or what a run left that was killed as it began."""
-    if not path.exists():
-        return True
-    begun = ("questions.jsonl", "run.json.partial", "answers", "events")
-    return path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir()) and not any(path.glob("*/*"))
+def check_free(path: Path) -> None:
+    """Check that a run may begin in a directory: it holds nothing, or what a run left that was killed as it began.
+
+    :raises InputError: if there is a run, or something else.
+    """
+    if (path / "run.json").is_file():
+        raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
+    if path.exists():
+        begun = ("questions.jsonl", "run.json.partial", "answers", "events")
+        is_begun = path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir())
+        if not is_begun or any(path.glob("*/*")):
+            raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
 
 
 def check_room(directory: Path) -> None:
@@ -201,7 +208,7 @@ def _line_content(line: bytes) -> dict[str, Any]:
     return data
 
 
-def append_line(file: Path, line: str) -> None:
+def _append_line(file: Path, line: str) -> None:
     """Add a whole line to a file, or nothing."""
     left = memoryview(line.encode("utf-8", "replace"))
     with file.open("ab", buffering=0) as stream:  # a buffer would be written once more when the file is closed

@@ -49,17 +49,28 @@ _MAX_DIFFERENCES = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """Method as a run asks it.
-
-    :param with_model: it may ask the model of the run.
-    :param links: it looks for the entities of a question.
-    """
+    """Method as a run asks it; without the model of the run if its label ends so."""
 
     label: str
     retriever: Retriever
-    options: Mapping[str, Any]
-    with_model: bool = True
-    links: bool = True
+
+    @property
+    def with_model(self) -> bool:
+        """Whether it may ask the model of the run."""
+        return not self.label.endswith(NO_MODEL)
+
+    @property
+    def links(self) -> bool:
+        """Whether it looks for the entities of a question."""
+        return self.retriever.name not in baselines.UNLINKED
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options, as JSON has them."""
+        values = {
+            field.name: getattr(self.retriever, field.name) for field in retrievers.option_fields(type(self.retriever))
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,41 +140,30 @@ def load_methods(
     options: Mapping[str, Mapping[str, Any]],
     knowledge: KnowledgeBase,
     *,
-    model: bool,
-    chosen: bool,
+    model: bool = False,
+    oracle: bool = False,
 ) -> tuple[list[Method], list[str]]:
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
-    :param chosen: a model or an oracle chooses: then a method without either is a baseline.
+    :param model: there is a model, or an oracle: then a method without either is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """
-    wanted: dict[str, bool] = {}  # by label: whether it was named, or is one of a group
-    for name in names:
-        if name in {"all", "methods"}:
-            wanted |= {one: True for one in retrievers.names() if one not in wanted}
-        if name in {"all", "baselines"}:
-            more = [*([DEFAULT + NO_MODEL] if chosen else []), *baselines.names()]
-            wanted |= {one: False for one in more if one not in wanted}
-        if name not in GROUPS:
-            wanted[name] = True
+    first = [DEFAULT + NO_MODEL] if model or oracle else []
+    groups = {"methods": retrievers.names(), "baselines": [*first, *baselines.names()]}
+    groups["all"] = [*groups["methods"], *groups["baselines"]]
+    wanted = dict.fromkeys(label for name in names for label in groups.get(name, [name]))
     for name in options:
-        if name not in {one.removesuffix(NO_MODEL) for one in wanted}:
+        if name not in {label.removesuffix(NO_MODEL) for label in wanted}:
             raise OptionError(f"-O {printable(name, 60)}.…: this method is not asked", hint="name it with -r")
     methods, notes = [], []
-    for label, is_named in wanted.items():
+    for label in wanted:
         name = label.removesuffix(NO_MODEL)
-        is_baseline = name in baselines.names()
-        why_not = baselines.why_not(name, knowledge, model=model) if is_baseline and not is_named else ""
-        if why_not:
+        if name not in baselines.names():
+            methods.append(Method(label=label, retriever=retrievers.load(name, options.get(name))))
+        elif label not in names and (why_not := baselines.why_not(name, knowledge, model=model)):
             notes.append(f"{name} is left out: {why_not}")
-            continue
-        own = options.get(name, {})
-        retriever = baselines.load(name, knowledge, own) if is_baseline else retrievers.load(name, own)
-        fields = retrievers.option_fields(type(retriever))
-        values = {field.name: getattr(retriever, field.name) for field in fields}
-        values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        links = name not in baselines.UNLINKED
-        methods.append(Method(label=label, retriever=retriever, options=values, with_model=label == name, links=links))
+        else:
+            methods.append(Method(label=label, retriever=baselines.load(name, knowledge, options.get(name))))
     return methods, notes
 
 
@@ -192,7 +192,7 @@ def configuration(
         **sampling,
         "methods": [
             {
-                "label": method.label, "method": method.retriever.name, "options": dict(method.options),
+                "label": method.label, "method": method.retriever.name, "options": method.options,
                 "with_model": method.with_model,
             }
             for method in plan.methods

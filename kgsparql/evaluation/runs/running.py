@@ -27,18 +27,17 @@ from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
-from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.plan import NO_MODEL, Method, Plan, check_same, now
+from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
 from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, QueryRun
 from kgsparql.exploration import predicates
 from kgsparql.http.address import is_address
@@ -94,41 +93,32 @@ def resume_or_begin(
     :raises InputError: if what is there is a run of something else, or no run.
     :raises StoreLockedError: if another process is writing it.
     """
-    directory = RunDirectory(path)
     began = config["began"]
     with writer_lock(path):
         if (path / "run.json").is_file():
-            directory.mend()
             there = Run.open(path)
+            there.mend()
             check_same(there.config, config, path)
             began = there.config["began"]
         else:
-            directory.begin(config, plan.questions)
-        run(knowledge, plan, directory, Run.open(path).records, tell=tell)
-        directory.write_config({**config, "began": began, "ended": now()})
+            there = Run.begin(path, config, plan.questions)
+        run(knowledge, plan, there, tell=tell)
+        there.write_config({**config, "began": began, "ended": now()})
     return Run.open(path)
 
 
-def run(
-    knowledge: KnowledgeBase,
-    plan: Plan,
-    directory: RunDirectory,
-    done: Callable[[str], Mapping[str, Record]],
-    *,
-    tell: Tell = ignore,
-) -> None:
+def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore) -> None:
     """Ask what is not answered yet, method by method.
 
     A question that fails is recorded with its error. If an endpoint or a model server did not answer it, it is asked
     again when the run is resumed.
 
-    :param done: returns the records that a method already has, by question.
     :raises UnreachableError: after three such questions in a row; what is done is kept.
     """
-    with closing(WorkerProcesses(knowledge, plan)) as workers:
+    with closing(Asking(knowledge, plan)) as asking:
         for method in plan.methods:
             progress, left = MethodProgress(method.label, 0, len(plan.questions)), []
-            records = done(method.label)
+            records = there.records(method.label)
             for question in plan.questions:
                 record = records.get(question.id)
                 if record is None or record.is_lost:
@@ -136,49 +126,41 @@ def run(
                 else:
                     progress.add(question, record)
             tell(progress)
-            outcomes = _Asking(knowledge, plan, method, workers).outcomes(left)
-            with closing(outcomes):
-                _write_outcomes(outcomes, directory, progress, tell)
+            lost_in_a_row = 0
+            with closing(asking.outcomes(method, left)) as outcomes:
+                for outcome in outcomes:
+                    there.add(outcome.record, outcome.steps)
+                    progress.add(outcome.question, outcome.record)
+                    tell(progress)
+                    lost_in_a_row = lost_in_a_row + 1 if outcome.record.is_lost else 0
+                    if lost_in_a_row >= UNREACHABLE:
+                        stopped = outcome.error or EndpointError("nobody answers")
+                        about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
+                        stopped.hint = f"{about} {stopped.hint or ''}".strip()
+                        raise stopped
 
 
-def _write_outcomes(
-    outcomes: Iterable[QuestionOutcome], directory: RunDirectory, progress: MethodProgress, tell: Tell
-) -> None:
-    lost_in_a_row = 0
-    for outcome in outcomes:
-        directory.add(outcome.record, outcome.steps)
-        progress.add(outcome.question, outcome.record)
-        tell(progress)
-        lost_in_a_row = lost_in_a_row + 1 if outcome.record.is_lost else 0
-        if lost_in_a_row >= UNREACHABLE:
-            stopped = outcome.error or EndpointError("nobody answers")
-            about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
-            stopped.hint = f"{about} {stopped.hint or ''}".strip()
-            raise stopped
+class Asking:
+    """Asks the questions of a run: in worker processes where these are of use, else in threads."""
 
+    def __init__(self, knowledge: KnowledgeBase, plan: Plan) -> None:
+        self._knowledge = knowledge
+        self._plan = plan
+        self._pool: ProcessPoolExecutor | None = None
+        self._end_of_pipe: Connection | None = None
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """The questions of one method, asked by processes where these are of use, else by threads."""
-
-    knowledge: KnowledgeBase
-    plan: Plan
-    method: Method
-    workers: WorkerProcesses
-
-    def outcomes(self, questions: Sequence[Question]) -> Generator[QuestionOutcome]:
+    def outcomes(self, method: Method, questions: Sequence[Question]) -> Generator[QuestionOutcome]:
         """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time."""
         left = {question.id: question for question in questions}
-        processes = self.workers.pool_for(self.method, questions)
-        if processes is not None:
+        if (processes := self.pool_for(method, questions)) is not None:
             try:
-                for outcome in self._completed_outcomes(processes, partial(_worker_outcome, self.method), questions):
+                for outcome in self._completed_outcomes(processes, partial(_worker_outcome, method), questions):
                     del left[outcome.question.id]
                     yield outcome
             except BrokenExecutor:  # a process was killed, or the graph is another by now: the rest is asked here
-                self.workers.close()
-        ask = partial(outcome_of, self.knowledge, self.plan, self.method)
-        threads = ThreadPoolExecutor(self.plan.workers)
+                self.close()
+        ask = partial(outcome_of, self._knowledge, self._plan, method)
+        threads = ThreadPoolExecutor(self._plan.workers)
         try:
             yield from self._completed_outcomes(threads, ask, list(left.values()))
         finally:
@@ -192,10 +174,10 @@ class _Asking:
         With a snapshot the outcomes come in the order of the questions: the speed of threads must not show in it.
         """
         waiting = iter(questions)
-        asked = [pool.submit(ask, question) for question in islice(waiting, self.plan.workers)]
+        asked = [pool.submit(ask, question) for question in islice(waiting, self._plan.workers)]
         try:
             while asked:
-                done = asked[:1] if self.knowledge.snapshot else wait(asked, return_when=FIRST_COMPLETED).done
+                done = asked[:1] if self._knowledge.snapshot else wait(asked, return_when=FIRST_COMPLETED).done
                 for future in [one for one in asked if one in done]:
                     asked.remove(future)
                     yield future.result()
@@ -203,9 +185,46 @@ class _Asking:
         except BrokenExecutor:
             raise
         except BaseException:
-            self.plan.asking.cancel.set()
-            self.workers.close()
+            self._plan.asking.cancel.set()
+            self.close()
             raise
+
+    def pool_for(self, method: Method, questions: Sequence[Question]) -> ProcessPoolExecutor | None:
+        """Return the processes for the questions of a method; ``None`` where threads serve, or must do."""
+        count = min(self._plan.workers, _processor_count())
+        if min(count, len(questions)) < 2 or not self._can_be_sent(method):
+            return None
+        if self._pool is None:
+            _ = self._knowledge.indexes.linker  # one process makes the index, the others find it
+            context = get_context("spawn")
+            stop, self._end_of_pipe = context.Pipe(duplex=False)
+            own = self._plan.asking
+            asking = {f.name: getattr(own, f.name) for f in fields(AskOptions) if f.name not in _NOT_SENT}
+            graph = self._knowledge.opened_with or {}, self._knowledge.graph.fingerprint
+            arguments = stop, *graph, asking, self._plan.gold_topics
+            self._pool = ProcessPoolExecutor(count, context, initializer=_open_worker, initargs=arguments)
+        return self._pool
+
+    def _can_be_sent(self, method: Method) -> bool:
+        """Tell whether other processes can ask with a method.
+
+        Not where a model or a server is waited for, whose limits are those of one process. The method must be one of
+        ours, which are nothing but their options, and the graph one on this machine that can be opened again.
+        """
+        plan, opened_with = self._plan, self._knowledge.opened_with
+        waits = method.with_model and (plan.asking.model is not None or plan.oracle is not None)
+        is_ours = type(method.retriever).__module__.startswith(("kgsparql.retrievers.", "kgsparql.answering."))
+        if waits or not is_ours or opened_with is None:
+            return False
+        is_kept = opened_with.get("cache", True) and not is_address(opened_with["embedder"] or "")
+        return is_kept and self._knowledge.graph.is_as_loaded
+
+    def close(self) -> None:
+        """End all processes, in the middle of a question too."""
+        pool, self._pool = self._pool, None
+        if pool is not None and self._end_of_pipe is not None:
+            self._end_of_pipe.close()
+            pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,96 +314,33 @@ def _written_events(events: Iterable[Event]) -> list[dict[str, Any]]:
     return kept
 
 
-class WorkerProcesses:
-    """Processes that answer questions in place of this one; they start when the first method needs them."""
-
-    def __init__(self, knowledge: KnowledgeBase, plan: Plan) -> None:
-        self._knowledge = knowledge
-        self._plan = plan
-        self._pool: ProcessPoolExecutor | None = None
-        self._end_of_pipe: Connection | None = None
-
-    def pool_for(self, method: Method, questions: Sequence[Question]) -> ProcessPoolExecutor | None:
-        """Return the processes for the questions of a method; ``None`` where threads serve, or must do.
-
-        They must where a model or a server is waited for, whose limits are those of one process. Processes need a
-        method that is nothing but its options, and a graph that can be opened again.
-        """
-        count = min(self._plan.workers, _processor_count())
-        if min(count, len(questions)) < 2 or not _may_be_sent(method, self._plan) or not _is_reopened(self._knowledge):
-            return None
-        if self._pool is None:
-            _ = self._knowledge.indexes.linker  # one process makes the index, the others find it
-            context = get_context("spawn")
-            stop, self._end_of_pipe = context.Pipe(duplex=False)
-            setup = _WorkerSetup(
-                opened_with=self._knowledge.opened_with or {},
-                fingerprint=self._knowledge.graph.fingerprint,
-                asking={
-                    f.name: getattr(self._plan.asking, f.name) for f in fields(AskOptions) if f.name not in _NOT_SENT
-                },
-                gold_topics=self._plan.gold_topics,
-                gc_threshold=gc.get_threshold(),
-            )
-            self._pool = ProcessPoolExecutor(count, context, initializer=_open_worker, initargs=(setup, stop))
-        return self._pool
-
-    def close(self) -> None:
-        """End all, in the middle of a question too."""
-        pool, self._pool = self._pool, None
-        if pool is not None and self._end_of_pipe is not None:
-            self._end_of_pipe.close()
-            pool.shutdown(cancel_futures=True)
-
-
-def _may_be_sent(method: Method, plan: Plan) -> bool:
-    """Tell whether a method waits for nobody and is one of ours without an index, which another process can be sent."""
-    waits = method.with_model and (plan.asking.model is not None or plan.oracle is not None)
-    name = method.label.removesuffix(NO_MODEL)
-    is_ours = type(method.retriever).__module__.startswith("kgsparql.") and name not in baselines.names()
-    return is_ours and not waits
-
-
-def _is_reopened(knowledge: KnowledgeBase) -> bool:
-    """Tell whether another process can open the same graph: one on this machine, and not only in memory."""
-    opened_with = knowledge.opened_with
-    if opened_with is None or not opened_with.get("cache", True) or is_address(opened_with["embedder"] or ""):
-        return False
-    return knowledge.graph.is_as_loaded
-
-
 def _processor_count() -> int:
     """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _WorkerSetup(NamedTuple):
-    """What a worker is told first: how to open the graph, which it must be, how to ask, and when to collect garbage."""
-
-    opened_with: Mapping[str, Any]
-    fingerprint: str
-    asking: Mapping[str, Any]
-    gold_topics: bool
-    gc_threshold: tuple[int, int, int]
 
 
 _worker: tuple[KnowledgeBase, Plan]
 """In a worker: its graph, and how questions are asked."""
 
 
-def _open_worker(setup: _WorkerSetup, stop: Connection) -> None:
+def _open_worker(
+    stop: Connection,
+    opened_with: Mapping[str, Any],
+    fingerprint: str,
+    asking: Mapping[str, Any],
+    gold_topics: bool,
+) -> None:
     """Open the graph in a worker; the process ends if it is another by now, whose answers would be others."""
     global _worker  # noqa: PLW0603 - what an initializer of a pool leaves for its tasks
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the first one stops us
     threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
-    gc.set_threshold(*setup.gc_threshold)
-    named = dict(setup.opened_with)
+    gc.set_threshold(50_000, 20, 50)  # as in __main__: no solution is part of a circle
+    named = dict(opened_with)
     knowledge = open_knowledge(*named.pop("sources"), **named)
-    if knowledge.graph.fingerprint != setup.fingerprint:
+    if knowledge.graph.fingerprint != fingerprint:
         os._exit(1)
     _ = knowledge.indexes.linker
-    asking = AskOptions(**setup.asking)
-    _worker = knowledge, Plan(questions=(), methods=(), asking=asking, gold_topics=setup.gold_topics)
+    _worker = knowledge, Plan(questions=(), methods=(), asking=AskOptions(**asking), gold_topics=gold_topics)
 
 
 def _end_with(stop: Connection) -> None:

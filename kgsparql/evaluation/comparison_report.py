@@ -1,31 +1,36 @@
-"""A comparison as tables, in text or Markdown, and the questions on which methods differ."""
+"""A comparison for people and programs: tables in text or Markdown, JSON, CSV, plots, and where methods differ."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import mean
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kgsparql.evaluation.comparison import ALWAYS, Comparison, Leaderboard, Row, each_record
+import numpy as np
+
+from kgsparql.errors import InputError, OptionError
+from kgsparql.evaluation.comparison import ALWAYS, Comparison, Leaderboard, Row, records
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.judging import judgement
-from kgsparql.evaluation.metrics.risk_coverage import COVERAGES
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.statistics import RESAMPLES, Interval
+from kgsparql.evaluation.statistics import COVERAGES, RESAMPLES, Interval
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import WIDTH, aligned, wrapped
 
 _SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_yes_no", "partial", *ALWAYS)
 """Metrics that are shown as shares of the questions, in per cent."""
-
-_WITH_INTERVALS = ("hits@1", "expected_hits@1")
-"""Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
 
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1", "exact")
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
@@ -36,13 +41,6 @@ _TESTS = {
     "randomisation": "paired bootstrap, paired randomisation test",
 }
 _INTERVALS = {"wilson": "Wilson's score interval", "bootstrap": f"bootstrap, {RESAMPLES:,} resamples"}
-_HOW_SURE = (
-    "The 95 % interval of a mean is Wilson's score interval where the metric is a share and every value is 0 or 1, as"
-    f" in hits@1. Elsewhere it is that of the percentile bootstrap ({RESAMPLES:,} resamples), which is too narrow for"
-    " few questions and near 0 and 1. The interval of a difference is of this one comparison: Bonett and Price's where"
-    " every value is 0 or 1, else that of the paired bootstrap. Its p is after Holm's correction for all comparisons in"
-    " the same metric, so that an interval may leave out 0 where p says that no difference is shown: then p counts."
-)
 
 
 class _Section(NamedTuple):
@@ -109,14 +107,10 @@ def amount(metric: str, value: float | None) -> str:
         return "–"
     if metric in _SHARES:
         return f"{100 * value:.0f} %" if not 0 < value < 0.01 else "<1 %"
-    if _is_quality(metric):
+    if METRICS[metric].group != "cost":
         return f"{value:.3f}"
     digits = 0 if value >= 100 or not value else max(1, 1 - math.floor(math.log10(value)))
     return f"{value:,.{digits}f}"
-
-
-def _is_quality(metric: str) -> bool:
-    return METRICS[metric].group != "cost" and metric not in _SHARES
 
 
 def _with_interval(metric: str, found: Interval | None) -> str:
@@ -136,10 +130,10 @@ def _range_text(numbers: Iterable[int]) -> str:
 
 
 def _board_heading(board: Leaderboard) -> str:
-    asked = _range_text(row.questions for row in board.rows)
+    asked = _range_text(len(row.run.questions) for row in board.rows)
     models = sorted({row.model or "no model" for row in board.rows}, key=lambda name: (name == "no model", name))
     about = f"{asked} question{'s' * (asked != '1')}, {printable(', '.join(models), 200)}"
-    return f"{printable(board.rows[0].dataset, 100)}: {about}"
+    return f"{printable(board.rows[0].run.dataset, 100)}: {about}"
 
 
 def _board_summary(board: Leaderboard) -> Iterator[str]:
@@ -150,43 +144,27 @@ def _board_summary(board: Leaderboard) -> Iterator[str]:
     else:
         best = board.rows[board.best]
         yield f"Best {metric}: {best.name}, {_with_interval(metric, best.means[metric])}."
-    for verdict, said in (
-        ("worse", "Shown to be worse than"),
-        ("better", "Shown to be better than"),
-        ("not shown", "Not shown to differ from"),
-    ):
+    by_verdict = {"worse": "Shown to be worse than", "better": "Shown to be better than"}
+    for verdict, said in {**by_verdict, "not shown": "Not shown to differ from"}.items():
         rows = (board.rows[i] for i, own in board.tests.items() if metric in own and own[metric].verdict == verdict)
         if names := "; ".join(row.title for row in rows):
             yield f"{said} {board.rows[board.reference or 0].name}: {names}."
 
 
 def _comparison_sections(comparison: Comparison) -> Iterator[_Section]:
-    """Yield everything that is shown: for each dataset what is best and the tables, then what is over all of them."""
+    """Yield everything that is shown: for each dataset what is best, the tables, and the notes."""
     for board in comparison.leaderboards:
         yield _Section(_board_heading(board), texts=list(_board_summary(board)), level=2)
-        tables = [_quality_table(board, comparison)]
-        tables += [_difference_table(board)] if any(board.tests.values()) else []
-        few = [kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8]
-        tables += [_slice_table(board, kind) for kind in few[:1]]
+        tables = [_quality_table(board, comparison), _difference_table(board), _slice_table(board)]
         if not comparison.named:
-            tables.append(_means_table("Evidence and linking", board, _defined_metrics(board, _EVIDENCE)))
-            tables.append(_risk_table(board))
-        tables.append(_means_table("Reliability: share of questions", board, _defined_metrics(board, _SHARES)))
+            tables += [_means_table("Evidence and linking", board, _EVIDENCE), _risk_table(board)]
+        tables.append(_means_table("Reliability: share of questions", board, _SHARES))
         costs = [name for name in (comparison.metrics if comparison.named else _COSTS) if METRICS[name].group == "cost"]
         costs = [name for name in costs if any(row.mean(name) for row in board.rows)]
         tables.append(_means_table("Cost: mean of a question", board, costs))
         yield from (table for table in tables if len(table.rows) > 1)
         if board.notes:
             yield _Section("Notes", texts=[f"- {note}" for note in board.notes])
-    boards = comparison.leaderboards
-    by_row: dict[str, list[float]] = {}
-    for row in comparison.rows:
-        if row.risk and row.risk.auroc is not None:
-            by_row.setdefault(row.name, []).append(row.risk.auroc)
-    # One pooled figure would also measure which dataset is easy.
-    means = [[name, f"{sum(own) / len(own):.3f}"] for name, own in by_row.items() if len(own) == len(boards) > 1]
-    if means and not comparison.named:
-        yield _Section(f"Mean AUROC of the {len(boards)} datasets", [["method", "AUROC"], *means], level=2)
 
 
 def _row_label(board: Leaderboard, row: Row) -> str:
@@ -194,67 +172,76 @@ def _row_label(board: Leaderboard, row: Row) -> str:
     return f"{row.name} *" if is_best else row.title
 
 
-def _defined_metrics(board: Leaderboard, metrics: Sequence[str]) -> list[str]:
+def _defined_metrics(board: Leaderboard, metrics: Iterable[str]) -> list[str]:
     return [name for name in metrics if any(row.mean(name) is not None for row in board.rows)]
 
 
 def _means_table(
-    title: str, board: Leaderboard, metrics: Sequence[str], with_intervals: Iterable[str] = ()
+    title: str, board: Leaderboard, metrics: Iterable[str], with_intervals: Iterable[str] = ()
 ) -> _Section:
-    rows = [["method", *metrics]]
+    if not (shown := _defined_metrics(board, metrics)):
+        return _Section(title)
+    rows = [["method", *shown]]
     for row in board.rows:
-        cells = (_with_interval(m, row.means[m]) if m in with_intervals else amount(m, row.mean(m)) for m in metrics)
+        cells = (_with_interval(m, row.means[m]) if m in with_intervals else amount(m, row.mean(m)) for m in shown)
         rows.append([_row_label(board, row), *cells])
-    return _Section(title, rows if metrics else [])
+    return _Section(title, rows)
 
 
 def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
     wanted = comparison.metrics if comparison.named else _QUALITY
-    metrics = [name for name in _defined_metrics(board, wanted) if _is_quality(name)]
-    with_intervals = metrics if len(metrics) <= 3 else {*_WITH_INTERVALS, board.primary}.intersection(metrics)
-    table = _means_table("Quality", board, metrics, with_intervals)
-    methods = {one.method for row in board.rows for name in with_intervals if (one := row.means[name]) is not None}
+    shown = [m for m in _defined_metrics(board, wanted) if METRICS[m].group != "cost" and m not in _SHARES]
+    # of many metrics, intervals of the first ones alone: those of the others are in CSV and JSON
+    with_intervals = [m for m in shown if len(shown) <= 3 or m in {*_QUALITY[:2], board.primary}]
+    means = (row.means[name] for row in board.rows for name in with_intervals)
+    methods = {one.method for one in means if one is not None}
     kinds = "; else ".join(text for method, text in _INTERVALS.items() if method in methods)
     captions = {
         f"* best {board.primary}": board.best is not None and len(board.rows) > 1,
         "‡ an oracle chooses: a ceiling, no method": any(row.is_ceiling for row in board.rows),
         f"In brackets: 95 % interval of the mean ({kinds}).": bool(kinds),
     }
+    table = _means_table("Quality", board, shown, with_intervals)
     return table._replace(texts=[text for text, is_said in captions.items() if is_said])
 
 
 def _difference_table(board: Leaderboard) -> _Section:
+    all_tests = [test for own in board.tests.values() for test in own.values()]
+    if not all_tests:
+        return _Section("")
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
     for i, own in board.tests.items():
+        title = board.rows[i].title
         for metric, test in own.items():
             found = test.difference
-            bounds = (
-                f" [{_signed_amount(metric, found.low)}, {_signed_amount(metric, found.high)}]"
-                if found.has_interval
-                else ""
-            )
+            difference = _signed_amount(metric, found.mean)
+            if found.has_interval:
+                difference += f" [{_signed_amount(metric, found.low)}, {_signed_amount(metric, found.high)}]"
             p = "p<0.001" if test.p < 0.001 else f"p={test.p:.3f}"
-            cells = [f"{_signed_amount(metric, found.mean)}{bounds}", f"{test.won}:{test.lost}", f"{test.verdict}, {p}"]
-            rows.append([board.rows[i].title * (metric == next(iter(own))), metric, *cells])
-    all_tests = [test for own in board.tests.values() for test in own.values()]
+            rows.append([title, metric, difference, f"{test.won}:{test.lost}", f"{test.verdict}, {p}"])
+            title = ""
     kinds = "; else ".join(text for kind, text in _TESTS.items() if any(t.difference.test == kind for t in all_tests))
     count = max(test.comparisons for test in all_tests)
     corrected = f" p is corrected (Holm) for all {count}; it decides, not the interval." if count > 1 else ""
     caption = f"95 % interval and p: {kinds}.{corrected} p below 0.05 shows a difference."
-    reference = board.rows[board.reference or 0].name
     why = f"the best {board.primary}" if board.reference == board.best else "the baseline"
-    title = f"Against {reference} ({why}), on {_range_text(t.difference.n for t in all_tests)} questions"
+    title = f"Against {board.rows[board.reference or 0].name} ({why}), on"
+    title += f" {_range_text(test.difference.n for test in all_tests)} questions"
     return _Section(title, rows, [caption], frozenset({1, 4}))
 
 
-def _slice_table(board: Leaderboard, kind: str) -> _Section:
+def _slice_table(board: Leaderboard) -> _Section:
+    """Show the primary metric by the first property of which the questions have some values, but not many."""
+    kind = next((kind for kind, values in board.rows[0].slices.items() if 1 < len(values) <= 8), "")
+    if not kind or not board.primary:
+        return _Section("")
     heads = ["method"]
     for value in board.rows[0].slices[kind]:
         sizes = [n for row in board.rows if (n := row.slices[kind][value].n)] or [0]
         name = f"{value} hop{'s' * (value != '1')}" if kind == "hops" and value.isdecimal() else printable(value, 40)
         heads.append(f"{name} (n {_range_text(sizes)})")
     rows = [heads]
-    for row in board.rows if board.primary else ():
+    for row in board.rows:
         means = (part.means[board.primary] for part in row.slices[kind].values())
         rows.append([_row_label(board, row), *(_with_interval(board.primary, mean) for mean in means)])
     return _Section(f"{board.primary} by {kind}", rows)
@@ -275,17 +262,6 @@ def _risk_table(board: Leaderboard) -> _Section:
     return _Section("Risk and coverage: first answers that are right among the surest", rows, [caption])
 
 
-def metric_definitions(names: Sequence[str]) -> str:
-    """Write the definitions of metrics, and what their intervals are."""
-    lines = []
-    for name in names:
-        lines.append(f"{name}  ({METRICS[name].group}; {METRICS[name].better_text})")
-        for paragraph in METRICS[name].about.split("\n\n"):
-            lines += wrapped(" ".join(paragraph.split()), indent="    ")
-        lines.append("")
-    return "\n".join([*lines, "intervals", *wrapped(_HOW_SURE, indent="    "), ""])
-
-
 def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: bool = False) -> str:
     """Write the questions on which methods differ, first those that about half of the methods got right."""
     lines = [f"{'## ' * markdown}Where methods differ (✓ is right)"]
@@ -301,24 +277,27 @@ def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: boo
 
 def _board_disagreements(board: Leaderboard, limit: int) -> Iterator[list[str]]:
     """Yield the lines of each question."""
-    values: dict[tuple[str, str], dict[int, float]] = {}  # by question, then by row
+    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # by question, then by row
     questions: dict[tuple[str, str], Question] = {}
     for i, row in enumerate(board.rows):
-        questions |= dict(zip(row.scores.keys, row.scores.questions, strict=True))
-        for key, value in row.scores.by_question(board.primary).items():
-            values.setdefault(key, {})[i] = value
+        questions.update(zip(row.keys, row.questions, strict=True))
+        for key, value in row.by_question(board.primary).items():
+            values[key][i] = value
     differ = [key for key, own in values.items() if len(set(own.values())) > 1]
     chosen = sorted(differ, key=lambda key: round(abs(mean(values[key].values()) - 0.5), 9))[:limit]
-    ids = {key[0] for key in chosen}
-    records = [{one.question: one for one in each_record(row.scores.run, row.method, ids)} for row in board.rows]
+    ids = {id_ for id_, _ in chosen}
+    records = [{one.question: one for one in row.run.each_record(row.method, ids)} for row in board.rows]
     for key in chosen:
         question = questions[key]
         gold = _first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
-        lines = [f"{printable(question.text, 300)} ({printable(question.id, 60)})"]
-        lines.append(f"right: {gold or 'there is no answer'}")
-        for i, value in values[key].items():
-            lines.append(f"{board.rows[i].name}: {_outcome_text(value, question, records[i][key[0]])}")
-        yield lines
+        yield [
+            f"{printable(question.text, 300)} ({printable(question.id, 60)})",
+            f"right: {gold or 'there is no answer'}",
+            *(
+                f"{board.rows[i].name}: {_outcome_text(v, question, records[i][key[0]])}"
+                for i, v in values[key].items()
+            ),
+        ]
 
 
 def _first_texts(texts: Sequence[str]) -> str:
@@ -357,3 +336,113 @@ def _failure_reason(question: Question, record: Record, right: Sequence[bool]) -
         linked = printable(", ".join(link.label or link.term for link in record.linked), 120)
         return f"not found: linked to {linked or 'nothing'}, not to what the question is about"
     return "not found: no right answer is in the evidence"
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Write the :func:`records` as a JSON array, which ``pandas.read_json`` reads."""
+    return json.dumps(records(comparison), ensure_ascii=False, indent=1) + "\n"
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """Write the :func:`records` as lines of CSV.
+
+    RFC 4180: lines end with CR LF. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    found = records(comparison)
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, list(dict.fromkeys(name for one in found for name in one)), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows({k: _csv_text(v) if isinstance(v, str) else v for k, v in one.items()} for one in found)
+    return stream.getvalue()
+
+
+def _csv_text(text: str) -> str:
+    r"""Write a text for a terminal and a spreadsheet.
+
+    >>> _csv_text("=1+1"), _csv_text("who"), _csv_text("a\tb")
+    ("'=1+1", 'who', 'a b')
+    """
+    shown = printable(text, 1000)
+    return f"'{shown}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) or shown[:1] in set("=+-@") else shown
+
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans", "axes.titlelocation": "left", "axes.grid": True, "axes.axisbelow": True,
+    "text.parse_math": False, "figure.constrained_layout.use": True, "svg.hashsalt": "kgsparql",
+}  # fmt: skip
+
+_COST_NAMES = {"model_calls": "model calls", "queries": "SPARQL queries", "seconds": "seconds", "tokens": "tokens"}
+
+_MAX_ROWS = 10
+"""Rows in a plot: the best ones, as there are so many colours that everybody can tell apart."""
+
+
+def save_plots(comparison: Comparison, directory: Path) -> list[Path]:
+    """Draw quality against cost, and risk and coverage, of each dataset as PNG and SVG, and return the files.
+
+    The same figures give the same bytes: there is no date in them, and no version of what drew them.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib import style
+    except ImportError as error:
+        raise OptionError("plots need matplotlib", hint="pip install 'kgsparql[eval]'") from error
+    files: list[Path] = []
+    with mpl.rc_context(), warnings.catch_warnings():
+        style.use(["tableau-colorblind10", _STYLE])
+        warnings.filterwarnings("ignore", message=r"Glyph \d+")  # a box stands for it, and the tables have the name
+        for number, board in enumerate(comparison.leaderboards, 1):
+            name = re.sub(r"[^A-Za-z0-9_-]+", "-", board.rows[0].run.dataset).strip("-").lower()[:60] or "dataset"
+            name += f"-{number}" * (len(comparison.leaderboards) > 1)
+            for kind, draw in (("quality-cost", _draw_quality_cost), ("risk-coverage", _draw_risk_coverage)):
+                files += _save_plot(board, draw, directory / f"{name}-{kind}")
+    return files
+
+
+def _save_plot(board: Leaderboard, draw: Callable[[Any, Leaderboard], bool], path: Path) -> list[Path]:
+    """Write the files of a plot, if there is anything to draw."""
+    from matplotlib.figure import Figure  # no pyplot: it would look for a window
+
+    figure = Figure(figsize=(7.5, 4.6))
+    axes = figure.subplots()
+    axes.set_title(printable(board.rows[0].run.dataset, 60))
+    axes.set_ylim(-0.02, 1.02)
+    if not draw(axes, board):
+        return []
+    figure.legend(loc="outside right upper", fontsize=9)
+    files = [path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg")]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(files[0], dpi=160, metadata={"Software": None})
+        figure.savefig(files[1], metadata={"Date": None, "Creator": None})
+    except OSError as error:
+        raise InputError(f"cannot write {path.parent}: {error.strerror}", hint="name another directory") from error
+    return files
+
+
+def _draw_quality_cost(axes: Any, board: Leaderboard) -> bool:
+    """Draw the mean quality of each row against its mean cost, with 95 % intervals."""
+    cost = next((name for name in _COST_NAMES if any(row.mean(name) for row in board.rows)), None)
+    if not board.primary or cost is None:
+        return False
+    for marker, row in zip("osD^vPX*<>", board.rows[:_MAX_ROWS], strict=False):  # colour alone does not tell them apart
+        y, x = row.means[board.primary], row.means[cost]
+        if y is not None and x is not None:
+            bars = {"yerr": [[y.mean - y.low], [y.high - y.mean]], "xerr": [[x.mean - x.low], [x.high - x.mean]]}
+            axes.errorbar(x.mean, y.mean, **bars, fmt=marker, label=printable(row.title, 40))
+    axes.set_xscale("symlog", linthresh=1)  # small costs stay apart beside large ones, and a cost of 0 has a place
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel(f"{_COST_NAMES[cost]} (mean of a question)")
+    axes.set_ylabel(board.primary)
+    return True
+
+
+def _draw_risk_coverage(axes: Any, board: Leaderboard) -> bool:
+    """Draw, for each row, the share of right ones among its surest answers, from few of them to all."""
+    for row in board.rows[:_MAX_ROWS]:
+        if found := row.risk:
+            auroc = "" if found.auroc is None else f", AUROC {found.auroc:.2f}"
+            axes.plot(np.arange(1, found.n + 1) / found.n, found.curve, label=printable(row.title, 40) + auroc)
+    axes.set_xlabel("coverage: share of its answers, the largest margin first")
+    axes.set_ylabel("share of them that is right")
+    return any(row.risk for row in board.rows)
