@@ -210,6 +210,16 @@ MAX_JSON_ANSWERS = 1_000
 """Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _WriteTerm: TypeAlias = Callable[[Term], TermObject]
+_LEFT_OUT_IF_EMPTY = frozenset({"id", "description"})
+
+
+def _object_of(kind: Any, of: Any, /, **own: Any) -> Any:
+    """Make an object of a kind: its members as given, else as the value has them."""
+    made = {name: own[name] if name in own else getattr(of, name, "") for name in kind.__annotations__}
+    return {
+        name: [*one] if isinstance(one, tuple) else one
+        for name, one in made.items() if one != "" or name not in _LEFT_OUT_IF_EMPTY
+    }  # fmt: skip
 
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
@@ -219,47 +229,37 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
     def term(one: Term) -> TermObject:
         return term_json(one, answer.labels.get(one, printable(getattr(one, "value", str(one)))))
 
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "question": answer.question,
-        "status": answer.status,
-        "grounding": answer.grounding,
-        "graphs": list(answer.graphs),
-        "retriever": answer.retriever,
-        "model": answer.model,
-        "text": answer.text,
-        "type": answer.type,
-        "value": None if answer.value is None else term(answer.value),
-        "unit": answer.unit,
-        "is_ranked": answer.is_ranked,
-        "answers": [
-            {
-                "term": term_json(one.term, one.label), "is_best": one in best, "score": round(one.score, 4),
-                "markers": list(one.markers), **_described_as(one.description),
-            }
+    made: AnsweredObject = _object_of(
+        AnsweredObject, answer,
+        schema_version=SCHEMA_VERSION,
+        value=answer.value and term(answer.value),
+        answers=[
+            _object_of(
+                AnswerObject, one, term=term_json(one.term, one.label), is_best=one in best, score=round(one.score, 4)
+            )
             for one in answer.answers[:MAX_JSON_ANSWERS]
         ],
-        "more_answers": max(0, len(answer.answers) - MAX_JSON_ANSWERS),
-        "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in answer.claims],
-        "cited": list(answer.cited),
-        "evidence": [_item_object(item, term) for item in answer.evidence],
-        "linked": [
-            {
-                "mention": link.mention.text, "start": link.mention.start, "end": link.mention.end,
-                **_alternative_object(link), "candidates": [_alternative_object(one) for one in link.candidates],
-            }
+        more_answers=max(0, len(answer.answers) - MAX_JSON_ANSWERS),
+        claims=[_object_of(ClaimObject, claim) for claim in answer.claims],
+        evidence=[_item_object(item, term) for item in answer.evidence],
+        linked=[
+            _link_object(
+                LinkObject, link,
+                mention=link.mention.text, start=link.mention.start, end=link.mention.end,
+                candidates=[_link_object(AlternativeObject, one) for one in link.candidates],
+            )
             for link in answer.linked
         ],
-        "inference": [{"marker": step.marker, **_triple_object(step.cited, term)} for step in answer.inference],
-        "tree": answer.tree.text(),
-        "usage": dict(answer.usage),
-        "computed": _computed_object(answer, term),
-        "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in answer.gaps],
-        "notes": [{"code": note.code, "text": str(note)} for note in answer.notes],
-        "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in answer.fallbacks],
-        "removed": answer.removed,
-        "error": None if answer.error is None else error_json(answer.error),
-    }  # fmt: skip
+        inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
+        tree=answer.tree.text(),
+        usage=dict(answer.usage),
+        computed=_computed_object(answer, term),
+        not_understood=[_object_of(GapObject, gap) for gap in answer.gaps],
+        notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],
+        fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
+        error=answer.error and error_json(answer.error),
+    )  # fmt: skip
+    return made
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def event_json(event: Event) -> dict[str, Any]:
     if not isinstance(event, Finished):
         return {"kind": event.kind, **asdict(event)}
     told = asdict(replace(event, answer=None))
-    return {"kind": event.kind, **told, "answer": None if event.answer is None else answer_to_json(event.answer)}
+    return {"kind": event.kind, **told, "answer": event.answer and answer_to_json(event.answer)}
 
 
 def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:
@@ -275,7 +275,7 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
     return {
         "schema_version": SCHEMA_VERSION,
         "question": printable(question),
-        "status": "empty" if error is None else "error",
+        "status": "error" if error else "empty",
         "answers": [],
         "error": None if error is None else error_json(error),
     }
@@ -283,10 +283,8 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
 
 def error_json(error: KgsparqlError) -> ErrorObject:
     """Return the error; what is no JSON in its details is told as text."""
-    return {
-        "code": error.code, "message": error.message, "hint": error.hint, "retryable": error.retryable,
-        "detail": _json_value(error.detail),
-    }  # fmt: skip
+    made: ErrorObject = _object_of(ErrorObject, error, detail=_json_value(error.detail))
+    return made
 
 
 def _json_value(value: Any) -> Any:
@@ -299,15 +297,15 @@ def _json_value(value: Any) -> Any:
 
 def term_json(term: Term, label: str) -> TermObject:
     """Return a term with its label."""
-    if isinstance(term, IRI | BlankNode):
-        return {"type": "uri" if isinstance(term, IRI) else "bnode", "value": term.value, "label": label}
     if not isinstance(term, Literal):
-        return {"type": "triple", "value": str(term), "label": label}
+        kind: Any = "uri" if isinstance(term, IRI) else "bnode" if isinstance(term, BlankNode) else "triple"
+        return {"type": kind, "value": getattr(term, "value", str(term)), "label": label}
+    made: TermObject = {"type": "literal", "value": term.value, "label": label}
     if term.language is not None:
-        return {"type": "literal", "value": term.value, "xml:lang": term.language, "label": label}
-    if term.datatype.value == "http://www.w3.org/2001/XMLSchema#string":
-        return {"type": "literal", "value": term.value, "label": label}
-    return {"type": "literal", "value": term.value, "datatype": term.datatype.value, "label": label}
+        made["xml:lang"] = term.language
+    elif term.datatype.value != "http://www.w3.org/2001/XMLSchema#string":
+        made["datatype"] = term.datatype.value
+    return made
 
 
 def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
@@ -317,61 +315,39 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
     from kgsparql.plans.writing import written_plan  # not needed for most answers
 
     rows = found.rows[:MAX_JSON_ANSWERS]
-    return {
-        "words": next((item.text for item in answer.evidence if item.kind == "computed"), ""),
-        "plan": written_plan(found.plan),
-        "columns": list(found.columns),
-        "rows": [[None if cell is None else term(cell) for cell in row] for row in rows],
-        "is_cut": found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
-        "facts": len(found.facts),
-        "all_facts": found.all_facts,
-        "is_confirmed": found.is_confirmed,
-        "query": found.query.shown,
-    }
+    made: ComputedObject = _object_of(
+        ComputedObject, found,
+        words=next((item.text for item in answer.evidence if item.kind == "computed"), ""),
+        plan=written_plan(found.plan),
+        rows=[[cell and term(cell) for cell in row] for row in rows],
+        is_cut=found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
+        facts=len(found.facts),
+        query=found.query.shown,
+    )  # fmt: skip
+    return made
 
 
-def _triple_object(cited: CitedTriple, term: _WriteTerm) -> TripleObject:
-    return {
-        "subject": term(cited.triple.subject),
-        "predicate": term(cited.triple.predicate),
-        "object": term(cited.triple.object),
-        "direction": cited.direction,
-        "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
-        "verified": cited.verified,
-    }
+def _triple_object(kind: Any, cited: CitedTriple, term: _WriteTerm, **own: Any) -> Any:
+    places = dict(zip(("subject", "predicate", "object"), map(term, cited.triple), strict=True))
+    return _object_of(kind, cited, sources=[_object_of(SourceObject, one) for one in cited.sources], **places, **own)
 
 
 def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
-    source: ExcerptObject | None = None
-    if (own := item.excerpt) is not None:
-        mentions: list[TextMentionObject] = [
-            {"term": term(mention.term), "start": mention.start, "end": mention.end} for mention in own.mentions
-        ]
-        source = {
-            "document": own.document, "page": own.page, "start": own.start, "end": own.end, "mentions": mentions,
-        }  # fmt: skip
-    return {
-        "marker": item.marker,
-        "kind": item.kind,
-        "text": item.text,
-        "triples": [_triple_object(cited, term) for cited in item.triples],
-        "score": round(item.score, 4),
-        "ends": item.named_ends,
-        "cuts": [str(cut) for cut in item.cuts],
-        "query": item.query.shown or None,
-        "queries": [{"source": part.source, "query": part.query.shown} for part in item.queries],
-        "source": source,
-    }
+    mentions = [
+        _object_of(TextMentionObject, own, term=term(own.term)) for own in getattr(item.excerpt, "mentions", ())
+    ]
+    made: EvidenceObject = _object_of(
+        EvidenceObject, item,
+        triples=[_triple_object(TripleObject, cited, term) for cited in item.triples],
+        score=round(item.score, 4),
+        ends=item.named_ends,
+        cuts=[*map(str, item.cuts)],
+        query=item.query.shown or None,
+        queries=[_object_of(SourceQueryObject, part, query=part.query.shown) for part in item.queries],
+        source=item.excerpt and _object_of(ExcerptObject, item.excerpt, mentions=mentions),
+    )  # fmt: skip
+    return made
 
 
-def _alternative_object(link: LinkedEntity) -> AlternativeObject:
-    term = term_json(link.term, link.label)
-    return {"term": term, "score": round(link.score, 4), "matched": link.matched, **_described_as(link.description)}
-
-
-class _Described(TypedDict):
-    description: NotRequired[str]
-
-
-def _described_as(text: str) -> _Described:
-    return {"description": text} if text else {}
+def _link_object(kind: Any, link: LinkedEntity, **own: Any) -> Any:
+    return _object_of(kind, link, term=term_json(link.term, link.label), score=round(link.score, 4), **own)

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import CitedTriple, Evidence
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import labels_from_items
-from kgsparql.evidence.verbalising import arrow
+from kgsparql.evidence.verbalising import path_text
 from kgsparql.linking.answer_type import expected_kind
-from kgsparql.rdf.paths import Step
+from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import Term, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
 if TYPE_CHECKING:
-    from kgsparql.models.citations import CitedText
     from kgsparql.models.replies import WrittenAnswer, WrittenStep
 
 
@@ -66,34 +65,21 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
     return [*groups.values(), *sorted(singles, key=lambda choice: choice.terms[0] not in wanted)]
 
 
-def answers_of(choices: Sequence[AnswerChoice], retrieval: Retrieval, session: Session) -> tuple[AnswerTerm, ...]:
-    """Return the terms of choices, each once: candidates as they are, others with the markers of their choice."""
-    known = {candidate.term: candidate for candidate in retrieval.candidates}
-    labels = session.labels((t for choice in choices for t in choice.terms if t not in known), in_grace=True)
-    found = {t: known.get(t) or AnswerTerm(t, labels[t], markers=c.markers) for c in choices for t in c.terms}
-    return tuple(found.values())
-
-
 def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
     """List the candidates and other terms that the evidence shows, then more candidates, then the linked entities."""
-    terms = (term for triple in retrieval.evidence.triples for term in (triple.subject, triple.object))
-    labels = session.labels(terms, in_grace=True)
+    evidence, linked = retrieval.evidence, {link.term: link.label for link in session.links}
+    labels = session.labels((t for own in evidence.triples for t in (own.subject, own.object)), in_grace=True)
     markers: dict[Term, list[str]] = {}
-    for item in retrieval.evidence:
+    for item in evidence:
         for term in dict.fromkeys(t for c in item.triples for t in (c.triple.subject, c.triple.object)):
             if not is_mediator(term) and printable(labels[term], 120) in item.text:
                 markers.setdefault(term, []).append(item.marker)
-    linked = {link.term: link.label for link in session.links}
-    known = {candidate.term for candidate in retrieval.candidates}
-    shown = [candidate for candidate in retrieval.candidates if candidate.term in markers]
-    shown += [
-        AnswerTerm(t, labels[t], markers=tuple(own)) for t, own in markers.items() if t not in known and t not in linked
-    ]
-    unseen = [c for c in retrieval.candidates if c.term not in markers][: max(0, MAX_CHOICES - len(shown))]
-    asked_about = [
-        AnswerTerm(term, label, markers=tuple(markers[term]))
-        for term, label in linked.items() if term in markers and term not in known
-    ]  # fmt: skip
+    candidates = {candidate.term: candidate for candidate in retrieval.candidates}
+    shown = [candidate for term, candidate in candidates.items() if term in markers]
+    named = {term: tuple(own) for term, own in markers.items() if term not in candidates}
+    shown += [AnswerTerm(term, labels[term], markers=own) for term, own in named.items() if term not in linked]
+    unseen = [own for term, own in candidates.items() if term not in markers][: max(0, MAX_CHOICES - len(shown))]
+    asked_about = [AnswerTerm(term, linked[term], markers=named[term]) for term in linked if term in named]
     return [*shown[:_NUMBERED_TERMS], *unseen, *asked_about]
 
 
@@ -126,93 +112,82 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
         Claim(text.text, tuple(dict.fromkeys(m for m in (*claim.markers, *text.known) if m in known)))
         for text, claim in zip(said, written.claims, strict=True)
     ]
-    steps = [_inference_step(s, evidence, labels) for s in written.steps]
-    inference = tuple(step for step in steps if step is not None)
-    in_claims = (marker for claim in claims for marker in claim.markers)
-    carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)}
+    steps = [(step, _inference_step(step, evidence, labels)) for step in written.steps]
+    inference = tuple(found for _, found in steps if found is not None)
+    in_claims = [marker for claim in claims for marker in claim.markers]
+    carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)} & known.keys()
+    by_itself = not carrying
     listed = answer_choices(retrieval, session)
     chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
-    names = _made_up_names(written, [answer, *said], len(listed), known)
-    by_itself = not carrying & known.keys()
-    if not answer.known and not (by_itself and any(name.startswith("[") for name in names)):
+    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
+    made_up = [m for m in dict.fromkeys((*(m for t in (answer, *said) for m in t.unknown), *named)) if m not in known]
+    removed = [f"[{marker}]" for marker in made_up if marker]
+    if not answer.known and not (by_itself and removed):
         carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
     ordered = tuple(marker for marker in known if marker in carrying)
-    lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
-    lost = [s for s in lost if not s.marker or s.marker in known]
-    names += [f"step {printable(f'{s.subject} {s.predicate} {s.object}', 80)!r}" for s in lost]
-    names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
-    removed, some = len(names) + written.dropped, tuple(names[:_MAX_REMOVED_NAMES])
-    empty = Draft("", sufficient=written.sufficient, removed=removed, removed_names=some)
+    removed += [f"candidate {number}" for number in written.entities if number > len(listed)]
+    removed += [
+        f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
+        for step, found in steps if found is None and (not step.marker or step.marker in known)
+    ]  # fmt: skip
+    removed += [f"claim {printable(claim.text, 60)!r}" for claim in claims if not claim.markers]
+    names = tuple(removed[:_MAX_REMOVED_NAMES])
+    empty = Draft("", sufficient=written.sufficient, removed=len(removed) + written.dropped, removed_names=names)
     if written.sufficient is False or not ordered:
         return empty
-    named = answers_of(chosen, retrieval, session) if written.names_entities else None
     text = answer.text
-    answers = _grounded_answers(named, text, retrieval, ordered)
+    answers = _grounded_answers(chosen if written.names_entities else None, text, retrieval, ordered, session)
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
         more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
         text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
     text += f" [{', '.join(ordered)}]" if text and (text is not answer.text or not answer.known) else ""
     _note_mismatches(answers, ordered if answer.known else known, text, session)
-    kept = [c for c in claims if c.markers and c.text] or [Claim(_step_text(s, labels), (s.marker,)) for s in inference]
+    stated = [(s.marker, s.cited.triple) for s in inference]
+    kept = [c for c in claims if c.markers and c.text] or [
+        Claim(path_text(Path(triple.subject, (Hop(triple),)), labels), (marker,)) for marker, triple in stated
+    ]
     claimed = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
 
 
-def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
-    """Return a label for every term of the evidence."""
-    terms = (term for triple in evidence.triples for term in triple)
+def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Mapping[Term, str]:
+    """Return a label for every term of the evidence, and of some besides."""
+    terms = [*besides, *(term for triple in evidence.triples for term in triple)]
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
-
-
-def _made_up_names(
-    written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]
-) -> list[str]:
-    """Markers that are not known, each once, and numbers that are not on the list."""
-    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
-    cited_too = (m for text in texts for m in text.unknown)
-    made_up = dict.fromkeys(m for m in (*cited_too, *named) if m and m not in known)
-    numbers = [f"candidate {number}" for number in written.entities if number > listed]
-    return [f"[{marker}]" for marker in made_up] + numbers
 
 
 def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
     """Find the triple that a step means: the one with the same labels, else the only one between its terms."""
     if step.marker not in evidence:
         return None
-    labels = labels_from_items([evidence[step.marker]], labels)  # as the item says it
+    item = evidence[step.marker]
+    labels = labels_from_items([item], labels)  # as the item says it
     said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
-    joins: list[CitedTriple] = []
-    for triple in evidence[step.marker].triples:
-        subject, predicate, object_ = (normalised(labels[term]) for term in triple.triple)
-        if said == [subject, predicate, object_]:
-            return InferenceStep(step.marker, triple)
-        if {said[0], said[2]} == {subject, object_}:
-            joins.append(triple)
-    return InferenceStep(step.marker, joins[0]) if len(joins) == 1 else None
-
-
-def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
-    triple = step.cited.triple
-    subject, object_ = printable(labels[triple.subject], 120), printable(labels[triple.object], 120)
-    return f"{subject} {arrow(Step(triple.predicate), labels)} {object_}"
+    named = [(cited, [normalised(labels[term]) for term in cited.triple]) for cited in item.triples]
+    same = [cited for cited, own in named if own == said]
+    joining = [cited for cited, own in named if {own[0], own[2]} == {said[0], said[2]}]
+    return InferenceStep(step.marker, (same or joining)[0]) if same or len(joining) == 1 else None
 
 
 def _grounded_answers(
-    chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
+    chosen: Sequence[AnswerChoice] | None, text: str, retrieval: Retrieval, cited: Sequence[str], session: Session
 ) -> tuple[AnswerTerm, ...]:
     """Return what was chosen, with the cited items it is in; without numbers, candidates that are all a text names."""
+    evidence, known = retrieval.evidence, {candidate.term: candidate for candidate in retrieval.candidates}
     if chosen is None:
         bare = _CITATION.sub(" ", text).strip()
         possible = [c for c in retrieval.candidates if not set(cited).isdisjoint(c.markers)]
-        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
-    return tuple(replace(one, markers=_markers_among(cited, one, retrieval.evidence)) for one in chosen)
-
-
-def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:
-    """Return the cited items that an answer is in, as an end or on the way; its own markers if it is in none."""
-    own = tuple(m for m in answer.markers if m in cited)
-    return own or tuple(m for m in cited if answer.term in evidence[m].terms) or answer.markers
+        answers = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+    else:
+        markers = {term: choice.markers for choice in chosen for term in choice.terms}
+        labels = session.labels((term for term in markers if term not in known), in_grace=True)
+        answers = tuple(known.get(t) or AnswerTerm(t, labels[t], markers=own) for t, own in markers.items())
+    made = []
+    for one in answers:
+        own = [m for m in one.markers if m in cited] or [m for m in cited if one.term in evidence[m].terms]
+        made.append(replace(one, markers=tuple(own) or one.markers))
+    return tuple(made)
 
 
 def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:

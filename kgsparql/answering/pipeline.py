@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Claim, Draft, Gap, Retrieval, Status
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.grounding import evidence_labels
@@ -17,14 +17,13 @@ from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.same_as import resting_on, same_items
+from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
-_Marked = TypeVar("_Marked", AnswerTerm, Claim)
 
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
@@ -42,7 +41,7 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
-    found = _checked_retrieval(retriever, session)
+    found = _verified_retrieval(retriever, session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
@@ -55,7 +54,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises UnreachableError: if a model, or the only graph, fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
-    found = _checked_retrieval(retriever, session)
+    found = _verified_retrieval(retriever, session)
     draft, error = _draft_and_error(retriever, found, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
@@ -68,7 +67,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
     computed = () if found.computed is None else found.computed.terms
-    labels = {**session.labels(computed, in_grace=True), **evidence_labels(found.evidence, session)}
+    labels = evidence_labels(found.evidence, session, besides=computed)
     made = Answer(
         question=session.question,
         status="partial" if session.graph.failures else outcome,
@@ -115,37 +114,29 @@ def _removed_text(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _checked_retrieval(retriever: Retriever, session: Session) -> Retrieval:
+def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     """Link, retrieve, look up again, and tell apart what has the same name."""
-    retrieval = Retrieval()
+    found = Retrieval()
     with session.within_budget():
         link_entities(session, retriever.find_mentions(session))
-        retrieval = retriever.retrieve(session)
-    if not len(retrieval.evidence) and session.notes.lost is not None:
+        found = retriever.retrieve(session)
+    if not len(found.evidence) and session.notes.lost is not None:
         raise session.notes.lost
     link_entities(session)  # where the budget ended before: an answer says what it is about
     hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.question) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")
-    if session.same and len(retrieval.evidence):
-        terms = [term for same in session.same for term in same.terms]
-        items = same_items(session.same, session.labels(terms, in_grace=True))
-        evidence = Evidence([*retrieval.evidence, *items])
-        candidates = _with_equivalents(retrieval.candidates, evidence, session)
-        retrieval = replace(retrieval, evidence=evidence, candidates=candidates)
-    session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    return _with_descriptions(without_lost_items(retrieval, session), session)
-
-
-def _with_equivalents(some: tuple[_Marked, ...], evidence: Evidence, session: Session) -> tuple[_Marked, ...]:
-    """Have what rests on an entity of another graph also cite why that is the same as one of the question."""
-    return tuple(replace(one, markers=resting_on(one.markers, evidence, session.same)) for one in some)
+    if session.same and len(found.evidence):
+        labels = session.labels((term for same in session.same for term in same.terms), in_grace=True)
+        found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))
+    session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
+    return _with_descriptions(without_lost_items(found, session), session)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     """Describe things of the same label: candidates, links, starts of evidence; one query where there are such."""
     drafted = found.draft.answers if found.draft is not None else ()
-    named = [(answer.term, answer.label) for answer in (*found.candidates[:LISTED], *drafted[:LISTED])]
+    named = [(answer.term, answer.label) for some in (found.candidates, drafted) for answer in some[:LISTED]]
     named += [(e.term, link.label) for link in session.links for e in (link, *link.namesakes[:MAX_NAMESAKES_SHOWN])]
     groups = namesake_groups(named)
     if not groups or session.notes.lost is not None:
@@ -181,10 +172,8 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
         failure, cause = error, f"{error.message} [{error.code}]"
         session.notes.append(f"no answer was written: {error.message}", code="model_failed", cause=cause)
     draft = draft or compose_from_templates(found)
-    if session.same:
-        answers = _with_equivalents(draft.answers, found.evidence, session)
-        draft = replace(draft, answers=answers, claims=_with_equivalents(draft.claims, found.evidence, session))
-    return draft, failure
+    answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
+    return replace(draft, answers=answers, claims=claims), failure
 
 
 def _judged_draft(
@@ -200,23 +189,20 @@ def _judged_draft(
         missing = gaps(session, found)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
-    if operation_asked(session.question) is None:
-        return found, draft, missing
-    from kgsparql.answering.computed import computed_beside  # with all of the plans
+    if operation_asked(session.question) is not None:
+        from kgsparql.answering.computed import computed_beside  # with all of the plans
 
-    computed = computed_beside(found, session, missing)
-    return (found, draft, missing) if computed is None else (computed, computed.draft or draft, computed.gaps)
+        if computed := computed_beside(found, session, missing):
+            return computed, computed.draft or draft, computed.gaps
+    return found, draft, missing
 
 
 def _answer_status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
     if session.notes.partial or failed:
         return "partial"
-    if draft.grounding != "graph" and draft.text:
-        return "answered" if draft.sufficient is not False else "not_in_graph"
-    if draft.is_ungrounded:
+    is_written, is_enough = draft.grounding != "graph" and bool(draft.text), draft.sufficient is not False
+    if draft.is_ungrounded and not is_written:
         return "partial"
-    if not session.links and not len(evidence):
-        return "no_entity"
-    if len(evidence) and draft.sufficient is not False:
-        return "answered"
-    return "not_in_graph"
+    if is_written or len(evidence):
+        return "answered" if is_enough else "not_in_graph"
+    return "not_in_graph" if session.links else "no_entity"

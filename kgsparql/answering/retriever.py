@@ -17,6 +17,7 @@ from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import LABELLED
+from kgsparql.evidence.same_as import with_reasons
 from kgsparql.evidence.term_labels import name_by_itself
 from kgsparql.evidence.verification import verify
 from kgsparql.linking.answer_type import is_foreign
@@ -99,9 +100,11 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 
 
 def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
-    """Return the retrieval after its triples were looked up again: without the items of which some are gone."""
-    found = verify(retrieval.evidence, session.graph.unlimited())
-    notes = session.notes
+    """Return the retrieval after its triples were looked up again: without the items of which some are gone.
+
+    What rests on an entity of another graph also cites why that is the same as one of the question.
+    """
+    found, notes = verify(retrieval.evidence, session.graph.unlimited()), session.notes
     if found.removed:
         are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
         gone = f"{counted(len(found.removed), 'cited triple')} {are} not in the graph any more"
@@ -120,11 +123,16 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     if found.ended is not None:
         notes.end(found.ended)
     session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
-    if not found.lost:
-        return replace(retrieval, evidence=found.evidence)
-    kept = (replace(a, markers=tuple(m for m in a.markers if m not in found.lost)) for a in retrieval.candidates)
-    candidates = tuple(answer for answer in kept if answer.markers)
-    return replace(retrieval, evidence=found.evidence, candidates=candidates, draft=None)
+    candidates: Iterable[AnswerTerm] = retrieval.candidates
+    if found.lost:
+        kept = (replace(one, markers=tuple(m for m in one.markers if m not in found.lost)) for one in candidates)
+        candidates = [one for one in kept if one.markers]
+    return replace(
+        retrieval,
+        evidence=found.evidence,
+        candidates=with_reasons(candidates, found.evidence, session.same),
+        draft=None if found.lost else retrieval.draft,
+    )
 
 
 class Cost(NamedTuple):

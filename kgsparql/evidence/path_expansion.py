@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels, read_statements, statement_labels
-from kgsparql.evidence.verbalising import Line, line_terms, line_text, name_of
+from kgsparql.evidence.verbalising import Line, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import content_stems
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk, Way
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
@@ -39,39 +39,34 @@ _MINUS = re.compile(r"[-−](?=\d)")
 _SHARE_OF_VALUES = 0.8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _FollowedWalk:
-    """A walk, and what was found of it so far."""
+    """A walk, and what was found of it so far.
+
+    :param known: one way of each path: what satisfies a constraint may do so in several ways.
+    :param columns: walks that begin like it, and after ``row_at`` steps go on from the same terms: the rows of a table.
+    :param cells: ways from the start to what the columns say of the rows that are told.
+    """
 
     walk: Walk
     met: Found[Term]
     ends: Sequence[Term] = ()
     asked: Sequence[Term] = ()
-    found: Found[Way] = field(default_factory=Found)
+    known: Sequence[Way] = ()
+    cuts: tuple[Cut, ...] = ()
+    is_whole: bool = True
     ways: Sequence[Way] = ()
     told: Sequence[Way] = ()
-
-    @property
-    def cuts(self) -> tuple[Cut, ...]:
-        return (*self.met.cuts, *self.found.cuts)
-
-    @property
-    def known(self) -> list[Way]:
-        """One way of each path: what satisfies a constraint may do so in several ways."""
-        return list({way.path: way for way in reversed(self.found.items)}.values())[::-1]
-
-    @property
-    def times(self) -> Mapping[Term, int]:
-        """In how many ways an end is reached, where all are known."""
-        return {} if self.found.cuts else Counter(way.path.end for way in self.known)
+    row_at: int = 0
+    columns: Sequence[Walk] = ()
+    cells: Sequence[Path] = ()
 
     @property
     def between(self) -> tuple[tuple[Term, ...], ...]:
         """The terms at each place between the start and the ends, where all are known."""
-        known = self.known
-        if self.found.cuts or not {way.path.end for way in known}.issuperset(self.ends):
+        if not self.is_whole or not {way.path.end for way in self.known}.issuperset(self.ends):
             return ()
-        places = zip(*(way.path.terms[1:-1] for way in known), strict=True)
+        places = zip(*(way.path.terms[1:-1] for way in self.known), strict=True)
         return tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places)
 
 
@@ -108,34 +103,38 @@ def expanded_items(
         one.asked = _first_ends(one.ends, labels, question, shown)
     _find_ways(followed, terms)
     terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
-    tables = _tables_of(walks, columns)
+    _group_tables(followed, columns)
     for one in followed:
-        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=one.walk in tables)
-    shown_ways = [way for one in followed for way in one.ways]
-    labels |= terms((term for way in shown_ways for triple in way.path.triples for term in triple), in_grace=True)
+        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=bool(one.columns))
+    labels |= terms(_terms_of(way.path for one in followed for way in one.ways), in_grace=True)
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
-        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=one.walk in tables)
-    read_statements([way.path for way in shown_ways], terms)
-    _fill_tables(tables, followed, terms)
-    found = ((one, tables.get(one.walk) or _Table(one.walk, 0, [])) for one in followed)
-    return [_walk_item(one, table, terms) if one.ways else None for one, table in found]
+        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=bool(one.columns))
+    read_statements([way.path for one in followed for way in one.ways], terms)
+    _fill_tables(followed, terms)
+    asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
+    labels |= terms([*_terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
+    return [_walk_item(one, terms, labels) if one.ways else None for one in followed]
+
+
+def _terms_of(ways: Iterable[Path]) -> Iterator[Term]:
+    return (term for way in ways for triple in way.triples for term in triple)
 
 
 def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
-    some: list[Sequence[Term] | None] = [
-        None if len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED else one.asked
-        for one in followed
-    ]
-    for one, found in zip(
-        followed, walk_ways(terms.graph, [f.walk for f in followed], some, limit=_MAX_WAYS), strict=True
-    ):
-        one.found = found
-    again = [one for one, ends in zip(followed, some, strict=True) if one.found.cuts and ends is None]
-    fewer = walk_ways(terms.graph, [one.walk for one in again], [one.asked for one in again], limit=_MAX_WAYS)
-    for one, found in zip(again, fewer, strict=True):
-        one.found = found
+    todo: list[tuple[_FollowedWalk, Sequence[Term] | None]] = []
+    for one in followed:
+        is_sample = len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED
+        todo.append((one, None if is_sample else one.asked))
+    while True:
+        walks, ends = [one.walk for one, _ in todo], [own for _, own in todo]
+        for (one, _), own in zip(todo, walk_ways(terms.graph, walks, ends, limit=_MAX_WAYS), strict=True):
+            one.known = list({way.path: way for way in reversed(own.items)}.values())[::-1]
+            one.cuts, one.is_whole = (*one.met.cuts, *own.cuts), not own.cuts
+        todo = [(one, one.asked) for one, own in todo if own is None and not one.is_whole]
+        if not todo:
+            return
 
 
 def _in_natural_order(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
@@ -169,45 +168,43 @@ def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fi
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
-def _walk_item(one: _FollowedWalk, table: _Table, terms: TermLabels) -> EvidenceItem:
-    walk, ways = one.walk, tuple(way.path for way in one.ways)
+def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Mapping[Term, str]) -> EvidenceItem:
+    walk, ways = one.walk, (*(way.path for way in one.ways), *one.cells)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
-    asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    shown = [*line_terms([Line(walk.path, (*ways, *table.ways), 0)]), *asides]
-    labels, beside = statement_labels((*ways, *table.ways), terms, terms(shown, in_grace=True))
-    hops: dict[Hop, None] = dict.fromkeys(hop for way in one.ways for hop in (*way.path.hops, *way.aside))
-    hops |= dict.fromkeys(hop for way in table.ways for hop in way.hops)
-    hops |= dict.fromkeys(cited.hop for cited in beside)
+    labels, beside = statement_labels(ways, terms, named)
+    hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
+    hops += [*(hop for cell in one.cells for hop in cell.hops), *(cited.hop for cited in beside)]
     seen = {cited.hop.step for cited in beside}
-    told = [
+    told = " and ".join(
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
         for c in walk.constraints if c.step not in seen
-    ]  # fmt: skip
-    is_spread = len(line.ends) > 1 and one.ends[-1] in line.ends and one.ends[0] in line.ends
+    )  # fmt: skip
+    is_spread = len(line.ends) > 1 and {one.ends[0], one.ends[-1]} <= {*line.ends}
     text = line_text(
-        line,
-        labels,
+        line, labels,
         shown=len(line.ways),
-        times=one.times,
-        beside=table.texts(labels),
+        times=Counter(way.path.end for way in one.known) if one.is_whole else {},
+        beside=_row_texts(one, labels),
         more_are="more between" if is_spread else "more",
-    )
-    answers = path_queries.answers(
-        walk.path,
-        walk.start,
+    )  # fmt: skip
+    query = path_queries.answers(
+        walk.path, walk.start,
         constraints=walk.constraints,
         without_start=len(one.ends) + len(left_out) < len(one.met.items),
         without_blank=any(isinstance(end, BlankNode) for end in left_out),
         without_statements=any(isinstance(end, IRI) for end in left_out),
-    )
+    )  # fmt: skip
+    if one.cells:
+        columns = list(dict.fromkeys(other.path for other in one.columns))
+        query = path_queries.table(walk.path, walk.start, columns, at=one.row_at, answers=query)
     return EvidenceItem(
         kind="path",
-        text=text + (f" (where {' and '.join(told)})" if told else ""),
-        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
-        query=table.query(answers),
+        text=f"{text} (where {told})" if told else text,
+        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in dict.fromkeys(hops)),
+        query=query,
         cuts=one.cuts,
-        ways=(*ways, *table.ways),
+        ways=ways,
         ends=tuple(one.ends),
         between=one.between,
     )
@@ -245,61 +242,38 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     named = sorted((i for i, count in enumerate(shared) if count > least), key=lambda i: -shared[i])
     kept = dict.fromkeys(named[: max(1, at_most // 2)])
     keys = [natural_key(name)[:1] for name in names]
-    if sum(1 for key in keys if key and key[0][0] == 0) >= _SHARE_OF_VALUES * len(names):
+    if sum(key[0][0] == 0 for key in keys if key) >= _SHARE_OF_VALUES * len(names):
         half = max(0, at_most - len(kept)) // 2
         kept |= dict.fromkeys((*range(half), *range(len(names) - half, len(names))))
-    for i in range(len(names)):
-        if len(kept) >= at_most:
-            break
-        kept[i] = None
-    return sorted(kept)
+    rest = (i for i in range(len(names)) if i not in kept)
+    return sorted((*kept, *islice(rest, max(0, at_most - len(kept)))))
 
 
-@dataclass(slots=True)
-class _Table:
-    """A walk, and others that begin like it: after ``at`` steps they go on from the same terms, the rows.
-
-    :param ways: to what the others say of the rows that are shown, from the start.
-    """
-
-    first: Walk
-    at: int
-    others: list[Walk]
-    ways: Sequence[Path] = ()
-
-    def texts(self, labels: Mapping[Term, str]) -> dict[Term, str]:
-        """Write the values of each row, after the predicates that lead to them."""
-        cells: dict[Term, dict[PropertyPath, list[Path]]] = {}
-        for way in self.ways:
-            cell = Path(way.terms[self.at], way.hops[self.at :])
-            cells.setdefault(cell.start, {}).setdefault(cell.property_path, []).append(cell)
-        return {row: ", ".join(_cell_text(row, own, labels) for own in found.values()) for row, found in cells.items()}
-
-    def query(self, answers: Query) -> Query:
-        """Ask for the whole table."""
-        walk, columns = self.first, list(dict.fromkeys(other.path for other in self.others))
-        return path_queries.table(walk.path, walk.start, columns, at=self.at, answers=answers) if self.ways else answers
+def _row_texts(one: _FollowedWalk, labels: Mapping[Term, str]) -> dict[Term, str]:
+    """Write the values of each row, after the predicates that lead to them."""
+    rows: dict[Term, dict[PropertyPath, list[Path]]] = {}
+    for way in one.cells:
+        cell = Path(way.terms[one.row_at], way.hops[one.row_at :])
+        rows.setdefault(cell.start, {}).setdefault(cell.property_path, []).append(cell)
+    texts = {}
+    for row, cells in rows.items():
+        lines = [Line(path, tuple(ways), len({way.end for way in ways})) for path, ways in cells.items()]
+        said = [line_text(line, labels, shown=_MAX_CELL_VALUES, bar="; ") for line in lines]
+        texts[row] = ", ".join(text[len(name_of(row, labels)) + 1 :] for text in said)
+    return texts
 
 
-def _cell_text(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
-    line = Line(ways[0].property_path, tuple(ways), len({way.end for way in ways}))
-    text = line_text(line, labels, shown=_MAX_CELL_VALUES, bar="; ")
-    return text[len(name_of(row, labels)) + 1 :]
-
-
-def _tables_of(walks: Sequence[Walk], columns: Collection[Walk]) -> dict[Walk, _Table]:
+def _group_tables(followed: Sequence[_FollowedWalk], columns: Collection[Walk]) -> None:
     """Group the walks that begin alike, each in one group at most."""
-    tables = {}
-    left = list(walks)
+    left = list(followed)
     while left:
         first = left.pop(0)
-        for at in (len(first.path.steps), len(first.path.steps) - 1):
-            others = [walk for walk in left if at and walk in columns and _goes_on(walk, first, at)]
+        for at in (len(first.walk.path.steps), len(first.walk.path.steps) - 1):
+            others = [one for one in left if at and one.walk in columns and _goes_on(one.walk, first.walk, at)]
             if others:
-                tables[first] = _Table(first, at, others)
-                left = [walk for walk in left if walk not in others]
+                first.row_at, first.columns = at, [one.walk for one in others]
+                left = [one for one in left if one not in others]
                 break
-    return tables
 
 
 def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
@@ -309,18 +283,19 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     return is_same and begun == first.path.steps[:at] and len(further.steps) > 1 and not further.goes_back
 
 
-def _fill_tables(tables: Mapping[Walk, _Table], followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
-    """Ask what the others say of the rows that are told; one query, or none without a table."""
-    asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
-    told = {one.walk: [way.path for way in one.told] for one in followed}
-    for table in tables.values():
-        rows = dict.fromkeys(way.terms[table.at] for way in told[table.first])
+def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
+    """Ask what the columns say of the rows that are told; one query, or none without a table."""
+    walks: list[Walk] = []
+    through: list[Mapping[int, Sequence[Term]]] = []
+    tables = [one for one in followed if one.columns]
+    for one in tables:
+        rows = dict.fromkeys(way.path.terms[one.row_at] for way in one.told)
         iris = [row for row in rows if isinstance(row, IRI)]
-        asked += [(other, {table.at: iris}) for other in table.others if iris]
-    if not asked:
+        walks += one.columns if iris else ()
+        through += [{one.row_at: iris} for _ in one.columns if iris]
+    if not walks:
         return
-    walks, through = zip(*asked, strict=True)
-    found = walk_ways(terms.graph, walks, [None] * len(asked), limit=_MAX_COLUMN_WAYS, through=through)
+    found = walk_ways(terms.graph, walks, [None] * len(walks), limit=_MAX_COLUMN_WAYS, through=through)
     reached = {
         walk: [
             way.path for way in own.items
@@ -328,12 +303,12 @@ def _fill_tables(tables: Mapping[Walk, _Table], followed: Sequence[_FollowedWalk
         ]
         for walk, own in zip(walks, found, strict=True) if not own.cuts
     }  # fmt: skip
-    for table in tables.values():
-        at, table.others = table.at, [walk for walk in table.others if reached.get(walk)]
-        leads = {way.terms[at]: way.hops[:at] for way in reversed(told[table.first])}
-        ways = dict.fromkeys(
-            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in table.others for way in reached[walk]
+    for one in tables:
+        at, one.columns = one.row_at, [walk for walk in one.columns if reached.get(walk)]
+        leads = {way.path.terms[at]: way.path.hops[:at] for way in reversed(one.told)}
+        cells = dict.fromkeys(
+            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in one.columns for way in reached[walk]
         )
         # The values of a way that another goes on from stand on that.
-        begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
-        table.ways = [way for way in ways if way.hops not in begun]
+        begun = {way.hops[:length] for way in cells for length in range(1, len(way))}
+        one.cells = [way for way in cells if way.hops not in begun]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -16,7 +17,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.ignored_predicates import Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Direction, Hop, Path
+from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
@@ -73,64 +74,59 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     known = list(dict.fromkeys(terms))
     if not known:
         return Found()
-    identifiers = graph.ignored.identifiers
-    said, held, cuts = _statements_about(graph.unfiltered(), known, identifiers)
+    identifiers, cuts = graph.ignored.identifiers, list[Cut]()
+    said, held = _statements_about(graph.unfiltered(), known, identifiers, cuts)
     met: dict[tuple[IRI, IRI], Same] = {}
     for same in (*said, *_pairs_by_identifier(graph.unfiltered(), known, held, identifiers, cuts)):
         if same.other not in known:
             met.setdefault((same.term, same.other), same)
-    places = {term: place for place, term in enumerate(known)}
-    ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
+    ordered = sorted(met.values(), key=lambda same: (order_key(same.other), known.index(same.term)))
     # Last are IRIs made of an identifier of a known term: no graph need contain them.
     made_last = sorted(ordered, key=lambda same: same.formatter is not None and same.path.start == same.term)
     others = list(dict.fromkeys(same.other for same in made_last))
-    if len(others) > MAX_LOOKED_AT:
-        cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
-        others = others[:MAX_LOOKED_AT]
+    others = _first_of(others, MAX_LOOKED_AT, "terms that may be equivalents", cuts)
     counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
     told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
-    others = sorted((other for other in others if other in told), key=order_key)
-    if len(others) > MAX_SAME:
-        cuts.append(Cut("equivalents", MAX_SAME, len(others)))
-    taken = set(others[:MAX_SAME])
+    taken = _first_of(sorted(told.intersection(others), key=order_key), MAX_SAME, "equivalents", cuts)
     return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
 
 
+_Some = TypeVar("_Some")
+
+
+def _first_of(some: list[_Some], most: int, what: str, cuts: list[Cut]) -> list[_Some]:
+    """Take the first of some; that there are more is a cut."""
+    cuts += [Cut(what, most, len(some))] if len(some) > most else []
+    return some[:most]
+
+
 def _statements_about(
-    graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers
-) -> tuple[list[Same], _Held, list[Cut]]:
+    graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers, cuts: list[Cut]
+) -> tuple[list[Same], _Held]:
     """Ask what graphs say is the same as the known terms, and for their identifiers: one query.
 
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
     """
-    declared = sorted(identifiers.predicates, key=str)
-    named = declared
-    is_read = len(declared) * len(known) > graph.chunk_size and any(claim_part(p) is not None for p in declared)
+    size, named = graph.chunk_size, sorted(identifiers.predicates, key=str)
+    is_read = len(named) * len(known) > size and any(claim_part(p) is not None for p in named)
     if is_read:
-        named = [predicate for predicate in declared if claim_part(predicate) is None]
-    said: list[Same] = []
-    held: _Held = {}
-    cuts: list[Cut] = []
-    most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * graph.chunk_size - len(_PREDICATES))
-    if len(named) > most:
-        cuts.append(Cut("identifying predicates", most, len(named)))
-        named = named[:most]
+        named = [predicate for predicate in named if claim_part(predicate) is None]
+    most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * size - len(_PREDICATES))
+    named = [*_PREDICATES, *_first_of(named, most, "identifying predicates", cuts)]
 
     def query_of(terms: Sequence[IRI], bound: int) -> Query:
-        pairs = [(term, predicate) for term in terms for predicate in (*_PREDICATES, *named)]
-        said = [(term, predicate) for term in terms for predicate in _PREDICATES]
-        arms = [
-            _group_query("forward", pairs[at : at + graph.chunk_size]) for at in range(0, len(pairs), graph.chunk_size)
-        ]
-        arms.append(_group_query("inverse", said))
+        pairs = [(term, predicate) for term in terms for predicate in named]
+        parts = [("group_forward", pairs[at : at + size]) for at in range(0, len(pairs), size)]
+        parts.append(("group_inverse", [pair for pair in pairs if pair[1] in _PREDICATES]))
+        arms = [Query.load(name).bind_rows(("entity", "predicate"), part) for name, part in parts]
         arms += [Query.load("plain_values").bind(entity=terms)] if is_read else []
         return union_of([arm.limit(bound + 1) for arm in arms])
 
-    size = max(1, (MAX_ARMS - 2) * graph.chunk_size // (len(named) + len(_PREDICATES)))
-    asked = batched_select(
-        graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2)
-    )
+    at_once = max(1, min((MAX_ARMS - 2) * size // len(named), size // 2))
+    asked = batched_select(graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=at_once)
     cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
+    said: list[Same] = []
+    held: _Held = {}
     for solution in asked.seen:
         way, far = far_end(solution)
         term, predicate = solution["entity"], solution["predicate"]
@@ -141,11 +137,7 @@ def _statements_about(
             said.append(Same(term, far, Path(term, (hop,))))
         elif predicate in identifiers.predicates and way == "forward":
             held.setdefault(term, {})[predicate, far] = hop
-    return said, held, cuts
-
-
-def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
-    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+    return said, held
 
 
 def _pairs_by_identifier(
@@ -156,17 +148,15 @@ def _pairs_by_identifier(
         for identifier, formatter in identifiers.identifiers_of(term):
             made.setdefault(identifier, []).append((term, formatter))
     each = [sorted(held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
-    wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
-    if len(wanted) > MAX_IDENTIFIERS:
-        cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
-        wanted = wanted[:MAX_IDENTIFIERS]
+    in_turn = (one for turn in zip_longest(*each) for one in turn if one is not None)
+    wanted = _first_of(list(dict.fromkeys([*made, *in_turn])), MAX_IDENTIFIERS, "identifiers", cuts)
     holders = _holders_of(graph, wanted)
-    for identifier in (one for one in wanted if one in holders):
+    for identifier in filter(holders.__contains__, wanted):
         theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
-        for term in (term for term in known if identifier in held.get(term, {})):
-            own = held[term][identifier]
-            yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
-            yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.iris_of(identifier))
+        for term in known:
+            if own := held.get(term, {}).get(identifier):
+                yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
+                yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.iris_of(identifier))
         for term, formatter in made.get(identifier, ()):
             yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
 
@@ -179,40 +169,35 @@ def _holders_of(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Ide
         parts = [chunk[at : at + size] for at in range(0, len(chunk), size)]
         return union_of([query.bind_rows(("predicate", "object"), part) for part in parts])
 
-    asked = batched_select(
-        graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_literal_value(s, "entities")),
-        chunk_size=MAX_IDENTIFIERS,
-    )  # fmt: skip
-    shared = {*asked.over, *(_identifier_of(s) for s in asked.solutions if _literal_value(s, "entities") != "1")}
+    def key_of(solution: Solution) -> Any:
+        return solution["predicate"], solution["object"]
+
+    def count_of(solution: Solution) -> int:
+        return int(getattr(solution.get("entities"), "value", 0))
+
+    asked = batched_select(graph, query_of, wanted, key_of=key_of, weight=count_of, chunk_size=MAX_IDENTIFIERS)
+    shared = {*asked.over, *(key_of(solution) for solution in asked.solutions if count_of(solution) != 1)}
     holders: dict[Identifier, set[IRI]] = {}
     for solution in asked.solutions:
-        identifier = _identifier_of(solution)
-        if identifier not in shared:
-            try:
-                holders.setdefault(identifier, set()).add(iri(_literal_value(solution, "iri")))
-            except IriError:
-                continue  # a server may hold what is none; no triple with it could be cited
+        if key_of(solution) not in shared:
+            with suppress(IriError):  # a server may hold what is none; no triple with it could be cited
+                holders.setdefault(key_of(solution), set()).add(iri(getattr(solution.get("iri"), "value", "")))
     return holders
-
-
-def _identifier_of(solution: Solution) -> Identifier:
-    return solution["predicate"], solution["object"]  # type: ignore[return-value]
-
-
-def _literal_value(solution: Solution, name: str) -> str:
-    term = solution.get(name)
-    return term.value if isinstance(term, Literal) else ""
 
 
 def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[EvidenceItem]:
     """Make an item of evidence for each pair: the triples that say it."""
     items = []
     for same in pairs:
-        ways = {hop.triple: hop.direction for hop in same.path.hops}
+        ways, text = {hop.triple: hop.direction for hop in same.path.hops}, path_text(same.path, labels)
+        if same.formatter is not None:
+            other = same.other if same.path.start == same.term else same.term
+            pattern, name = (printable(labels.get(t) or str(t), 120) for t in (same.formatter.stated.object, other))
+            text = f"{text}, by {pattern} the same as {name}"
         items.append(
             EvidenceItem(
                 kind="path",
-                text=_item_text(same, labels),
+                text=text,
                 triples=tuple(CitedTriple(triple, ways.get(triple, "forward")) for triple in same.triples),
                 query=lookup(same.triples),
                 path=same.path,
@@ -222,19 +207,15 @@ def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[Eviden
     return items
 
 
-def _item_text(same: Same, labels: Mapping[Term, str]) -> str:
-    text = path_text(same.path, labels)
-    if same.formatter is None:
-        return text
-    other = same.other if same.path.start == same.term else same.term
-    pattern, name = same.formatter.stated.object, labels.get(other) or str(other)
-    return f"{text}, by {printable(labels.get(pattern) or str(pattern), 120)} the same as {printable(name, 120)}"
-
-
-def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
-    """Add the markers of the items that say why an equivalent is the same as what was asked about."""
+def with_reasons(some: Iterable[Any], evidence: Evidence, pairs: Sequence[Same]) -> tuple[Any, ...]:
+    """Have what rests on an equivalent also cite the items that say why that is the same as what was asked about."""
+    if not pairs:
+        return tuple(some)
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
-    cited = [c.triple for marker in markers if marker in evidence for c in evidence[marker].triples]
-    terms = {term for triple in cited for term in (triple.subject, triple.object)}
-    more = [m for same in pairs if (m := said.get(frozenset(same.triples))) and same.other in terms]
-    return tuple(dict.fromkeys((*markers, *more)))
+    made = []
+    for one in some:
+        items = [evidence[marker] for marker in one.markers if marker in evidence]
+        about = {term for item in items for c in item.triples for term in (c.triple.subject, c.triple.object)}
+        reasons = [said.get(frozenset(same.triples)) for same in pairs if same.other in about]
+        made.append(replace(one, markers=tuple(dict.fromkeys((*one.markers, *filter(None, reasons))))))
+    return tuple(made)

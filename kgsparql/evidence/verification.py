@@ -11,7 +11,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem, SourceQuery
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.graph import Halving, Solution, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 
 BATCH = 200
 """Triples looked up by one query."""
@@ -49,31 +49,51 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     graph confirms, and that just one of them could not be asked about, is cited as from that one.
     """
     triples = evidence.triples
-    parts = [(part.name, _lookup_in(triples, part.unfiltered())) for part in graph.members]
-    lookups = _merged_lookups([part for _, part in parts])
-    sources = _sources_of_triples(triples, graph, lookups)
+    parts = [_lookup_in(triples, part.unfiltered()) for part in graph.members]
+    sources: dict[Triple, tuple[Source, ...] | None] = {}
+    likely: dict[Triple, tuple[Source, ...]] = {}
+    for triple in triples:
+        if not _has_a_name(triple):
+            sources[triple] = graph.sources_of(triple)
+            continue
+        held = {source for part in parts for source in part.named.get(triple, ())}
+        silent = [part for part in parts if triple in part.open_]
+        sources[triple] = tuple(sorted(held)) or (None if silent else ())
+        if not held and len(silent) == 1 < len(parts):
+            likely[triple] = (silent[0].source,)
     kept: list[EvidenceItem] = []
-    lost: list[str] = []
     for item in evidence:
-        cited = tuple(
-            replace(c, sources=found or lookups.likely.get(c.triple, ()), verified=True if found else None)
-            for c in item.triples
-            if (found := sources[c.triple]) is None or found
-        )
-        if len(cited) < len(item.triples):
-            lost.append(item.marker)
-        else:
-            kept.append(replace(item, triples=cited, queries=_source_queries(item, parts)))
+        plain = [c.triple for c in item.triples if _has_a_name(c.triple)]
+        own = [
+            (part.source.graph, [t for t in plain if t in part.held or likely.get(t) == (part.source,)])
+            for part in parts
+        ]
+        is_in_one = len(parts) == 1 or any(len(held) == len(plain) for _, held in own)
+        if all(sources[c.triple] != () for c in item.triples):
+            cited = tuple(
+                replace(c, sources=found or likely.get(c.triple, ()), verified=bool(found) or None)
+                for c in item.triples for found in (sources[c.triple],)
+            )  # fmt: skip
+            queries = () if is_in_one else tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
+            kept.append(replace(item, triples=cited, queries=queries))
+    found = Evidence(kept)
+    unknown = [triple for triple, own in sources.items() if own is None]
+    failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
-        evidence=Evidence(kept),
-        found=sum(1 for found in sources.values() if found),
-        removed=tuple(triple for triple, found in sources.items() if found == ()),
-        unknown=sum(1 for found in sources.values() if found is None),
-        lost=tuple(lost),
-        unanswered=len(lookups.open_),
-        failure=lookups.failure,
-        ended=lookups.ended,
+        evidence=found,
+        found=sum(map(bool, sources.values())),
+        removed=tuple(triple for triple, own in sources.items() if own == ()),
+        unknown=len(unknown),
+        lost=tuple(item.marker for item in evidence if item.marker not in found),
+        unanswered=sum(map(_has_a_name, unknown)),
+        failure=failures[0] if len(failures) == len(parts) else None,
+        ended=next((part.ended for part in parts if part.ended), None),
     )
+
+
+def _has_a_name(triple: Triple) -> bool:
+    """Tell whether a triple can be looked up by name: blank nodes have none, nor triples in triples."""
+    return all(isinstance(term, IRI | Literal) for term in triple)
 
 
 @dataclass(slots=True)
@@ -84,13 +104,12 @@ class _Lookup:
     held: set[Triple] = field(default_factory=set)
     open_: set[Triple] = field(default_factory=set)
     named: dict[Triple, list[Source]] = field(default_factory=dict)
-    likely: dict[Triple, tuple[Source, ...]] = field(default_factory=dict)
     failure: EndpointError | QueryError | None = None
     ended: BudgetExceededError | None = None
 
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
-    plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
+    plain = [triple for triple in triples if _has_a_name(triple)]
     found = _Lookup(graph.source(None), open_=set(plain))
     try:
         _find_triples(plain, graph, found)
@@ -104,34 +123,6 @@ def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     for triple in found.held:
         found.named.setdefault(triple, [found.source])
     return found
-
-
-def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
-    if len(parts) == 1:
-        return parts[0]
-    failures = [part.failure for part in parts if part.failure is not None]
-    whole = _Lookup(parts[0].source, failure=failures[0] if len(failures) == len(parts) else None)
-    for part in parts:
-        whole.ended = whole.ended or part.ended
-        whole.held |= part.held
-        whole.open_ |= part.open_
-        for triple, sources in part.named.items():
-            whole.named.setdefault(triple, []).extend(sources)
-    whole.open_ -= whole.held
-    for triple in whole.open_:
-        silent = [part for part in parts if triple in part.open_]
-        if len(silent) == 1:
-            silent[0].likely[triple] = whole.likely[triple] = (silent[0].source,)
-    return whole
-
-
-def _source_queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
-    """Make a query for each graph that holds triples of an item, where none holds them all."""
-    plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
-    own = [(name, [triple for triple in plain if triple in part.held or triple in part.likely]) for name, part in parts]
-    if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
-        return ()
-    return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
 
 
 def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> None:
@@ -152,21 +143,6 @@ def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
             graph.will_ask_again(solutions)
             half = -(-len(missing) // 2)
             todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
-
-
-def _sources_of_triples(
-    triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
-) -> dict[Triple, tuple[Source, ...] | None]:
-    """Find the sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
-    sources: dict[Triple, tuple[Source, ...] | None] = {}
-    for triple in triples:
-        if any(isinstance(term, BlankNode | Triple) for term in triple):
-            sources[triple] = graph.sources_of(triple)
-        elif triple in found.held:
-            sources[triple] = tuple(sorted(set(found.named[triple])))
-        else:
-            sources[triple] = None if triple in found.open_ else ()
-    return sources
 
 
 def _triples_in(solutions: Iterable[Solution]) -> Iterator[tuple[Triple, Term | None]]:
