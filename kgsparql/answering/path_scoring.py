@@ -96,9 +96,8 @@ def score_paths(
 
     :param worded: the places of the paths whose wordings are compared; all of them, if ``None``.
     """
-    if not (weights.nested or weights.arrow or weights.reversed):
-        worded = ()
-    scores = path_features(question, paths, labels, ranker, worded=worded) @ weights.signed
+    is_worded = weights.nested or weights.arrow or weights.reversed
+    scores = path_features(question, paths, labels, ranker, worded=worded if is_worded else ()) @ weights.signed
     starts = [path.steps[:2] for path, _ in paths]
     other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
     scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
@@ -219,12 +218,12 @@ def _kind_scores(
     question: ScoredQuestion, paths: Sequence[KindedPath], labels: Mapping[Term, str], ranker: Ranker
 ) -> NDArray[np.float64]:
     """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
-    expected = expected_kind(question.masked)
-    kinds = [own[-1] for _, own in paths]
-    steps = [path.steps[-1] for path, _ in paths]
-    last = [labels[step.predicate] if step.direction == "forward" else "" for step in steps]
-    names = [name for name in dict.fromkeys((*kinds, *last)) if name]
+    expected, called = expected_kind(question.masked), []
+    for path, kinds in paths:
+        last = path.steps[-1]
+        called.append((kinds[-1], labels[last.predicate] if last.direction == "forward" else ""))
+    names = [name for name in dict.fromkeys(chain.from_iterable(called)) if name]
     if not expected or not names:
         return np.zeros(len(paths))
     alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
-    return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in zip(kinds, last, strict=True)])
+    return np.array([max(alike.get(name, 0.0) for name in own) for own in called])

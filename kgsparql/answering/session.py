@@ -112,9 +112,12 @@ class ScoredQuestion:
     def without_types(self, names: Iterable[str]) -> ScoredQuestion:
         """Have `director` be no mention, but ask for something, where a predicate or kind is called so."""
         known = frozenset().union(*map(_content_roots, names))
-        texts = {own: self.question[slice(*own)] for own in self.mentions if own != self.about}
-        said = {own for own, text in texts.items() if text.islower() and _content_roots(text).issubset(known)}
-        places = tuple(own for own in self.mentions if own not in said)
+
+        def is_said(own: tuple[int, int]) -> bool:
+            text = self.question[slice(*own)]
+            return own != self.about and text.islower() and _content_roots(text) <= known
+
+        places = tuple(own for own in self.mentions if not is_said(own))
         return replace(self, mentions=places) if places != self.mentions else self
 
     def without_kind_of(self, kind: str) -> ScoredQuestion:
@@ -131,9 +134,8 @@ class ScoredQuestion:
         """Count the runs of words that nothing stands between: no other word, no mention, no punctuation."""
         count, last = 0, None
         for i in places:
-            joined = last is not None and i == last + 1
-            count += not joined or bool(self.question[self.tokens[i - 1].end : self.tokens[i].start].strip())
-            last = i
+            is_next = last == i - 1 and not self.question[self.tokens[i - 1].end : self.tokens[i].start].strip()
+            count, last = count + (not is_next), i
         return count
 
     def phrases(self) -> list[tuple[str, int]]:
@@ -143,12 +145,11 @@ class ScoredQuestion:
         for i in self.content:
             for length in range(1, _MAX_RUN_WORDS + 1):
                 places = range(i, i + length)
-                if not all(place in free for place in places):
+                if not free.issuperset(places):
                     break
-                if length > 1 and not any(place in content for place in places[1:]):
-                    continue
-                rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
-                found.append((" ".join(self.tokens[place].text for place in places), rank))
+                if length == 1 or not content.isdisjoint(places[1:]):
+                    rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
+                    found.append((" ".join(self.tokens[place].text for place in places), rank))
         return found
 
 
@@ -334,11 +335,12 @@ class Session:
 
     def scored_question(self, about: LinkedEntity | Term | None = None) -> ScoredQuestion:
         """Return the question without its mentions, as one about this entity, or another that its mention may mean."""
-        places = {link.term: (link.mention.start, link.mention.end) for link in self.links}
-        place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
-        if isinstance(about, LinkedEntity) and place is None:
-            place = (about.mention.start, about.mention.end)
-            places = {term: own for term, own in places.items() if own[1] <= place[0] or place[1] <= own[0]}
-            places[about.term] = place
+        places: dict[Term, tuple[int, int]] = {e.term: (e.mention.start, e.mention.end) for e in self.links}
+        term = about.term if isinstance(about, LinkedEntity) else about
+        if isinstance(about, LinkedEntity) and about.term not in places:
+            start, end = about.mention.start, about.mention.end
+            places = {term: own for term, own in places.items() if own[1] <= start or end <= own[0]}
+            places[about.term] = (start, end)
         named = tuple(own for own in places.values() if own[0] >= 0)
+        place = None if term is None else places.get(term)
         return ScoredQuestion(self.question, named, place if place in named else None)

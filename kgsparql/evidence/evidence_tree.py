@@ -88,14 +88,13 @@ def decision_tree(
             drawn = [i for i, hop in enumerate(path.hops, 1) if not only or hop.triple in only]
             if not drawn:
                 continue
-            node = roots.setdefault(path.start, Node(_node_label(path.start, named)))
+            before = node = roots.setdefault(path.start, Node(_node_label(path.start, named)))
             for hop in path.hops[: drawn[-1]]:
-                before = node
                 label, step = _node_label(hop.end, named), _node_label(hop.step.predicate, named)
+                before = node
                 node = node.children.setdefault((hop.step, hop.end), Node(label, step, hop.step.direction))
             above[id(before)] = before
-            if item.marker not in node.markers:
-                node.markers.append(item.marker)
+            node.markers += [item.marker] if item.marker not in node.markers else []
         if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))

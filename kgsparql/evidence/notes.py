@@ -88,22 +88,19 @@ class Notes:
 
     def lines(self, about_links: Iterable[Note] = ()) -> tuple[Note, ...]:
         """Everything the reader should know, each line once: the notes, then what limits left out."""
-        failures = self.graph.failures
-        causes = {note.cause for note in failures}
+        graph, failures = self.graph, self.graph.failures
+        causes = {note.cause for note in failures if note.cause}
         notes = [*self._notes[: self.links_at], *about_links, *self._notes[self.links_at :]]
-        shown = [note for note in notes if not note.cause or note.cause not in causes]
-        shown += [*failures, *(Note("ignored", line) for line in self.graph.ignored.notes)]
+        shown = [note for note in notes if note.cause not in causes]
+        shown += [*failures, *(Note("ignored", line) for line in graph.ignored.notes)]
+        shown = list(dict.fromkeys(shown))
+        if reasons := sorted(set(graph.cut_short)):
+            why = "; ".join([*reasons[:_REASONS_SHOWN], *(["…"] if len(reasons) > _REASONS_SHOWN else [])])
+            shown.append(Note("result_cut", f"{graph.name} cut {counted(len(graph.cut_short), 'result')}: {why}"))
         cuts = [Note("frontier" if cut.is_frontier else LIMIT, cut.said(self.labels)) for cut in self._cuts]
         more = len(cuts) - _CUTS_SHOWN
         rest = [Note(LIMIT, f"{more:,} more limits were reached (-v shows them)")] if more > 0 else []
-        return (*dict.fromkeys(shown), *self._cut_short(), *cuts[:_CUTS_SHOWN], *rest)
-
-    def _cut_short(self) -> list[Note]:
-        cut = self.graph.cut_short
-        reasons = sorted(set(cut))
-        more = "; …" if len(reasons) > _REASONS_SHOWN else ""
-        why = f"{'; '.join(reasons[:_REASONS_SHOWN])}{more}"
-        return [Note("result_cut", f"{self.graph.name} cut {counted(len(cut), 'result')}: {why}")] if cut else []
+        return (*shown, *cuts[:_CUTS_SHOWN], *rest)
 
     def lose(self, error: EndpointError | QueryError) -> None:
         """Go on without the graph, which is noted once."""

@@ -14,7 +14,6 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.exploration import (
-    Description,
     Label,
     StatementSide,
     descriptions,
@@ -59,10 +58,8 @@ class TermLabels:
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
-        known = self.notes.labels
-        wanted = list(dict.fromkeys(terms))
-        missing = [term for term in wanted if term not in known]
-        if missing:
+        known, wanted = self.notes.labels, list(dict.fromkeys(terms))
+        if missing := [term for term in wanted if term not in known]:
             found: Mapping[Term, Label] | None = None
             with self.notes.looking_up(in_grace=in_grace):
                 found = labels(self._graph_asked(in_grace=in_grace), missing, languages=self.languages)
@@ -106,14 +103,12 @@ class TermLabels:
     def _type_counts(self, groups: Sequence[Sequence[Term]], *, ask: bool = True, in_grace: bool) -> list[Counter[str]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
         terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
-        missing = [term for term in terms if term not in self._types]
-        if missing and ask:
+        if missing := [term for term in terms if ask and term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             with self.notes.looking_up(in_grace=in_grace):
                 found = types(self._graph_asked(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        classes = dict.fromkeys(c for term in terms for c in self._types.get(term, ()))
-        names = self(classes, in_grace=in_grace)
+        names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
         counted = []
         for group in groups:
             counts: Counter[str] = Counter()
@@ -121,7 +116,7 @@ class TermLabels:
                 if isinstance(term, Literal):
                     counts[_literal_type(term)] += 1
                 elif isinstance(term, IRI):
-                    counts.update(dict.fromkeys([names[c] for c in self._types.get(term, ())], 1))
+                    counts.update(dict.fromkeys((names[c] for c in self._types.get(term, ())), 1))
             counted.append(counts)
         return counted
 
@@ -160,22 +155,20 @@ def descriptions_of(groups: Sequence[Sequence[IRI]], terms: TermLabels) -> dict[
     :raises KgsparqlError: if the graph fails, or the budget does not hold the query.
     """
     known = descriptions(terms.graph, [term for group in groups for term in group], languages=terms.languages)
-    return {term: text for group in groups for term, text in _group_descriptions(group, known).items()}
-
-
-def _group_descriptions(group: Sequence[IRI], known: Mapping[IRI, Description]) -> dict[Term, str]:
-    counts = Counter(name for term in group for name in known[term].classes)
-    own = {}
-    for term in group:
-        rarest = min(known[term].classes, key=lambda name: (counts[name], name), default="")
-        sentence = printable(_SENTENCE.split(known[term].text, maxsplit=1)[0].strip(" ."), _LONGEST_DESCRIPTION)
-        own[term] = sentence if any(map(str.isalnum, sentence)) else printable(rarest, _LONGEST_DESCRIPTION)
-    repeated = Counter(text.casefold() for text in own.values())
-    return {
-        term: text if text and repeated[text.casefold()] == 1
-        else ", ".join(filter(None, [text, printable(local_name(term), _LONGEST_DESCRIPTION)]))
-        for term, text in own.items()
-    }  # fmt: skip
+    found: dict[Term, str] = {}
+    for group in groups:
+        counts = Counter(name for term in group for name in known[term].classes)
+        texts = {}
+        for term in group:
+            rarest = min(known[term].classes, key=lambda name: (counts[name], name), default="")
+            sentence = _SENTENCE.split(known[term].text, maxsplit=1)[0].strip(" .")
+            texts[term] = printable(sentence if any(map(str.isalnum, sentence)) else rarest, _LONGEST_DESCRIPTION)
+        repeated = Counter(map(str.casefold, texts.values()))
+        for term, text in texts.items():
+            is_telling = text and repeated[text.casefold()] == 1
+            own = [] if is_telling else [printable(local_name(term), _LONGEST_DESCRIPTION)]
+            found[term] = ", ".join(filter(None, [text, *own]))
+    return found
 
 
 def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms: TermLabels) -> Evidence:
@@ -184,15 +177,14 @@ def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms
     starts = {marker: own.pop() for marker, own in all_starts.items() if len(own) == 1 and own <= descriptions.keys()}
     labels = terms(starts.values())
     shared = Counter(labels.values())
-
-    def with_description(item: EvidenceItem) -> EvidenceItem:
-        start = starts.get(item.marker)
-        label = "" if start is None else labels[start]
-        if start is None or shared[label] == 1 or not item.text.startswith(label):
-            return item
-        return replace(item, text=f"{label} ({descriptions[start]}){item.text[len(label) :]}")
-
-    return Evidence(map(with_description, evidence))
+    described = []
+    for item in evidence:
+        label = labels[starts[item.marker]] if item.marker in starts else ""
+        if shared[label] > 1 and item.text.startswith(label):
+            told = f"{label} ({descriptions[starts[item.marker]]}){item.text[len(label) :]}"
+            item = replace(item, text=told)  # noqa: PLW2901
+        described.append(item)
+    return Evidence(described)
 
 
 def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> None:

@@ -66,11 +66,11 @@ def line_text(
     :param beside: what stands in brackets after the name of a term.
     :param bar: between ends that are reached through different terms.
     """
-    last = arrow(line.path.steps[-1], labels)
-    told = Counter(way.end for way in line.ways[:shown])
+    last, ways = arrow(line.path.steps[-1], labels), line.ways[:shown]
+    told = Counter(way.end for way in ways)
     groups: dict[Path, list[str]] = {}
     seen: set[Term] = set()
-    for way in line.ways[:shown]:
+    for way in ways:
         name = _with_aside(way.end, labels, beside)
         if way.end not in seen and times.get(way.end, 0) > told[way.end]:
             name += f" ({times[way.end]:,} times)"
@@ -82,10 +82,9 @@ def line_text(
         begun = path_text(lead if before is None else _part_since(before, lead), labels, beside)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
         before = lead
-    more = line.count - len(told)
-    if not line.exact:
-        return bar.join(parts) + (f"; … at least {more:,} {more_are}" if more > 0 else "; … and more")
-    return bar.join(parts) + (f"; … {more:,} {more_are}" if more > 0 else "")
+    more, at_least = line.count - len(told), "" if line.exact else "at least "
+    rest = f"; … {at_least}{more:,} {more_are}" if more > 0 else "" if line.exact else "; … and more"
+    return bar.join(parts) + rest
 
 
 def _part_since(before: Path, path: Path) -> Path:
@@ -114,13 +113,10 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
 
 def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
     """Write a property path from its end back: the third wording."""
-    steps = list(zip(path.steps, kinds[1:], strict=True))
-    names = [
-        name_of(step.predicate, labels)
-        if step.direction == "forward"
-        else f"{kind or 'thing'} {name_of(step.predicate, labels)}"
-        for step, kind in reversed(steps)
-    ]
+    names = []
+    for step, kind in zip(reversed(path.steps), reversed(kinds[1:]), strict=True):
+        name = name_of(step.predicate, labels)
+        names.append(name if step.direction == "forward" else f"{kind or 'thing'} {name}")
     return " of ".join(names)
 
 
@@ -146,21 +142,15 @@ def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: I
     named: dict[Term, str] = {}
     for way in ways if sides else ():
         for node in way.terms:
-            if node in sides and node not in named:
-                untold = [triple for triple in dict.fromkeys(sides[node]) if triple not in way.triples]
-                if untold:
-                    named[node] = _joined_terms_text(node, untold, labels)
+            untold = [triple for triple in dict.fromkeys(sides.get(node, ())) if triple not in way.triples]
+            if untold and node not in named:
+                about = next((t for t in untold if t.object == node), None)
+                others = [name_of(t.object, labels) for t in untold if t.subject == node][:1]
+                if about is not None:
+                    step = [arrow(Step(about.predicate), labels)] if others else []
+                    others = [name_of(about.subject, labels), *step, *others]
+                named[node] = f"[{' '.join(others)}]"
     return {**labels, **named} if named else labels
-
-
-def _joined_terms_text(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -> str:
-    about = next((t for t in triples if t.object == node), None)
-    says = next((t for t in triples if t.subject == node), None)
-    if about is not None and says is not None:
-        step = arrow(Step(about.predicate), labels)
-        return f"[{name_of(about.subject, labels)} {step} {name_of(says.object, labels)}]"
-    other = says.object if says is not None else about.subject if about is not None else node
-    return f"[{name_of(other, labels)}]"
 
 
 def arrow(step: Step, labels: Mapping[Term, str]) -> str:
