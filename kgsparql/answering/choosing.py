@@ -51,8 +51,6 @@ class Candidate:
     """Something to choose, known by its number in the list.
 
     :param text: what it is, in words: what a model reads.
-    :param rephrased: the same in other words; a ranker reads them too, since no wording is best for every question.
-    :param bonus: what a ranker adds to its score, for reasons that are not in the words.
     :param score: of a ranker, where it is known already; else the ranker compares the words.
     :param group: candidates of the same group say the same: at most one of them is chosen. ``None`` is no group.
     :param path: the predicates it walks, where it walks any: what an oracle looks at.
@@ -60,8 +58,6 @@ class Candidate:
 
     number: int
     text: str
-    rephrased: tuple[str, ...] = ()
-    bonus: float = 0.0
     score: float | None = None
     group: Hashable = None
     path: PropertyPath | None = None
@@ -94,7 +90,7 @@ class Chosen:
     :param wants_more: whether a model read the list and did not find in it all that it needs.
     """
 
-    choices: tuple[Choice, ...] = ()
+    choices: Sequence[Choice] = ()
     links: tuple[LinkedEntity, ...] = ()
     search: str = ""
     wants_more: bool = False
@@ -109,29 +105,35 @@ def choose_or_mend(
     candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, links: Links | None = None
 ) -> Chosen:
     """Choose as :func:`choose`; a model that is shown links may also say what else names mean, or a name to look up."""
-    if session.oracle is not None:
-        return Chosen(tuple(_oracle_choices(candidates, purpose, at_most, session)))
-    if session.model is None:
-        return Chosen(tuple(ranked_choices(session.question, candidates, purpose, at_most, session)))
+    oracle, model, purposed = session.oracle, session.model, (purpose, at_most, session)
+    if oracle is not None:
+        on_path = [c for c in candidates if c.path is not None and oracle.is_gold(c.path)]
+        if oracle.paths:
+            on_path.sort(key=lambda c: -len(c.path.steps if c.path else ()))
+        if on_path:
+            chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
+            return Chosen(_emitted_choices(chosen, candidates, *purposed, by="oracle"))
+    if oracle is not None or model is None:
+        return Chosen(ranked_choices(session.question, candidates, *purposed))
     if not (candidates or links) or at_most < 1:
         return Chosen()
     others = links.others if links is not None else ()
     listed = candidates
     if len(candidates) > MAX_CHOICES:
-        scores = wording_scores(session.ranker, session.question, candidates)
+        scores = ranker_scores(session.ranker, session.question, candidates)
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
-    reply = session.ask_model(_choosing_call(listed, purpose, at_most, session, links))
+    reply = session.ask_model(_choosing_call(listed, *purposed, links))
     if reply is not None and reply.dropped:
         some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
         session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
     if reply is None or (not reply.numbers and reply.dropped):
-        return Chosen(tuple(ranked_choices(session.question, candidates, purpose, at_most, session)))
+        return Chosen(ranked_choices(session.question, candidates, *purposed))
     order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
     ranked = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order if n <= len(listed))
-    chosen = _emitted_choices(ranked, candidates, purpose, at_most, session, by=session.model.name)
+    taken = _emitted_choices(ranked, candidates, *purposed, by=model.name)
     meant = tuple(others[n - len(listed) - 1][0] for n in order if n > len(listed))
     search = reply.search if links is not None and not reply.numbers else ""
-    return Chosen(tuple(chosen), meant, search, wants_more=bool(meant) or not chosen)
+    return Chosen(taken, meant, search, wants_more=bool(meant) or not taken)
 
 
 def ranked_choices(
@@ -143,26 +145,14 @@ def ranked_choices(
     *,
     ranker: Ranker | None = None,
 ) -> list[Choice]:
-    """Choose by the ranker's score over all wordings of a candidate; ties go to the lower number."""
+    """Choose by the ranker's scores; ties go to the lower number."""
     if not candidates:
         return []
     ranker = ranker or session.ranker
-    scores = wording_scores(ranker, question, candidates)
+    scores = ranker_scores(ranker, question, candidates)
     order = np.argsort(-scores, kind="stable")
     ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
     return _emitted_choices(ranked, [candidates[i] for i in order], purpose, at_most, session, by=ranker.name)
-
-
-def _oracle_choices(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """Choose candidates on the gold path, in their order; where there is none, as the ranker would."""
-    oracle = session.oracle
-    on_path = [c for c in candidates if oracle is not None and c.path is not None and oracle.is_gold(c.path)]
-    if oracle is None or not on_path:
-        return ranked_choices(session.question, candidates, purpose, at_most, session)
-    if oracle.paths:
-        on_path.sort(key=lambda c: -len(c.path.steps if c.path else ()))
-    chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
-    return _emitted_choices(chosen, candidates, purpose, at_most, session, by="oracle")
 
 
 def _choosing_call(
@@ -195,12 +185,11 @@ def _emitted_choices(
     chosen: list[Choice] = []
     groups: set[Hashable] = set()
     for choice in choices:
-        group = choice.candidate.group
-        if len(chosen) < at_most and (group is None or group not in groups):
-            groups.add(group)
+        if len(chosen) < at_most and choice.candidate.group not in groups:
             chosen.append(choice)
+            groups |= {choice.candidate.group} - {None}
     kept = [choice.candidate for choice in chosen]
-    pruned = (one.text for one in of if one not in kept and (one.group is None or one.group not in groups))
+    pruned = (one.text for one in of if one not in kept and one.group not in groups)
     session.emit(
         CandidatesChosen(
             purpose=purpose, chosen_by=by, kept=tuple(printable(one.text, _IN_EVENT) for one in kept),
@@ -211,19 +200,15 @@ def _emitted_choices(
     return chosen
 
 
-def wording_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-    """Score how well each candidate fits the question over all its wordings, shape ``(n_candidates,)``.
+def ranker_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+    """Score how well each candidate fits the question: as is known of all, else by their words.
 
-    Half the weight is on the text itself, the other half on all its other wordings together. Scores of one call can be
-    compared with each other; those of two calls cannot, where a ranker weighs words by how rare they are among them.
+    Scores of one call can be compared with each other; those of two calls cannot, where a ranker weighs words by how
+    rare they are among them.
+
+    :return: shape ``(n_candidates,)``.
     """
     known = [candidate.score for candidate in candidates]
-    if None not in known:
-        return np.array(known, dtype=np.float64)
-    wordings = [[candidate.text, *candidate.rephrased] for candidate in candidates]
-    ranked = iter(ranker.rank(question, [wording for own in wordings for wording in own]))
-    scores = np.array([candidate.bonus for candidate in candidates], dtype=np.float64)
-    for i, own in enumerate(wordings):
-        first, others = next(ranked), [next(ranked) for _ in own[1:]]
-        scores[i] += (first + sum(others) / len(others)) / 2 if others else first
-    return scores
+    if None in known:
+        return ranker.rank(question, [candidate.text for candidate in candidates])
+    return np.array(known, dtype=np.float64)

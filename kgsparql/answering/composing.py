@@ -180,9 +180,10 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
     """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
     if retrieval.computed is not None and retrieval.draft is not None:
         return retrieval.draft
-    answers = (*retrieval.candidates[:LISTED], *_rest_of_best_item(retrieval))
-    cited = dict.fromkeys(marker for answer in answers[:LISTED] for marker in answer.markers)
+    listed = retrieval.candidates[:LISTED]
+    cited = dict.fromkeys(marker for answer in listed for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
+    answers = (*listed, *_rest_of_best_item(retrieval))
     return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, is_ranked=True)
 
 

@@ -43,20 +43,19 @@ def computed_retrieval(
     if found.is_confirmed is False:
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     examples = [own.example for own in found.left_out]
-    labels = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True)
-    gaps = (*gaps, *(Gap("value", "", own.in_words(labels.__getitem__)) for own in found.left_out))
-    reading = reading_in_words(found.plan, lambda term: labels[term])
-    shown = found.facts
+    label = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True).__getitem__
+    gaps = (*gaps, *(Gap("value", "", own.in_words(label)) for own in found.left_out))
+    reading, value, shown = reading_in_words(found.plan, label), _value_text(found, label), found.facts
     if len(shown) > _MAX_CITED:  # first those that name an item of the answer
         items = frozenset(found.items)
         shown = tuple(sorted(shown, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
     of = "" if shown == found.facts else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
     again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
-    basis = f" ({len(shown)}{of} facts{again[found.is_confirmed]})"
+    basis = f" ({len(shown)}{of} facts{again[found.is_confirmed]})" if found.facts else ""
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
         kind="computed",
-        text=f"{reading} = {_value_text(found, labels.__getitem__)}{basis if found.facts else ''}",
+        text=f"{reading} = {value}{basis}",
         triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
         query=found.query,
         score=score,
@@ -65,18 +64,10 @@ def computed_retrieval(
         marker=COMPUTED_MARKER,
     )
     session.note_cuts(item.cuts)
-    answers = tuple(
-        AnswerTerm(term, labels[term], score, (COMPUTED_MARKER,))
-        for term in (found.items or dict.fromkeys(row[0] for row in found.rows))
-        if term is not None
-    )
-    return Retrieval(
-        Evidence([item]),
-        answers,
-        draft=_computed_draft(found, reading, answers, labels.__getitem__),
-        computed=found,
-        gaps=gaps,
-    )
+    terms = found.items or dict.fromkeys(row[0] for row in found.rows)
+    answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)
+    draft = _computed_draft(found, reading, value, answers, label)
+    return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
 
 
 def reading_in_words(plan: a.Plan, label: Label) -> str:
@@ -95,17 +86,15 @@ def _value_text(found: Computed, label: Label) -> str:
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
 
 
-def _computed_draft(found: Computed, reading: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
+def _computed_draft(found: Computed, reading: str, value: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
-    value = _value_text(found, label)
     if found.has_failed:
         return Draft(f"{_FAILED} [{COMPUTED_MARKER}]\n{reading}", sufficient=False)
+    part = found.empty_part
     if value == _NOTHING:
-        part = found.empty_part if found.empty_part != found.plan else None
-        empty = "" if part is None else f"; {none_in_words(part, label)} in this graph"
+        empty = "" if part in {None, found.plan} else f"; {none_in_words(part, label)} in this graph"
         return Draft(f"Nothing in this graph [{COMPUTED_MARKER}]\n{reading}{empty}", sufficient=False)
-    is_none = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
-    where = " in this graph" if is_none else ""
+    where = " in this graph" if isinstance(found.plan, a.Count | a.Exists) and part is not None else ""
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
     return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
 
@@ -167,11 +156,12 @@ def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
     if ends is None or not named <= set(starts):
         return None
     places = asked.asked_for(read_cues(asked.session.question))
-    wanted = [own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts]
-    if not wanted or not isinstance(wanted[0], IRI):
+    classes = (own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts)
+    wanted = next(classes, None)
+    if not isinstance(wanted, IRI):
         return ends
-    is_among = wanted[0] in asked.profiler.with_broader(asked.profiler(ends).classes)
-    return both(a.Instances(wanted[0]), ends) if is_among else None
+    is_among = wanted in asked.profiler.with_broader(asked.profiler(ends).classes)
+    return both(a.Instances(wanted), ends) if is_among else None
 
 
 def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:

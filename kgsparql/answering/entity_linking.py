@@ -34,19 +34,18 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
         return
     session.is_linked = True
     links: tuple[LinkedEntity, ...] = ()
+    linker = session.linker
     if session.given:
         known = session.labels(session.given, in_grace=True)
         links = tuple(
             LinkedEntity(term, known[term], 1.0, "entity", "given", mention_in(session.question, known[term]))
             for term in dict.fromkeys(session.given)
         )
-    else:
+    elif linker is not None:
         with session.within_budget():
-            if session.linker is not None:
-                links = session.linker.link(session.question, mentions or None)
+            links = linker.link(session.question, mentions or None)
             session.notes.links_at = len(session.notes.texts)
-            if session.linker is not None:
-                session.notes.extend(_missing_notes(session.linker, session.question, links, mentions))
+            session.notes.extend(_missing_notes(linker, session.question, links, mentions))
     session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
     session.set_links((*links, *_equivalent_links(links, session)))
 
@@ -64,12 +63,11 @@ def _missing_notes(
             meant = f"; did you mean {named(near)}?" if near else ""
             yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
     elif looked_for := linker.looked_for(question):
-        texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
-        if near := linker.suggest(question):
-            meant = f"did you mean: {named(near)}?"
-        else:
+        meant = f"did you mean: {named(near)}?" if (near := linker.suggest(question)) else ""
+        if not near:
             near = linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
             meant = f"the nearest names are: {named(near)}" if near else "nothing is like that"
+        texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
         yield Note(MISSING_NAME, f"looked for {texts}; {meant}")
     yield from (Note("labels", line) for line in linker.notes(links))
 
@@ -175,10 +173,9 @@ def _known_descriptions(entities: Iterable[LinkedEntity], session: Session) -> d
     found: dict[Term, str] = {}
     with session.within_budget():
         found = descriptions_of(list(groups.values()), session.labels)
-    for own in groups.values():
-        if len(own) == 1 and found.get(own[0]) == local_name(own[0]):
-            del found[own[0]]  # nothing is known of it, and it needs no IRI to be told apart
-    return found
+    # A thing of which nothing is known needs no IRI to be told apart, where no other is called so.
+    bare = {own[0] for own in groups.values() if len(own) == 1 and found.get(own[0]) == local_name(own[0])}
+    return {term: text for term, text in found.items() if term not in bare}
 
 
 def _entity_line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
@@ -207,19 +204,19 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
 
     One that no word of the question names takes the place of the only link, else it is one more.
     """
-    links = list(session.links)
-    right = {entity.term for entity in meant}
-    new = [entity for entity in meant if all(link.term != entity.term for link in links)]
-    for entity in {entity.term: entity for entity in new}.values():
+    links, right = list(session.links), {entity.term for entity in meant}
+    linked = {link.term for link in links}
+    new = {entity.term: entity for entity in meant if entity.term not in linked}
+    for term, entity in new.items():
         others_linked = [link for link in links if link.term not in right]
         wrong = [link for link in others_linked if link.mention.start < 0 or link.mention.overlaps(entity.mention)]
         wrong = wrong or (others_linked if entity.mention.start < 0 and len(links) == 1 else [])
-        others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
-        candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
+        was = [other for link in wrong for other in (replace(link, candidates=()), *link.candidates)]
+        candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *was)) if other.term != term)
         chosen = replace(entity, score=max(entity.score, THRESHOLD), candidates=candidates)  # it is sure enough
         links = [chosen, *(link for link in links if link not in wrong)]
-        was = f"{'; '.join(_named_entity(link) for link in wrong)} was linked first; " if wrong else ""
-        session.notes.append(f"{was}the model took {_named_entity(entity)} to be meant", code="mended")
+        first = f"{'; '.join(map(_named_entity, wrong))} was linked first; " if wrong else ""
+        session.notes.append(f"{first}the model took {_named_entity(entity)} to be meant", code="mended")
     if new:
         session.set_links(tuple(links))
 

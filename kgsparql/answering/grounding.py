@@ -20,6 +20,7 @@ from kgsparql.rdf.terms import Term, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
 if TYPE_CHECKING:
+    from kgsparql.models.citations import CitedText
     from kgsparql.models.replies import WrittenAnswer, WrittenStep
 
 
@@ -135,12 +136,8 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     empty = Draft("", sufficient=written.sufficient, removed=len(removed) + written.dropped, removed_names=names)
     if written.sufficient is False or not ordered:
         return empty
-    text = answer.text
-    answers = _grounded_answers(chosen if written.names_entities else None, text, retrieval, ordered, session)
-    if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
-        more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
-        text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
-    text += f" [{', '.join(ordered)}]" if text and (text is not answer.text or not answer.known) else ""
+    answers = _grounded_answers(chosen if written.names_entities else None, answer.text, retrieval, ordered, session)
+    text = _shown_text(answer, answers, ordered, by_itself=by_itself)
     _note_mismatches(answers, ordered if answer.known else known, text, session)
     stated = [(s.marker, s.cited.triple) for s in inference]
     kept = [c for c in claims if c.markers and c.text] or [
@@ -149,6 +146,15 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     claimed = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
+
+
+def _shown_text(said: CitedText, answers: Sequence[AnswerTerm], cited: Sequence[str], *, by_itself: bool) -> str:
+    """Write the answer with its citations: what was chosen by name, where the words name none of it."""
+    text = said.text
+    if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
+        more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
+        text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
+    return f"{text} [{', '.join(cited)}]" if text and (text is not said.text or not said.known) else text
 
 
 def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Mapping[Term, str]:

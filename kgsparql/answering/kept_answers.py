@@ -14,6 +14,7 @@ from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
+from kgsparql.evidence.verification import has_a_name
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
@@ -74,8 +75,8 @@ class KeptAnswer:
 
 
 def named_triples(triples: Iterable[Triple]) -> list[Triple]:
-    """Keep those that can be looked up by name: blank nodes have none outside the graph, nor triples in triples."""
-    return [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
+    """Keep those that can be looked up by name."""
+    return [*filter(has_a_name, triples)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,17 +295,11 @@ def _term_of(found: Mapping[str, Any] | Term | None) -> Any:
     """Read a term; one that TriG has is one already, and a cell of a table may be empty."""
     if not isinstance(found, Mapping):
         return found
-    kind, value = found["type"], found["value"]
-    match kind:
-        case "uri":
-            return validated(IRI(value))
-        case "bnode":
-            return BlankNode(value)
-        case "literal" if "xml:lang" in found:
-            return validated(Literal(value, language=found["xml:lang"]))
-        case "literal" if "datatype" in found:
-            return validated(Literal(value, datatype=IRI(found["datatype"])))
-        case "literal":
-            return validated(Literal(value))
-        case _:
-            raise ValueError(f"a term of the kind {kind!r}")
+    kind, value, datatype = found["type"], found["value"], found.get("datatype")
+    if kind == "bnode":
+        return BlankNode(value)
+    if kind not in {"uri", "literal"}:
+        raise ValueError(f"a term of the kind {kind!r}")
+    if kind == "uri":
+        return validated(IRI(value))
+    return validated(Literal(value, language=found.get("xml:lang"), datatype=datatype and IRI(datatype)))

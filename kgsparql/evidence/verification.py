@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
@@ -53,7 +53,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     likely: dict[Triple, tuple[Source, ...]] = {}
     for triple in triples:
-        if not _has_a_name(triple):
+        if not has_a_name(triple):
             sources[triple] = graph.sources_of(triple)
             continue
         held = {source for part in parts for source in part.named.get(triple, ())}
@@ -61,22 +61,10 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         sources[triple] = tuple(sorted(held)) or (None if silent else ())
         if not held and len(silent) == 1 < len(parts):
             likely[triple] = (silent[0].source,)
-    kept: list[EvidenceItem] = []
-    for item in evidence:
-        plain = [c.triple for c in item.triples if _has_a_name(c.triple)]
-        own = [
-            (part.source.graph, [t for t in plain if t in part.held or likely.get(t) == (part.source,)])
-            for part in parts
-        ]
-        is_in_one = len(parts) == 1 or any(len(held) == len(plain) for _, held in own)
-        if all(sources[c.triple] != () for c in item.triples):
-            cited = tuple(
-                replace(c, sources=found or likely.get(c.triple, ()), verified=bool(found) or None)
-                for c in item.triples for found in (sources[c.triple],)
-            )  # fmt: skip
-            queries = () if is_in_one else tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
-            kept.append(replace(item, triples=cited, queries=queries))
-    found = Evidence(kept)
+    found = Evidence(
+        _confirmed_item(item, parts, sources, likely)
+        for item in evidence if all(sources[cited.triple] != () for cited in item.triples)
+    )  # fmt: skip
     unknown = [triple for triple, own in sources.items() if own is None]
     failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
@@ -85,15 +73,37 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         removed=tuple(triple for triple, own in sources.items() if own == ()),
         unknown=len(unknown),
         lost=tuple(item.marker for item in evidence if item.marker not in found),
-        unanswered=sum(map(_has_a_name, unknown)),
+        unanswered=sum(map(has_a_name, unknown)),
         failure=failures[0] if len(failures) == len(parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
     )
 
 
-def _has_a_name(triple: Triple) -> bool:
+def has_a_name(triple: Triple) -> bool:
     """Tell whether a triple can be looked up by name: blank nodes have none, nor triples in triples."""
     return all(isinstance(term, IRI | Literal) for term in triple)
+
+
+def _confirmed_item(
+    item: EvidenceItem,
+    parts: Sequence[_Lookup],
+    sources: Mapping[Triple, tuple[Source, ...] | None],
+    likely: Mapping[Triple, tuple[Source, ...]],
+) -> EvidenceItem:
+    """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
+    plain = [c.triple for c in item.triples if has_a_name(c.triple)]
+    own = [
+        (part.source.graph, [t for t in plain if t in part.held or likely.get(t) == (part.source,)]) for part in parts
+    ]
+    is_in_one = len(parts) == 1 or any(len(held) == len(plain) for _, held in own)
+    return replace(
+        item,
+        triples=tuple(
+            replace(c, sources=found or likely.get(c.triple, ()), verified=bool(found) or None)
+            for c in item.triples for found in (sources[c.triple],)
+        ),
+        queries=() if is_in_one else tuple(SourceQuery(name, lookup(held)) for name, held in own if held),
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -109,7 +119,7 @@ class _Lookup:
 
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
-    plain = [triple for triple in triples if _has_a_name(triple)]
+    plain = [triple for triple in triples if has_a_name(triple)]
     found = _Lookup(graph.source(None), open_=set(plain))
     try:
         _find_triples(plain, graph, found)

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, wording_scores
+from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, ranker_scores
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import find_links
 from kgsparql.answering.retriever import Cost, Within
@@ -409,7 +409,7 @@ def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -
             return [1.0]
         session.fall_back(purpose, "the model gave no scores: the ranker's are used")
         candidates = [choice.candidate for choice in choices]
-        scores = wording_scores(session.ranker, session.question, candidates).tolist()
+        scores = ranker_scores(session.ranker, session.question, candidates).tolist()
     return [float(np.exp(_SHARPNESS * (score - max(scores)))) for score in scores]
 
 
