@@ -103,8 +103,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     """
     from kgsparql.models.citations import cited_text, like_markers
 
-    evidence = retrieval.evidence
-    labels = evidence_labels(evidence, session)
+    evidence, labels = retrieval.evidence, evidence_labels(retrieval.evidence, session)
     known = {item.marker: None for item in evidence}
     quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
@@ -115,7 +114,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     ]
     steps = [(step, _inference_step(step, evidence, labels)) for step in written.steps]
     inference = tuple(found for _, found in steps if found is not None)
-    in_claims = [marker for claim in claims for marker in claim.markers]
+    in_claims = {marker for claim in claims for marker in claim.markers}
     carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)} & known.keys()
     by_itself = not carrying
     listed = answer_choices(retrieval, session)
@@ -132,17 +131,16 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
         for step, found in steps if found is None and (not step.marker or step.marker in known)
     ]  # fmt: skip
     removed += [f"claim {printable(claim.text, 60)!r}" for claim in claims if not claim.markers]
-    names = tuple(removed[:_MAX_REMOVED_NAMES])
-    empty = Draft("", sufficient=written.sufficient, removed=len(removed) + written.dropped, removed_names=names)
+    some, count = tuple(removed[:_MAX_REMOVED_NAMES]), len(removed) + written.dropped
+    empty = Draft("", sufficient=written.sufficient, removed=count, removed_names=some)
     if written.sufficient is False or not ordered:
         return empty
     answers = _grounded_answers(chosen if written.names_entities else None, answer.text, retrieval, ordered, session)
     text = _shown_text(answer, answers, ordered, by_itself=by_itself)
     _note_mismatches(answers, ordered if answer.known else known, text, session)
-    stated = [(s.marker, s.cited.triple) for s in inference]
-    kept = [c for c in claims if c.markers and c.text] or [
-        Claim(path_text(Path(triple.subject, (Hop(triple),)), labels), (marker,)) for marker, triple in stated
-    ]
+    stated = (Path(s.cited.triple.subject, (Hop(s.cited.triple),)) for s in inference)
+    said_by_steps = [Claim(path_text(p, labels), (s.marker,)) for p, s in zip(stated, inference, strict=True)]
+    kept = [c for c in claims if c.markers and c.text] or said_by_steps
     claimed = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
