@@ -11,8 +11,8 @@ from typing import Literal as OneOf
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
+from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
 from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable

@@ -1,22 +1,40 @@
-"""The default draft: an answer that a model writes from the evidence, or ranked candidates."""
+"""The default draft: ranked candidates, or what a model writes, without what the evidence does not carry."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Retrieval, candidates_text, more_text
-from kgsparql.answering.grounding import answer_choices, grounded_draft, plain_lines
+from kgsparql.answering.answer import (
+    LISTED,
+    MAX_CHOICES,
+    AnswerTerm,
+    Claim,
+    Draft,
+    InferenceStep,
+    Retrieval,
+    candidates_text,
+    more_text,
+)
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.term_labels import labels_from_items
+from kgsparql.evidence.verbalising import path_text
+from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.rdf.vocabulary import is_mediator
 
 if TYPE_CHECKING:
-    from kgsparql.models.replies import WrittenAnswer
+    from kgsparql.models.citations import CitedText
+    from kgsparql.models.replies import WrittenAnswer, WrittenStep
 
 _MAX_FACT_CHARACTERS, _MAX_FACTS_CHARACTERS = 2_000, 30_000  # of an item that a model is shown, and of all together
 _MAX_CHOICE_CHARACTERS, _MAX_CHOICE_MARKERS = 250, 12  # of a candidate
@@ -223,3 +241,234 @@ def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
         return reply
 
     return replace(call, read=read)
+
+
+# -- What a model wrote, held against the evidence ----------------------------------------------------------------
+
+_NUMBERED_TERMS = 120  # terms of the evidence that get a number; unseen candidates are added up to MAX_CHOICES
+_KIND_SAMPLE = 200  # terms from which the kind of a group is taken, those whose classes are known
+_KIND_FITS = 0.5  # how well, in [0, 1], the kind of a group fits what is asked for, to come first
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChoice:
+    """One thing that may be the answer, or several together, and the markers of the evidence that it is in."""
+
+    name: str
+    terms: tuple[Term, ...]
+    markers: tuple[str, ...]
+
+
+def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]:
+    """List the numbered choices of a retrieval, always the same: the kind that is asked for first, entities last.
+
+    Groups are all ends of an item, and all terms at a place on the way to them. Each term that the text of an item
+    shows has a number of its own, the entities that the question names too, since they may be what is asked for.
+    """
+    places: list[AnswerChoice] = []
+    for item in retrieval.evidence:
+        marker, between = item.marker, item.between
+        places.append(AnswerChoice(f"at the end of {marker}", item.ends, (marker,)))
+        for step, terms in enumerate(between, 1):
+            where = "in the middle" if len(between) == 1 else f"after step {step}"
+            places.append(AnswerChoice(f"{where} of {marker}", terms, (marker,)))
+    samples = [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places]
+    kinds = session.labels.majority_types(samples, in_grace=True, ask=False)
+    fits = session.fit(expected_kind(session.question), [kind[0] if kind else "" for kind in kinds])
+    best = max(fits, default=0.0)
+    asked = [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
+    wanted = {term for place in asked for term in place.terms}
+    groups: dict[frozenset[Term], AnswerChoice] = {}
+    for place in sorted(places, key=lambda place: place not in asked):
+        if len(place.terms) > 1:
+            named = replace(place, name=f"all {len(place.terms):,} {place.name}")
+            groups.setdefault(frozenset(place.terms), named)
+    singles = [AnswerChoice(a.shown, (a.term,), a.markers) for a in _single_answers(retrieval, session)]
+    return [*groups.values(), *sorted(singles, key=lambda choice: choice.terms[0] not in wanted)]
+
+
+def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
+    """List the candidates and other terms that the evidence shows, then more candidates, then the linked entities."""
+    evidence, linked = retrieval.evidence, {link.term: link.label for link in session.links}
+    labels = session.labels((t for own in evidence.triples for t in (own.subject, own.object)), in_grace=True)
+    markers: dict[Term, list[str]] = {}
+    for item in evidence:
+        for term in dict.fromkeys(t for c in item.triples for t in (c.triple.subject, c.triple.object)):
+            if not is_mediator(term) and printable(labels[term], 120) in item.text:
+                markers.setdefault(term, []).append(item.marker)
+    candidates = {candidate.term: candidate for candidate in retrieval.candidates}
+    shown = [candidate for term, candidate in candidates.items() if term in markers]
+    named = {term: tuple(own) for term, own in markers.items() if term not in candidates}
+    shown += [AnswerTerm(term, labels[term], markers=own) for term, own in named.items() if term not in linked]
+    unseen = [own for term, own in candidates.items() if term not in markers][: max(0, MAX_CHOICES - len(shown))]
+    asked_about = [AnswerTerm(term, linked[term], markers=named[term]) for term in linked if term in named]
+    return [*shown[:_NUMBERED_TERMS], *unseen, *asked_about]
+
+
+_LONGEST_ANSWER, _LONGEST_CLAIM, _LONGEST_LIST = 4_000, 1_000, 2_000  # characters
+_MAX_REMOVED_NAMES = 5  # removed things that are named
+_MAX_NAMES = 60  # names that stand for an answer in words
+
+_CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
+_LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_JOINING = "and|und|et|y|e|en"
+
+
+def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
+    """Draft a reply without what the evidence does not carry; empty if nothing is left, or it does not suffice.
+
+    An item carries the reply if its marker is cited: in the text, by a claim, in the list of what was used, or by a
+    step of inference. Where nothing is, and no marker was made up, a candidate that was chosen by its number cites the
+    items it was shown with; a text that names none of these candidates is then replaced by their names.
+    """
+    from kgsparql.models.citations import cited_text, like_markers
+
+    evidence, labels = retrieval.evidence, evidence_labels(retrieval.evidence, session)
+    known = {item.marker: None for item in evidence}
+    quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
+    answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
+    said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
+    claims = [
+        Claim(text.text, tuple(dict.fromkeys(m for m in (*claim.markers, *text.known) if m in known)))
+        for text, claim in zip(said, written.claims, strict=True)
+    ]
+    steps = [(step, _inference_step(step, evidence, labels)) for step in written.steps]
+    inference = tuple(found for _, found in steps if found is not None)
+    in_claims = {marker for claim in claims for marker in claim.markers}
+    carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)} & known.keys()
+    by_itself = not carrying
+    listed = answer_choices(retrieval, session)
+    chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
+    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
+    made_up = [m for m in dict.fromkeys((*(m for t in (answer, *said) for m in t.unknown), *named)) if m not in known]
+    removed = [f"[{marker}]" for marker in made_up if marker]
+    if not answer.known and not (by_itself and removed):
+        carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
+    ordered = tuple(marker for marker in known if marker in carrying)
+    removed += [f"candidate {number}" for number in written.entities if number > len(listed)]
+    removed += [
+        f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
+        for step, found in steps if found is None and (not step.marker or step.marker in known)
+    ]  # fmt: skip
+    removed += [f"claim {printable(claim.text, 60)!r}" for claim in claims if not claim.markers]
+    some, count = tuple(removed[:_MAX_REMOVED_NAMES]), len(removed) + written.dropped
+    empty = Draft("", sufficient=written.sufficient, removed=count, removed_names=some)
+    if written.sufficient is False or not ordered:
+        return empty
+    answers = _grounded_answers(chosen if written.names_entities else None, answer.text, retrieval, ordered, session)
+    text = _shown_text(answer, answers, ordered, by_itself=by_itself)
+    _note_mismatches(answers, ordered if answer.known else known, text, session)
+    stated = (Path(s.cited.triple.subject, (Hop(s.cited.triple),)) for s in inference)
+    said_by_steps = [Claim(path_text(p, labels), (s.marker,)) for p, s in zip(stated, inference, strict=True)]
+    kept = [c for c in claims if c.markers and c.text] or said_by_steps
+    claimed = {marker for claim in kept for marker in claim.markers}
+    kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
+    return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
+
+
+def _shown_text(said: CitedText, answers: Sequence[AnswerTerm], cited: Sequence[str], *, by_itself: bool) -> str:
+    """Write the answer with its citations: what was chosen by name, where the words name none of it."""
+    text = said.text
+    if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
+        more = f" and {len(answers) - _MAX_NAMES:,} more" if len(answers) > _MAX_NAMES else ""
+        text = ", ".join(term.label for term in answers[:_MAX_NAMES]) + more
+    return f"{text} [{', '.join(cited)}]" if text and (text is not said.text or not said.known) else text
+
+
+def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Mapping[Term, str]:
+    """Return a label for every term of the evidence, and of some besides."""
+    terms = [*besides, *(term for triple in evidence.triples for term in triple)]
+    return labels_from_items(evidence, session.labels(terms, in_grace=True))
+
+
+def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
+    """Find the triple that a step means: the one with the same labels, else the only one between its terms."""
+    if step.marker not in evidence:
+        return None
+    item = evidence[step.marker]
+    labels = labels_from_items([item], labels)  # as the item says it
+    said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
+    named = [(cited, [normalised(labels[term]) for term in cited.triple]) for cited in item.triples]
+    same = [cited for cited, own in named if own == said]
+    joining = [cited for cited, own in named if {own[0], own[2]} == {said[0], said[2]}]
+    return InferenceStep(step.marker, (same or joining)[0]) if same or len(joining) == 1 else None
+
+
+def _grounded_answers(
+    chosen: Sequence[AnswerChoice] | None, text: str, retrieval: Retrieval, cited: Sequence[str], session: Session
+) -> tuple[AnswerTerm, ...]:
+    """Return what was chosen, with the cited items it is in; without numbers, candidates that are all a text names."""
+    evidence, known = retrieval.evidence, {candidate.term: candidate for candidate in retrieval.candidates}
+    if chosen is None:
+        bare = _CITATION.sub(" ", text).strip()
+        possible = [c for c in retrieval.candidates if not set(cited).isdisjoint(c.markers)]
+        answers = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+    else:
+        markers = {term: choice.markers for choice in chosen for term in choice.terms}
+        labels = session.labels((term for term in markers if term not in known), in_grace=True)
+        answers = tuple(known.get(t) or AnswerTerm(t, labels[t], markers=own) for t, own in markers.items())
+    made = []
+    for one in answers:
+        own = [m for m in one.markers if m in cited] or [m for m in cited if one.term in evidence[m].terms]
+        made.append(replace(one, markers=tuple(own) or one.markers))
+    return tuple(made)
+
+
+def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
+    """Tell whether a text has the name of one of these, as words of their own where the script has spaces."""
+    said = f" {normalised(text)} "
+    names = (normalised(term.label) for term in answers)
+    return any((f" {name} " if name.isascii() else name) in said for name in names if name)
+
+
+def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
+    """Return the candidates of a text that is a list of their names and nothing else."""
+    named: dict[str, list[AnswerTerm]] = {}
+    for candidate in candidates:
+        named.setdefault(normalised(candidate.label), []).append(candidate)
+    known = {name: own[0] for name, own in named.items() if name and len(own) == 1}
+    if not known or len(text) > _LONGEST_LIST:
+        return ()
+    # The longest first: `New York` is not `York`.
+    one = f"(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True)))})(?!\\S)"
+    if not re.fullmatch(f"{one}(?: (?:(?:{_JOINING}) )?{one})*", normalised(text)):
+        return ()
+    return tuple(dict.fromkeys(known[name] for name in re.findall(f"(?<!\\S){one}", normalised(text))))
+
+
+def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
+    aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
+    if aside:
+        text_of = f"the evidence that was cited does not mention {'; '.join(aside[:5])}"
+        session.notes.append(text_of, code="uncited_answer")
+    asked, used = _script_name(session.question), _script_name(text)
+    if asked and used and asked != used:
+        session.notes.append(f"the answer is in another script than the question ({used.lower()})", code="other_script")
+
+
+def plain_lines(text: str, limit: int) -> str:
+    r"""Write what a model wrote as safe lines without marks for emphasis; empty lines are left out.
+
+    >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
+    'Two:\n- Ann [P1]\n- Ben[2J'
+    """
+    kept: list[str] = []
+    left = limit
+    for line in text[: 4 * limit].splitlines():
+        shown = printable(_EMPHASIS.sub(r"\1", line), max(left, 2))
+        if shown:
+            kept.append(shown)
+            left -= len(shown) + 1
+        if left <= 0:
+            break
+    return "\n".join(kept)
+
+
+def _script_name(text: str) -> str:
+    """Name the script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
+    letters = [char for char in text if char.isalpha()]
+    if len(letters) < 3:
+        return ""
+    counts = Counter(unicodedata.name(char, "").split(" ")[0] for char in letters)
+    return min(counts, key=lambda script: (-counts[script], script))

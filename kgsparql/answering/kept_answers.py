@@ -14,7 +14,7 @@ from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
-from kgsparql.evidence.verification import has_a_name
+from kgsparql.evidence.evidence import has_a_name
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"

@@ -226,4 +226,4 @@ def _kind_scores(
     if not expected or not names:
         return np.zeros(len(paths))
     alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
-    return np.array([max(alike.get(name, 0.0) for name in own) for own in called])
+    return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in called])

@@ -7,18 +7,17 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
-from kgsparql.answering.composing import closed_book, compose_from_templates
+from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
+from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity

@@ -16,8 +16,7 @@ from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row, named_triples
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
-from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verification import verify
+from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, query_runner

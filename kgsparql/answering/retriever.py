@@ -14,12 +14,11 @@ from kgsparql.answering.composing import compose
 from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.events import Verified
-from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.evidence import Evidence, verify
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.same_as import with_reasons
 from kgsparql.evidence.term_labels import name_by_itself
-from kgsparql.evidence.verification import verify
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.linking.words import counted
 from kgsparql.plans.cue_reading import read_cues

@@ -116,7 +116,7 @@ class TermLabels:
                 if isinstance(term, Literal):
                     counts[_literal_type(term)] += 1
                 elif isinstance(term, IRI):
-                    counts.update(dict.fromkeys((names[c] for c in self._types.get(term, ())), 1))
+                    counts.update(dict.fromkeys([names[c] for c in self._types.get(term, ())], 1))
             counted.append(counts)
         return counted
 

@@ -16,16 +16,14 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import ranked_choices
-from kgsparql.answering.composing import ANSWER, answer_messages, draft_from_reply
-from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.composing import ANSWER, answer_messages, draft_from_reply, evidence_labels
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements
-from kgsparql.evidence.verbalising import Line
+from kgsparql.evidence.verbalising import Line, decision_tree
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind

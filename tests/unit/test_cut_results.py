@@ -10,8 +10,7 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointReplyError
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verification import verify
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.exploration.batched_select import batched_select, selected
 from kgsparql.graphs import OxigraphGraph

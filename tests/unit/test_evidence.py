@@ -10,8 +10,7 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verification import verify
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.metered_graph import MeteredGraph

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem, verify
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.verification import verify
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.rdf.paths import Constraint, Step, Walk
 from tests.unit.test_path_expansion import ex, path, session_of

@@ -21,8 +21,8 @@ from kgsparql.answering.composing import (
     answer_messages,
     closed_book,
     draft_if_enough,
+    grounded_draft,
 )
-from kgsparql.answering.grounding import grounded_draft
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session

@@ -8,7 +8,7 @@ from itertools import islice, pairwise, product
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker

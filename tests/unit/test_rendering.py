@@ -13,8 +13,7 @@ import pytest
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
-from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.verbalising import Line, line_text
+from kgsparql.evidence.verbalising import Line, decision_tree, line_text
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kgsparql.evidence.evidence_tree import DecisionTree, Node
 from kgsparql.evidence.path_expansion import first_to_show, natural_key
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.evidence.verbalising import (
+    DecisionTree,
     Line,
+    Node,
     arrow_text,
     line_text,
     nested_text,
