@@ -15,8 +15,8 @@ from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verbalising import Line, line_terms, line_text, path_text
-from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
+from kgsparql.evidence.verbalising import Line, path_text
+from kgsparql.exploration import neighbours, predicate_counts
 from kgsparql.graphs.notes import Cut
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -24,11 +24,11 @@ from kgsparql.models.chat_completion import Call, Message, object_schema, plain
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
+from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised, printable
-from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers import with_options
+from kgsparql.retrievers._walking import SHOWN, line_items, lines_around
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 
@@ -60,8 +60,18 @@ _MAX_NAME_CHARACTERS = 300
 """A longer answer is a sentence, not a name."""
 
 
+class _Baseline(Retriever):
+    """A method that asks a model once; ``most_queries`` do not count those about the entities of a question."""
+
+    most_queries: ClassVar[int]
+
+    def cost(self, *, entities: int = 1, **_: int) -> Cost:
+        """Bound what a question costs."""
+        return Cost(calls=1, rounds=1, queries=self.most_queries + 2 * entities)
+
+
 @dataclass(frozen=True, slots=True)
-class ClosedBook(Retriever):
+class ClosedBook(_Baseline):
     """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``.
 
     :param most: names that are read of a reply.
@@ -70,12 +80,9 @@ class ClosedBook(Retriever):
     name: ClassVar[str] = "closed_book"
     summary: ClassVar[str] = "the model alone, without the graph"
     source: ClassVar[str] = "a baseline of every paper in the field"
+    most_queries: ClassVar[int] = 5
 
     most: Annotated[int, Within(1, 1_000)] = 100
-
-    def cost(self, *, entities: int = 1, **_: int) -> Cost:
-        """Bound what a question costs."""
-        return Cost(calls=1, rounds=1, queries=5 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return no evidence, and a draft of names.
@@ -121,7 +128,7 @@ Nearest = Callable[..., Sequence[LinkedEntity]]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelNeighbours(Retriever):
+class LabelNeighbours(_Baseline):
     """Entities whose labels are most like the question as candidates, and their neighbours as evidence.
 
     :param labels: entities.
@@ -132,15 +139,12 @@ class LabelNeighbours(Retriever):
     name: ClassVar[str] = "label_neighbours"
     summary: ClassVar[str] = "the entities whose labels are most like the question, with their neighbours"
     source: ClassVar[str] = "a baseline: nearest neighbours in the label index"
+    most_queries: ClassVar[int] = 30
 
     labels: Annotated[int, Within(1, 100)] = 10
     lines: Annotated[int, Within(1, 100)] = 5
-    ends_per_line: Annotated[int, Within(1, 100)] = 10
+    ends_per_line: Annotated[int, Within(1, SHOWN)] = 10
     nearest: Nearest | None = field(default=None, repr=False, compare=False)
-
-    def cost(self, *, entities: int = 1, **_: int) -> Cost:
-        """Bound what a question costs."""
-        return Cost(calls=1, rounds=1, queries=30 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return neighbour lines (N) of the entities, the nearest first; candidates are those that were not linked."""
@@ -150,49 +154,22 @@ class LabelNeighbours(Retriever):
         kept: list[tuple[Line, float]] = []
         with session.within_budget():
             terms, most = [entity.term for entity in found], self.ends_per_line
-            groups = neighbours(session.graph, terms, direction=session.direction, limit=most).items
+            lines = lines_around(neighbours(session.graph, terms, direction=session.direction, limit=most).items)
             for entity in found:
-                own = [line for group in groups if group.entity == entity.term and (line := _neighbour_line(group))]
+                own = [line for line in lines if line.start == entity.term]
                 if len(own) > self.lines:
                     session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
                 kept += [(line, entity.score) for line in own[: self.lines]]
-        labels = session.labels(line_terms(line for line, _ in kept), in_grace=True)
-        evidence = Evidence(_line_item(line, score, labels) for line, score in kept)
-        return Retrieval(evidence=evidence, candidates=tuple(_entity_candidates(found, evidence)))
-
-
-def _neighbour_line(group: NeighbourGroup) -> Line | None:
-    """Put the neighbours that are no mediators in a line; ``None`` if there are none."""
-    ways = tuple(Path(group.entity, (hop,)) for hop in group.hops if not is_mediator(hop.end))
-    count = group.count - len(group.neighbours) + len(ways)
-    return Line(PropertyPath((group.step,)), ways, count, group.exact) if ways else None
-
-
-def _line_item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
-    """Make evidence of a line; its query finds everything on it or, if it was cut, what is shown."""
-    whole = line.exact and line.count == len(line.ways)
-    cut = Cut("ends", len(line.ways), line.count if line.exact else None, f"{line.start} {line.path}")
-    return EvidenceItem(
-        kind="neighbours",
-        text=line_text(line, labels, shown=len(line.ways)),
-        triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
-        query=path_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
-        score=score,
-        cuts=() if whole else (cut,),
-        ways=line.ways,
-    )
-
-
-def _entity_candidates(found: Sequence[LinkedEntity], evidence: Evidence) -> Iterator[AnswerTerm]:
-    """Yield the entities that there is evidence of, the nearest first."""
-    for entity in found:
-        markers = tuple(item.marker for item in evidence if item.ways and item.ways[0].start == entity.term)
-        if markers:
-            yield AnswerTerm(entity.term, entity.label, entity.score, markers)
+        evidence = Evidence(line_items(kept, session))
+        markers: dict[Term, tuple[str, ...]] = {}
+        for item in evidence:
+            markers[item.ways[0].start] = (*markers.get(item.ways[0].start, ()), item.marker)
+        candidates = (AnswerTerm(e.term, e.label, e.score, markers[e.term]) for e in found if e.term in markers)
+        return Retrieval(evidence=evidence, candidates=tuple(candidates))
 
 
 @dataclass(frozen=True, slots=True)
-class TripleEmbedding(Retriever):
+class TripleEmbedding(_Baseline):
     """Triples most like the question as evidence; their terms that the question does not name are the answers.
 
     :param triples: how many.
@@ -201,13 +178,10 @@ class TripleEmbedding(Retriever):
     name: ClassVar[str] = "triple_embedding"
     summary: ClassVar[str] = "the triples whose texts are most like the question"
     source: ClassVar[str] = "a baseline: Baek et al., 2023, arXiv 2310.13481 (direct fact retrieval), without training"
+    most_queries: ClassVar[int] = 20
 
     triples: Annotated[int, Within(1, 1_000)] = 20
     index: TripleIndex | None = field(default=None, repr=False, compare=False)
-
-    def cost(self, *, entities: int = 1, **_: int) -> Cost:
-        """Bound what a question costs."""
-        return Cost(calls=1, rounds=1, queries=20 + 2 * entities)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return the nearest triples (N), each an item; candidates are their terms, those of the best first.
@@ -219,24 +193,19 @@ class TripleEmbedding(Retriever):
         found = self.index.nearest(session.question, self.triples)
         terms = dict.fromkeys(term for t, _ in found for term in (t.subject, t.predicate, t.object))
         labels = session.labels(terms, in_grace=True)
-        evidence = Evidence(_triple_item(triple, score, labels) for triple, score in found)
+        evidence = Evidence(_triple_item(Hop(triple), score, labels) for triple, score in found)
         return Retrieval(evidence=evidence, candidates=tuple(_term_candidates(evidence, labels, session)))
 
 
-def _triple_item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
-    hop = Hop(triple)
-    path = Path(triple.subject, (hop,))
-    if not isinstance(triple.subject, IRI):
-        raise TypeError(f"{triple} has a blank node")
+def _triple_item(hop: Hop, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
+    way = Path(hop.start, (hop,))
     return EvidenceItem(
         kind="neighbours",
-        text=path_text(path, labels),
-        triples=(CitedTriple(triple),),
-        query=path_queries.walk_triples(
-            PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1
-        ),
+        text=path_text(way, labels),
+        triples=(CitedTriple(hop.triple),),
+        query=path_queries.walk_triples(way.property_path, [as_iri(hop.start)], [hop.end], limit=1),
         score=score,
-        ways=(path,),
+        ways=(way,),
     )
 
 
@@ -249,9 +218,8 @@ def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Se
     asked = f" {normalised(session.question)} "
     markers: dict[Term, list[str]] = {}
     for item in evidence:
-        for way in item.ways:
-            for term in dict.fromkeys((way.end, way.start)):
-                markers.setdefault(term, []).append(item.marker)
+        for term in dict.fromkeys((item.ways[0].end, item.ways[0].start)):
+            markers.setdefault(term, []).append(item.marker)
     unlinked = [term for term in markers if term not in linked]
     new = [term for term in unlinked if f" {normalised(labels[term])} " not in asked]
     for term in new or unlinked or markers:
@@ -276,15 +244,20 @@ class TripleIndex:
     @classmethod
     def made_of(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleIndex:
         """Embed the triples in the words of their labels; the embedder keeps the vectors, also if it is killed."""
-        triples, parts = list(_compared_triples(knowledge)), []
+        query = Query.load("index_triples")
+        triples: list[Triple] = []
+        for predicate in predicates_of(knowledge):
+            found = knowledge.graph.select(query.bind(predicate=[predicate]))
+            triples += sorted((Triple(as_iri(s["subject"]), predicate, s["object"]) for s in found), key=str)
+        parts = [np.zeros((0, embedder.dimension), np.float32)]
         for at in range(0, len(triples), _TEXTS_AT_ONCE):
-            some = [(t.subject, t.predicate, t.object) for t in triples[at : at + _TEXTS_AT_ONCE]]
-            labels = knowledge.labels({term for terms in some for term in terms})
-            names = ([printable(labels[term], _MAX_TERM_CHARACTERS) for term in terms] for terms in some)
+            some = triples[at : at + _TEXTS_AT_ONCE]
+            labels = knowledge.labels({term for triple in some for term in triple})
+            names = ([printable(labels[term], _MAX_TERM_CHARACTERS) for term in triple] for triple in some)
             parts.append(embedder.embed([" ".join(own) for own in names]))
             if knowledge.indexes.progress is not None:
                 knowledge.indexes.progress("embedding triples", at + len(some), len(triples))
-        return cls(triples, np.concatenate(parts) if parts else np.zeros((0, embedder.dimension), np.float32), embedder)
+        return cls(triples, np.concatenate(parts), embedder)
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
         """Return at most so many triples, the nearest first, with their scores; the same for the same text."""
@@ -300,19 +273,7 @@ def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
     return {p: counted[p] for p in sorted(counted, key=str) if p not in named}
 
 
-def _compared_triples(knowledge: KnowledgeBase) -> Iterator[Triple]:
-    query = Query.load("index_triples")
-    for predicate in predicates_of(knowledge):
-        found = knowledge.graph.select(query.bind(predicate=[predicate]))
-        triples = (Triple(s["subject"], predicate, s["object"]) for s in found if isinstance(s["subject"], IRI))
-        yield from sorted(triples, key=str)
-
-
-_CLASSES: dict[str, type[Retriever]] = {
-    "closed_book": ClosedBook,
-    "triple_embedding": TripleEmbedding,
-    "label_neighbours": LabelNeighbours,
-}
+_CLASSES: dict[str, type[Retriever]] = {one.name: one for one in (ClosedBook, TripleEmbedding, LabelNeighbours)}
 
 
 def names() -> tuple[str, ...]:
@@ -333,22 +294,20 @@ def why_not(name: str, knowledge: KnowledgeBase, *, model: bool) -> str:
         return "it asks the model alone, and there is none (-m names one)"
     if name != "triple_embedding":
         return ""
-    if why := _too_much(knowledge):
-        return why
-    triples = sum(predicates_of(knowledge).values())
-    minutes = max(1, round(triples / TRIPLES_PER_SECOND / 60))
-    named = f"{triples:,} triples take about {minutes} min to embed, once; -r triple_embedding does it"
-    return named if triples > EMBED_AT_ONCE else ""
+    why, count = _too_much(knowledge)
+    minutes = max(1, round(count / TRIPLES_PER_SECOND / 60))
+    takes_long = f"{count:,} triples take about {minutes} min to embed, once; -r triple_embedding does it"
+    return why or (takes_long if count > EMBED_AT_ONCE else "")
 
 
-def _too_much(knowledge: KnowledgeBase) -> str:
-    """Say why the triples of a graph cannot be compared; empty if they can."""
+def _too_much(knowledge: KnowledgeBase) -> tuple[str, int]:
+    """Say why the triples of a graph cannot be compared, empty if they can; and count them."""
     if knowledge.graph.is_remote:
-        return "the triples of an endpoint are not all read (load its data into a store)"
+        return "the triples of an endpoint are not all read (load its data into a store)", 0
     if knowledge.indexes.embedder is None:
-        return f"triples are compared by meaning, and there is no embedding model ({INSTALL_HINT})"
-    triples = sum(predicates_of(knowledge).values())
-    return f"{triples:,} triples are too many to embed" if triples > MOST_EMBEDDED else ""
+        return f"triples are compared by meaning, and there is no embedding model ({INSTALL_HINT})", 0
+    count = sum(predicates_of(knowledge).values())
+    return f"{count:,} triples are too many to embed" if count > MOST_EMBEDDED else "", count
 
 
 def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None = None) -> Retriever:
@@ -361,7 +320,7 @@ def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None 
     made = with_options(_CLASSES[name], options)
     if isinstance(made, TripleEmbedding):
         embedder = knowledge.indexes.embedder
-        if (why := _too_much(knowledge)) or embedder is None:
+        if (why := _too_much(knowledge)[0]) or embedder is None:
             raise OptionError(f"triple_embedding: {why}")
         return replace(made, index=TripleIndex.made_of(knowledge, embedder))
     if isinstance(made, LabelNeighbours):

@@ -5,24 +5,25 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
 from kgsparql.exploration.batched_select import lookup
-from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.user_query import QueryResult, check, query_runner
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -97,12 +98,47 @@ def validate(
     """
     questions = dataset.questions
     results = _gold_results(knowledge, questions, timeout_s=timeout_s, progress=progress)
-    known = _mentioned_iris(knowledge.graph, [*_gold_iris(questions), *_queried_iris(results.values())])
+    known = _mentioned_iris(knowledge.graph, _gold_iris(questions))
     unrun = (triple for q in questions for triple in q.golden_triples if not results[q.id].how)
     held = _held_triples(knowledge.graph, unrun)
     by_name = [q.id for q in questions if any(answer.term is None for answer in q.answers or ())]
     names = knowledge.labels({term for question in by_name for term in results[question].terms})
-    return [_question_finding(question, results[question.id], known, held, names) for question in questions]
+    findings = []
+    for question in questions:
+        result, absent = results[question.id], (t for t in _gold_iris([question]) if t not in known)
+        finding = Finding(
+            question=question.id, text=question.text, outcome="unchecked", how=result.how,
+            gold=None if question.answers is None else len(question.answers), found=len(result.terms),
+            absent=tuple(dict.fromkeys(map(str, (*absent, *result.absent)))), reason=result.reason, hint=result.hint,
+        )  # fmt: skip
+        if result.absent and question.answers is None:
+            finding = replace(finding, outcome="absent")
+        elif result.is_refused:
+            finding = replace(finding, outcome="refused")
+        elif result.how and question.answers is None:
+            finding = replace(finding, outcome="derived" if result.terms else "empty")
+        elif result.how:
+            finding = _compared_with_gold(finding, question.answers or (), result.terms, names)
+        elif question.golden_triples:
+            triples = question.golden_triples
+            lacking = tuple(f"{t.subject} {t.predicate} {t.object}" for t in triples if tuple(t) not in held)
+            outcome: Outcome = "different" if lacking else "reproduced"
+            finding = replace(finding, how="triples", outcome=outcome, gold=len(triples), missing=lacking)
+            finding = replace(finding, found=len(triples) - len(lacking))
+        findings.append(finding)
+    return findings
+
+
+def _compared_with_gold(
+    finding: Finding, answers: Sequence[GoldAnswer], terms: Sequence[Term], names: Mapping[Term, str]
+) -> Finding:
+    gold = GoldAnswers(answers)
+    numbers = {term: gold.found(str(term), names.get(term, "")) for term in terms}
+    met = {number for found in numbers.values() for number in found}
+    written = [("" if answer.term is None else str(answer.term), answer.label) for answer in answers]
+    missing = tuple(term or label for term, label in written if met.isdisjoint(gold.found(term, label)))
+    extra = tuple(str(term) for term, found in numbers.items() if not found)
+    return replace(finding, outcome="different" if missing or extra else "reproduced", missing=missing, extra=extra)
 
 
 def answered(
@@ -116,55 +152,45 @@ def answered(
     :raises DataError: if none of the queries finds anything: then it is another graph.
     """
     open_ = [q for q in dataset.questions if q.answers is None and (q.sparql or (q.path and q.topics))]
-    results: dict[str, _GoldResult] = {}
-    absent: dict[str, tuple[str, ...]] = {}
-    if open_:
-        results = _gold_results(knowledge, open_, timeout_s=timeout_s, progress=progress)
-        known = _mentioned_iris(knowledge.graph, list(_queried_iris(results.values())))
-        absent = {question: _absent_iris(result, known) for question, result in results.items()}
-        results = {i: replace(r, terms=()) if absent[i] else r for i, r in results.items()}
-        if not any(result.terms for result in results.values()):
-            why = next((f"; the first is refused: {r.refused}" for r in results.values() if r.refused), "")
-            raise DataError(
-                f"none of the {len(open_):,} queries of {dataset.name} finds anything in {knowledge.graph.name}{why}",
-                hint="is it the graph that the questions are about? name it with -k",
-            )
+    results = _gold_results(knowledge, open_, timeout_s=timeout_s, progress=progress) if open_ else {}
+    found = {question: () if result.absent else result.terms for question, result in results.items()}
+    if results and not any(found.values()):
+        why = next((f"; the first is refused: {r.reason}" for r in results.values() if r.is_refused), "")
+        raise DataError(
+            f"none of the {len(open_):,} queries of {dataset.name} finds anything in {knowledge.graph.name}{why}",
+            hint="is it the graph that the questions are about? name it with -k",
+        )
     bare = {a.term for q in dataset.questions for a in q.answers or () if isinstance(a.term, IRI) and not a.label}
-    labels = knowledge.labels({*bare, *(term for result in results.values() for term in result.terms)})
+    labels = knowledge.labels({*bare, *(term for terms in found.values() for term in terms)})
     questions: list[Question] = []
     problems: list[Problem] = []
     for question in dataset.questions:
-        result = results.get(question.id)
-        if result is None:
-            questions.append(_with_labels(question, labels))
-        elif result.terms:
-            answers = tuple(GoldAnswer(term, labels[term]) for term in result.terms)
-            questions.append(replace(question, answers=answers))
-        else:
-            problems.append(Problem(question.id, _why_unknown(result, absent[question.id])))
+        terms = found.get(question.id)
+        if terms is not None and not terms:
+            problems.append(Problem(question.id, f"no answer is known: {_why_unknown(results[question.id])}"))
+            continue
+        answers = question.answers
+        if terms:
+            answers = tuple(GoldAnswer(term, labels[term]) for term in terms)
+        elif answers:
+            answers = tuple(replace(a, label=a.label or labels.get(a.term, "")) if a.term else a for a in answers)
+        questions.append(replace(question, answers=answers))
     return replace(dataset, questions=tuple(questions), problems=(*dataset.problems, *problems))
+
+
+def _why_unknown(result: _GoldResult) -> str:
+    if absent := result.absent:
+        more = f" and {len(absent) - 3:,} more" if len(absent) > 3 else ""
+        return f"the graph does not mention {', '.join(map(str, absent[:3]))}{more}, which its query names"
+    if not result.is_refused:
+        return "its query finds nothing"
+    return f"its query is refused: {result.reason}" + (f" ({result.hint})" if result.hint else "")
 
 
 def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
     """Return the share of the IRIs in gold answers and topics that the graph does not mention; 0 if there are none."""
     terms = _gold_iris(dataset.questions)
     return 1 - len(_mentioned_iris(knowledge.graph, terms)) / len(terms) if terms else 0.0
-
-
-def _why_unknown(result: _GoldResult, absent: Sequence[str]) -> str:
-    if absent:
-        more = f" and {len(absent) - 3:,} more" if len(absent) > 3 else ""
-        return f"no answer is known: the graph does not mention {', '.join(absent[:3])}{more}, which its query names"
-    if not result.refused:
-        return "no answer is known: its query finds nothing"
-    return f"no answer is known: its query is refused: {result.refused}" + (f" ({result.hint})" if result.hint else "")
-
-
-def _with_labels(question: Question, labels: Mapping[Term, str]) -> Question:
-    answers = question.answers and tuple(
-        a if a.label or a.term is None else GoldAnswer(a.term, labels.get(a.term, "")) for a in question.answers
-    )
-    return replace(question, answers=answers)
 
 
 def _gold_iris(questions: Iterable[Question]) -> list[IRI]:
@@ -178,71 +204,15 @@ def _gold_iris(questions: Iterable[Question]) -> list[IRI]:
 
 def _mentioned_iris(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
     query, size = Query.load("known"), graph.chunk_size
-    known: set[Term] = set()
-    for at in range(0, len(terms), size):
-        chunk = terms[at : at + size]
-        known.update(s["entity"] for s in graph.select(query.bind(entity=chunk).limit(len(chunk))))
-    return known
+    chunks = [terms[at : at + size] for at in range(0, len(terms), size)]
+    return {s["entity"] for some in chunks for s in graph.select(query.bind(entity=some).limit(len(some)))}
 
 
 def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
     plain = [t for t in dict.fromkeys(triples) if isinstance(t.subject, IRI) and isinstance(t.object, IRI | Literal)]
     size = max(1, graph.chunk_size // 5)
-    held: set[tuple[Term, ...]] = set()
-    for at in range(0, len(plain), size):
-        found = graph.select(lookup(plain[at : at + size]))
-        held.update((s["subject"], s["predicate"], s["object"]) for s in found)
-    return held
-
-
-def _question_finding(
-    question: Question, result: _GoldResult, known: set[Term], held: set[tuple[Term, ...]], names: Mapping[Term, str]
-) -> Finding:
-    nothing = _absent_iris(result, known)
-    finding = Finding(
-        question=question.id, text=question.text, outcome="unchecked", how=result.how,
-        gold=None if question.answers is None else len(question.answers), found=len(result.terms),
-        absent=tuple(dict.fromkeys((*(str(t) for t in _gold_iris([question]) if t not in known), *nothing))),
-        reason="; ".join(result.notes),
-    )  # fmt: skip
-    if nothing and question.answers is None:
-        return replace(finding, outcome="absent")
-    if result.refused:
-        return replace(finding, outcome="refused", reason=result.refused, hint=result.hint)
-    if result.how:
-        return _compared_with_gold(finding, question, result.terms, names)
-    if not question.golden_triples:
-        return finding
-    lacking = [t for t in question.golden_triples if (t.subject, t.predicate, t.object) not in held]
-    return replace(
-        finding,
-        how="triples",
-        outcome="different" if lacking else "reproduced",
-        gold=len(question.golden_triples),
-        found=len(question.golden_triples) - len(lacking),
-        missing=tuple(f"{t.subject} {t.predicate} {t.object}" for t in lacking),
-    )
-
-
-def _compared_with_gold(
-    finding: Finding, question: Question, terms: Sequence[Term], names: Mapping[Term, str]
-) -> Finding:
-    if question.answers is None:
-        return replace(finding, outcome="derived" if terms else "empty")
-    gold = GoldAnswers(question.answers)
-    met: set[int] = set()
-    extra: list[str] = []
-    for term in terms:
-        numbers = gold.found(str(term), names.get(term, ""))
-        met.update(numbers)
-        extra += [] if numbers else [str(term)]
-    missing = [
-        a.label if a.term is None else str(a.term)
-        for a in question.answers
-        if met.isdisjoint(gold.found("" if a.term is None else str(a.term), a.label))
-    ]
-    outcome: Outcome = "different" if missing or extra else "reproduced"
-    return replace(finding, outcome=outcome, missing=tuple(missing), extra=tuple(extra))
+    found = (s for at in range(0, len(plain), size) for s in graph.select(lookup(plain[at : at + size])))
+    return {(s["subject"], s["predicate"], s["object"]) for s in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,124 +220,93 @@ class _GoldResult:
     """Answers that a query or a path finds.
 
     :param how: ``sparql`` or ``path``; empty if the question has neither.
-    :param refused: why there is no result, in the engine's words; empty if there is one.
+    :param reason: why there is no result, if it ``is_refused``, in the engine's words; else what is odd in it.
     :param named: the IRIs that the query names, if the answer is one literal.
+    :param absent: those of them that the graph lacks, if the answer says nothing without them.
     """
 
     how: str = ""
     terms: tuple[Term, ...] = ()
-    refused: str = ""
+    reason: str = ""
     hint: str = ""
-    notes: tuple[str, ...] = ()
+    is_refused: bool = False
     named: tuple[IRI, ...] = ()
+    absent: tuple[IRI, ...] = ()
+
+
+def _refused(how: str, reason: str, hint: str = "") -> _GoldResult:
+    return _GoldResult(how, reason=reason, hint=hint, is_refused=True)
 
 
 def _gold_results(
     knowledge: KnowledgeBase, questions: Sequence[Question], *, timeout_s: float, progress: Progress | None
 ) -> dict[str, _GoldResult]:
     """Run the SPARQL of each question or, without SPARQL, walk its path; the results are by the ids of questions."""
+    tell = progress or (lambda *_: None)
     found: dict[str, _GoldResult] = {}
     walked: list[Question] = []
-
-    def tell() -> None:
-        if progress is not None:
-            progress("checking answers", len(found), len(questions))
-
-    with _GoldQueries(knowledge, timeout_s) as queries:
+    with closing(GraphQueries(knowledge.graph, prefixes=knowledge.prefixes, note=ignore)) as queries:
         for question in questions:
             if question.sparql:
-                found[question.id] = queries.query_result(question.sparql)
+                found[question.id] = _query_result(queries, knowledge.prefixes, question.sparql, timeout_s)
             elif question.path and question.topics:
                 walked.append(question)
             else:
                 found[question.id] = _GoldResult()
-            tell()
-        for at in range(0, len(walked), _PATHS_AT_ONCE):
-            found.update(queries.walk_results(walked[at : at + _PATHS_AT_ONCE]))
-            tell()
+            tell("checking answers", len(found), len(questions))
+    predicates = predicates_by_name(knowledge.graph) if walked else {}
+    for at in range(0, len(walked), _PATHS_AT_ONCE):
+        found.update(_walk_results(knowledge.graph, walked[at : at + _PATHS_AT_ONCE], predicates))
+        tell("checking answers", len(found), len(questions))
+    named = dict.fromkeys(term for result in found.values() for term in result.named)
+    known = _mentioned_iris(knowledge.graph, list(named))
+    for question_id, result in found.items():
+        absent = tuple(term for term in result.named if term not in known)
+        if says_nothing(result.terms, result.named, absent):
+            found[question_id] = replace(result, absent=absent)
     return found
 
 
-class _GoldQueries(ExitStack):
-    """Runs the SPARQL and the paths of questions on a graph; at the end the process of queries ends."""
-
-    def __init__(self, knowledge: KnowledgeBase, timeout_s: float) -> None:
-        super().__init__()
-        self._knowledge = knowledge
-        self._timeout_s = timeout_s
-
-    @cached_property
-    def _query_runner(self) -> Callable[..., QueryResult]:
-        return self.enter_context(query_runner(self._knowledge.graph))
-
-    @cached_property
-    def _predicates_of_graph(self) -> dict[str, tuple[IRI, ...]]:
-        return predicates_by_name(self._knowledge.graph)
-
-    def query_result(self, sparql: str) -> _GoldResult:
-        """Run SPARQL, if it may be run."""
-        try:
-            checked = check(sparql, prefixes=self._knowledge.prefixes)
-            if checked.form not in {"SELECT", "ASK"}:
-                return _GoldResult(
-                    "sparql", refused=f"{checked.form} has no answers, only triples", hint="write a SELECT"
-                )
-            result = self._query_runner(checked, timeout_s=self._timeout_s, max_rows=MAX_ROWS)
-            if not result.complete:
-                return _GoldResult("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
-            if checked.form == "ASK":
-                return _GoldResult("sparql", (Literal(result.boolean),), named=named_iris(checked.text))
-            rows = result.solutions
-        except _REFUSED as error:
-            return _GoldResult("sparql", refused=error.message, hint=error.hint or "")
-        unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
-        notes = (f"?{', ?'.join(unbound)} is empty in every solution",) if unbound else ()
-        terms = gold_terms(rows, rows.variables)
-        is_value = len(terms) == 1 and isinstance(terms[0], Literal)
-        return _GoldResult("sparql", terms, notes=notes, named=named_iris(checked.text) if is_value else ())
-
-    def walk_results(self, questions: Sequence[Question]) -> dict[str, _GoldResult]:
-        """Walk the paths of questions from their topics, all with a few queries."""
-        paths = {question.id: gold_paths(question, self._predicates_of_graph) for question in questions}
-        walks = [
-            (question.id, Walk(topic.iri, path))
-            for question in questions
-            for path in paths[question.id]
-            for topic in question.topics
-        ]
-        ends: dict[str, dict[Term, None]] = {question.id: {} for question in questions}
-        cut: set[str] = set()
-        found = walk_ends(self._knowledge.graph, [walk for _, walk in walks], limit=_MAX_ENDS)
-        for (question_id, _), own in zip(walks, found, strict=True):
-            ends[question_id].update(dict.fromkeys(own.items))
-            cut.update({question_id} if own.cuts else ())
-        return {q.id: self._walk_result(q, bool(paths[q.id]), ends[q.id], q.id in cut) for q in questions}
-
-    def _walk_result(self, question: Question, is_known: bool, ends: dict[Term, None], is_cut: bool) -> _GoldResult:
-        """Take the ends of a path; a topic it leads back to is no answer, unless the dataset says so or it is alone."""
-        if not is_known:
-            lacking = [
-                name
-                for name in question.path
-                if not gold_paths(replace(question, path=(name,)), self._predicates_of_graph)
-            ]
-            return _GoldResult("path", refused=f"the graph has no predicate {printable(', '.join(lacking), 120)}")
-        if is_cut:
-            return _GoldResult("path", refused=f"more than {_MAX_ENDS:,} ends", hint="ask for less")
-        topics = {topic.iri for topic in question.topics}
-        kept = topics & {answer.term for answer in question.answers or ()}
-        others = tuple(term for term in ends if term not in topics or term in kept)
-        return _GoldResult("path", others or tuple(ends))
+def _query_result(queries: GraphQueries, prefixes: PrefixMap, sparql: str, timeout_s: float) -> _GoldResult:
+    """Run SPARQL, if it may be run."""
+    try:
+        checked = check(sparql, prefixes=prefixes)
+        if checked.form not in {"SELECT", "ASK"}:
+            return _refused("sparql", f"{checked.form} has no answers, only triples", "write a SELECT")
+        result = queries.run(sparql, timeout_s=timeout_s, max_rows=MAX_ROWS)
+        if not result.complete:
+            return _refused("sparql", f"more than {result.rows:,} solutions", "ask for less")
+        rows = Solutions() if checked.form == "ASK" else result.solutions
+    except _REFUSED as error:
+        return _refused("sparql", error.message, error.hint)
+    unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
+    terms = (Literal(result.boolean),) if checked.form == "ASK" else gold_terms(rows, rows.variables)
+    is_value = len(terms) == 1 and isinstance(terms[0], Literal)
+    reason = f"?{', ?'.join(unbound)} is empty in every solution" if unbound else ""
+    return _GoldResult("sparql", terms, reason, named=named_iris(checked.text) if is_value else ())
 
 
-def _queried_iris(results: Iterable[_GoldResult]) -> dict[IRI, None]:
-    return dict.fromkeys(term for result in results for term in result.named)
+def _walk_results(
+    graph: KnowledgeGraph, questions: Sequence[Question], predicates: Mapping[str, tuple[IRI, ...]]
+) -> Iterator[tuple[str, _GoldResult]]:
+    """Walk the paths of questions from their topics, all with a few queries; yield the result of each.
 
-
-def _absent_iris(result: _GoldResult, known: set[Term]) -> tuple[str, ...]:
-    """List the IRIs without which the result of a query says nothing, of those the graph lacks."""
-    absent = [term for term in result.named if term not in known]
-    return tuple(map(str, absent)) if says_nothing(result.terms, result.named, absent) else ()
+    A topic that a path leads back to is no answer, unless the dataset says so or it is alone.
+    """
+    walks = [[Walk(t.iri, path) for path in gold_paths(q, predicates) for t in q.topics] for q in questions]
+    reached = iter(walk_ends(graph, [walk for own in walks for walk in own], limit=_MAX_ENDS))
+    for question, own in zip(questions, walks, strict=True):
+        ends = list(islice(reached, len(own)))
+        if not ends:
+            lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), predicates)]
+            result = _refused("path", f"the graph has no predicate {printable(', '.join(lacking), 120)}")
+        elif any(some.cuts for some in ends):
+            result = _refused("path", f"more than {_MAX_ENDS:,} ends", "ask for less")
+        else:
+            terms = dict.fromkeys(term for some in ends for term in some.items)
+            left_out = {topic.iri for topic in question.topics} - {answer.term for answer in question.answers or ()}
+            result = _GoldResult("path", tuple(term for term in terms if term not in left_out) or tuple(terms))
+        yield question.id, result
 
 
 def says_nothing(terms: Sequence[Term], named: Collection[IRI], absent: Collection[IRI]) -> bool:
