@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,20 +100,17 @@ def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: s
     if file is None:
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
         raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
-    about: Any = {}
-    if (folder / "dataset.json").is_file():
-        about = _json_value(_file_text(folder / "dataset.json"), f"{folder / 'dataset.json'}: ")
+    description = folder / "dataset.json"
+    about: Any = _json_value(_file_text(description), f"{description}: ") if description.is_file() else {}
     named = about.get("graph") or [] if isinstance(about, Mapping) else None
     named = [named] if isinstance(named, str) else named
     if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
         hint = "name, source, licence; graph: one path or a list of them, from the folder on"
-        raise DataError(f"{folder / 'dataset.json'}: no JSON object, or its graph is no path", hint=hint)
+        raise DataError(f"{description}: no JSON object, or its graph is no path", hint=hint)
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in named]
-    spelled = {"license": "licence"}
-    said: dict[str, Any] = {
-        spelled.get(key, key): str(about[key]) for key in ("name", "source", "license", "licence") if about.get(key)
-    }
+    about["licence"] = about.get("licence") or about.get("license")
+    said: dict[str, Any] = {key: str(about[key]) for key in ("name", "source", "licence") if about.get(key)}
     return replace(_file_dataset(file, columns, language), graph=tuple(graph), **said)
 
 
@@ -166,7 +164,7 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
             problems.append(Problem(place, f"{LEFT_OUT}the same as {path.name}{found.where}{first}"))
             continue
         if question.id in ids:
-            new = next(name for n in range(2, len(ids) + 3) if (name := f"{question.id}#{n}") not in ids)
+            new = next(name for n in count(2) if (name := f"{question.id}#{n}") not in ids)
             problems.append(Problem(place, f"read as {new}: its id is there already"))
             question = replace(question, id=new)
         ids.add(question.id)
@@ -199,7 +197,10 @@ def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
             raise _unknown_format(path, f" ({error.message})") from error
         return _json_entries(path, data)
     if _YAML_QUESTIONS.search(text):
-        return _text2sparql_entries(path, text)
+        data = _yaml_value(path, text)
+        if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
+            raise DataError(f"{path}: questions is no list", hint="each begins with - id: …")
+        return _Entries(Text2SparqlEntry, enumerate(data["questions"], 1), about=about_text2sparql(data))
     raise _unknown_format(path)
 
 
@@ -263,14 +264,6 @@ def _json_entries(path: Path, data: Any) -> _Entries:
     return _Entries(OwnEntry, enumerate(listed, 1))
 
 
-def _text2sparql_entries(path: Path, text: str) -> _Entries:
-    data = _yaml_value(path, text)
-    entries = data.get("questions") if isinstance(data, Mapping) else None
-    if not isinstance(entries, list):
-        raise DataError(f"{path}: questions is no list", hint="each begins with - id: …")
-    return _Entries(Text2SparqlEntry, enumerate(entries, 1), about=about_text2sparql(data))
-
-
 def _yaml_value(path: Path, text: str) -> Any:
     """Read YAML without aliases: a few lines of aliases of aliases stand for gigabytes."""
     import yaml
@@ -296,18 +289,16 @@ def _table_entries(path: Path, text: str, suffix: str, columns: Mapping[str, str
         header = [name.strip() for name in next(rows, [])]
     except csv.Error as error:
         raise InputError(f"{path}:1: {error}", hint="the first line names the columns; is a quote closed?") from error
-    there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
+    there = f"the columns are: {printable(', '.join(name or '(none)' for name in header) or 'none', 300)}"
     fields = TableEntry.model_fields
     wanted = columns if columns is not None else {name: name for name in fields if name in header}
     for name, column in wanted.items():
         if name not in fields:
             raise InputError(f"no field {printable(name, 40)}", hint=f"a column may be: {', '.join(fields)}")
         if column not in header:
-            message = f"{path}: no column {printable(column, 60)} for {name}"
-            raise InputError(message, hint=f"the columns are: {there}")
+            raise InputError(f"{path}: no column {printable(column, 60)} for {name}", hint=there)
     if "question" not in wanted:
-        hint = f"name it: question=COLUMN; the columns are: {there}"
-        raise InputError(f"{path}: which column is the question?", hint=hint)
+        raise InputError(f"{path}: which column is the question?", hint=f"name it: question=COLUMN; {there}")
     places = {name: header.index(column) for name, column in wanted.items()}
     return _Entries(TableEntry, _table_rows(rows, len(header), places), ":")
 
@@ -343,12 +334,12 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     """
     if limit is None or limit >= len(questions):
         return tuple(questions)
-    groups: dict[int | None, list[Question]] = {}
+    groups: dict[int | None, list[str]] = {}
     for question in drawn(questions, seed, key=lambda question: question.id):
-        groups.setdefault(question.hops, []).append(question)
-    ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
-    shares = equal_shares([len(group) for _, group in ordered], limit)
-    taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
+        groups.setdefault(question.hops, []).append(question.id)
+    ordered = [groups[hops] for hops in sorted(groups, key=lambda hops: (hops is None, hops or 0))]
+    shares = equal_shares(list(map(len, ordered)), limit)
+    taken = {own for group, share in zip(ordered, shares, strict=True) for own in group[:share]}
     return tuple(question for question in questions if question.id in taken)
 
 
@@ -371,11 +362,13 @@ def write_dataset(
     labels, so its licence is theirs.
     """
     check_folder(folder)
+    paths = [Path(source) for source in sources]  # of an endpoint and standard input there is none
+    graph = [os.path.relpath(path, folder) for path in paths] if all(path.exists() for path in paths) else []
     about = {
         "name": f"{_graph_name(knowledge.graph.name)}-made",
         "source": f"made by kgsparql eval make from {knowledge.graph.name}",
         "licence": "that of the graph",
-        "graph": _relative_paths(folder, sources),
+        "graph": graph,
         "fingerprint": knowledge.graph.fingerprint,
         "seed": seed,
     }
@@ -398,14 +391,6 @@ def _graph_name(name: str) -> str:
     path = Path(name)
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0].strip("-")
     return (path.absolute().parent.name if stem == "graph" else stem) or "graph"
-
-
-def _relative_paths(folder: Path, sources: Sequence[str]) -> list[str]:
-    """Name the files of the graph from the folder on; an endpoint or standard input has none."""
-    paths = [Path(source) for source in sources]
-    if not all(path.exists() for path in paths):
-        return []
-    return [os.path.relpath(path, folder) for path in paths]
 
 
 def _question_entry(question: MadeQuestion, number: int) -> dict[str, Any]:

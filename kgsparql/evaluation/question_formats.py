@@ -183,11 +183,8 @@ class OwnEntry(Entry):
         topics: dict[IRI, str] = {}
         for topic in self.topic_entities:
             topics.setdefault(topic.iri, topic.label)
-        labels: dict[IRI, str] = {}
-        for entry in self.golden_triples:
-            for text, label in ((entry.s, entry.s_label), (entry.o, entry.o_label)):
-                if label and "://" in text:
-                    labels.setdefault(iri(text), label)
+        ends = [end for own in self.golden_triples for end in ((own.s, own.s_label), (own.o, own.o_label))]
+        labels = {iri(text): label for text, label in reversed(ends) if label and "://" in text}
         return Question(
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris, {**topics, **labels}),
             topics=tuple(Topic(term, label) for term, label in topics.items()), hops=self.hops, type=self.type,
@@ -229,10 +226,6 @@ class LcQuad2Entry(Entry):
         sparql = self.sparql_wikidata.strip() or self.sparql_dbpedia18.strip()
         topics = topics_in(sparql)
         return Question(id=self.id, text=checked_question(text), type=self.subgraph, sparql=sparql, topics=topics)
-
-
-class _Query(_WithoutNulls):
-    sparql: str = ""
 
 
 class _Wording(_WithoutNulls):
@@ -277,11 +270,19 @@ class _Result(_WithoutNulls):
         return list(gold_terms(rows, tuple(dict.fromkeys(name for row in rows for name in row))))
 
 
+def _query_text(value: Any) -> Any:
+    """Take the SPARQL out of the object that it may be in."""
+    return value.get("sparql") or "" if isinstance(value, Mapping) else value
+
+
+Queried = Annotated[str, BeforeValidator(_query_text)]
+
+
 class QaldEntry(Entry):
     """Question of QALD JSON, all editions: in several languages, with answers as SPARQL results."""
 
     question: list[_Wording]
-    query: _Query | str = ""
+    query: Queried = ""
     answers: list[_Result] | None = None
     answertype: str = ""
     aggregation: Any = None
@@ -289,15 +290,14 @@ class QaldEntry(Entry):
     def to_question(self, language: str, /) -> Question:
         """Make the question."""
         text = in_language({own.language: own.string for own in self.question}, language)
-        sparql = self.query.sparql if isinstance(self.query, _Query) else self.query
         results = [one for one in self.answers or () if one.boolean is not None or one.results is not None]
         terms = dict.fromkeys(term for one in results for term in one.to_terms())
         answers = tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None
         kinds = [self.answertype or _answer_type(answers)]
         kinds += ["aggregation"] if str(self.aggregation).lower() == "true" else []
         return Question(
-            id=self.id, text=checked_question(text), answers=answers, topics=topics_in(sparql), sparql=sparql,
-            type=",".join(kind for kind in kinds if kind),
+            id=self.id, text=checked_question(text), answers=answers, topics=topics_in(self.query),
+            sparql=self.query, type=",".join(kind for kind in kinds if kind),
         )  # fmt: skip
 
 
@@ -305,15 +305,14 @@ class Text2SparqlEntry(Entry):
     """Question of TEXT2SPARQL YAML: in several languages, with the SPARQL that finds the answers."""
 
     question: dict[str, str | None] | str
-    query: _Query | str = ""
+    query: Queried = ""
     features: list[Text] = []
 
     def to_question(self, language: str, /) -> Question:
         """Make the question."""
         text = self.question if isinstance(self.question, str) else in_language(self.question, language)
-        sparql = self.query.sparql if isinstance(self.query, _Query) else self.query
         kind = ",".join(self.features)
-        return Question(id=self.id, text=checked_question(text), type=kind, sparql=sparql.strip())
+        return Question(id=self.id, text=checked_question(text), type=kind, sparql=self.query.strip())
 
 
 class TableEntry(Entry):
@@ -419,20 +418,18 @@ def gold_of(
     >>> gold_of(["Bonn"], [bonn], {})[0].term, gold_of(["Bonn"], None, {})[0].term, gold_of(["8"], [], {})[0].term.value
     (<NamedNode value=http://e.org/b>, None, '8')
     """
-    if terms is None:
-        return None if labels is None else tuple(GoldAnswer(None, label) for label in dict.fromkeys(labels))
+    if terms is None and labels is None:
+        return None
     texts = list(labels or ())
     if not terms:
-        return tuple(GoldAnswer(Literal(text), text) for text in dict.fromkeys(texts))
+        return tuple(GoldAnswer(None if terms is None else Literal(text), text) for text in dict.fromkeys(texts))
     if len(texts) == len(terms):
-        first_labels = dict(zip(reversed(terms), reversed(texts), strict=True))
-        return tuple(GoldAnswer(term, first_labels[term]) for term in dict.fromkeys(terms))
-    spelled = {normalised(text): text for text in texts}
-    only = texts[0] if len(texts) == 1 else ""
-    return tuple(
-        GoldAnswer(term, names.get(term) or only or spelled.get(normalised(local_name(term)), ""))
-        for term in dict.fromkeys(terms)
-    )
+        called = dict(zip(reversed(terms), reversed(texts), strict=True))  # of one that is there twice, the first
+    else:
+        spelled = {normalised(text): text for text in texts}
+        only = texts[0] if len(texts) == 1 else ""
+        called = {term: names.get(term) or only or spelled.get(normalised(local_name(term)), "") for term in terms}
+    return tuple(GoldAnswer(term, called[term]) for term in dict.fromkeys(terms))
 
 
 def _term_label(term: Term) -> str:
@@ -444,14 +441,10 @@ def _term_label(term: Term) -> str:
 
 def _answer_type(answers: tuple[GoldAnswer, ...] | None) -> str:
     """Find QALD's type of answer from the answers, where the edition does not say it."""
-    if not answers:
-        return ""
-    term = answers[0].term
+    term = answers[0].term if answers else None
     if not isinstance(term, Literal):
-        return "resource"
-    datatype = term.datatype.value.rpartition("#")[2]
-    if datatype in {"integer", "decimal", "double", "float", "int", "nonNegativeInteger"}:
+        return "resource" if answers else ""
+    kind = term.datatype.value.rpartition("#")[2]
+    if kind in {"integer", "decimal", "double", "float", "int", "nonNegativeInteger"}:
         return "number"
-    return (
-        "date" if datatype.startswith(("date", "gYear", "time")) else "boolean" if datatype == "boolean" else "string"
-    )
+    return "date" if kind.startswith(("date", "gYear", "time")) else "boolean" if kind == "boolean" else "string"

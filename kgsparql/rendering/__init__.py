@@ -34,8 +34,7 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
 
             return answer_to_trig(answer, at=at)
         case "svg" | "dot":
-            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot
-            from kgsparql.rendering.svg import drawing_to_svg
+            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot, drawing_to_svg
 
             drawing = drawing_of(answer)
             return drawing_to_svg(drawing, title=answer.question) if form == "svg" else drawing_to_dot(drawing)

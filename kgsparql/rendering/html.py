@@ -9,8 +9,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
-from kgsparql.rendering.drawing import drawing_of
-from kgsparql.rendering.svg import drawing_to_svg, svg_text
+from kgsparql.rendering.drawing import drawing_of, drawing_to_svg, svg_text
 from kgsparql.rendering.text import text_lines
 
 _SHOWN_ROWS, _SHOWN_NAMES = 20, 10  # rows of a table, and candidates that are named before it

@@ -20,9 +20,15 @@ from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
 from kgsparql.rendering import render
-from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_dot
+from kgsparql.rendering.drawing import (
+    Drawing,
+    drawing_of,
+    drawing_to_dot,
+    drawing_to_svg,
+    edge_shapes,
+    node_boxes,
+)
 from kgsparql.rendering.html import answer_to_html, mime_bundle
-from kgsparql.rendering.svg import drawing_to_svg, edge_shapes, node_boxes
 from tests.conftest import ROOT
 
 FOUND = Query("found", "SELECT ?answer { ?answer ?p ?o }")
@@ -127,10 +133,10 @@ def test_the_json_is_what_the_page_takes() -> None:
     assert list(made) == ["nodes", "edges", "left_out"]
     assert made["nodes"][0] | {"x": 0, "y": 0} == {
         "id": 0, "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "row": 0, "x": 0, "y": 0,
-        "role": "answer", "markers": ["P1"],
+        "role": "answer", "markers": ("P1",),
     }  # fmt: skip
     assert made["edges"] == [
-        {"id": 0, "source": 0, "target": 1, "label": "knows", "predicate": "http://e.org/p/knows", "markers": ["P1"],
+        {"id": 0, "source": 0, "target": 1, "label": "knows", "predicate": "http://e.org/p/knows", "markers": ("P1",),
          "is_inverse": True},
     ]  # fmt: skip
 
@@ -155,8 +161,9 @@ def graph(triples: Sequence[tuple[object, str, object, bool]]) -> Answer:
 @pytest.mark.parametrize("triples", [STAR, LOOPS, RING, MANY_WAYS])
 def test_nodes_and_labels_stand_apart(triples: list[tuple[object, str, object, bool]]) -> None:
     drawn = drawing_of(graph(triples))
-    labels = [shape.label for shape in edge_shapes(drawn)]
-    boxes = [*node_boxes(drawn).values(), *(label for label in labels if label)]
+    nodes = node_boxes(drawn)
+    labels = [shape.label for shape in edge_shapes(drawn, nodes)]
+    boxes = [*nodes.values(), *(label for label in labels if label)]
     assert None not in labels
     assert [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)] == []
 
