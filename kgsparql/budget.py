@@ -151,14 +151,13 @@ class Usage:
     def cost(self) -> float | None:
         """What the tokens of all calls cost; ``None`` if the prices are not known."""
         prices = self.budget.prices
-        return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
+        return prices and prices.of(self.prompt_tokens, self.completion_tokens)
 
     @property
     def paid_cost(self) -> float | None:
         """What the calls cost that no cache answered; ``None`` if the prices are not known."""
-        if self.cost is None or self.budget.prices is None:
-            return None
-        return self.cost - self.budget.prices.of(self.cached_prompt_tokens, self.cached_completion_tokens)
+        prices, prompts = self.budget.prices, self.prompt_tokens - self.cached_prompt_tokens
+        return prices and prices.of(prompts, self.completion_tokens - self.cached_completion_tokens)
 
     def count_preparing(self) -> None:
         """Count a query that an endpoint is about to be sent, as long as the question is being prepared."""
@@ -197,42 +196,36 @@ class Usage:
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
         """
         self.check()
-        budget = self.budget
+        budget, prices = self.budget, self.budget.prices
         with self._lock:
-            if budget.max_calls is not None and self.model_calls >= budget.max_calls:
-                raise self._exceeded_error("model calls", budget.max_calls, "--max-calls")
+            if self.calls_left == 0:
+                raise self._exceeded_error("model calls", self.model_calls, "--max-calls")
             used, wanted = self.prompt_tokens + self.completion_tokens, prompt_tokens + completion_tokens
             if budget.max_tokens is not None and used + wanted > budget.max_tokens:
                 more = f" ({used} used, up to {wanted} more needed)"
                 fewer = "--max-tokens, or ask for shorter replies with --reply-tokens 300"
                 raise self._exceeded_error("tokens", budget.max_tokens, fewer, more)
-            if budget.max_cost is not None and budget.prices is not None:
-                spent, next_ = self.cost or 0.0, budget.prices.of(prompt_tokens, completion_tokens)
-                if spent + next_ > budget.max_cost:
-                    more = f" ({spent:.4g} spent, up to {next_:.4g} more needed)"
-                    raise self._exceeded_error("cost", budget.max_cost, "--max-cost", more)
+            spent, next_ = self.cost or 0.0, prices.of(prompt_tokens, completion_tokens) if prices else 0.0
+            if budget.max_cost is not None and spent + next_ > budget.max_cost:
+                more = f" ({spent:.4g} spent, up to {next_:.4g} more needed)"
+                raise self._exceeded_error("cost", budget.max_cost, "--max-cost", more)
             self.model_calls += 1
             self.prompt_tokens += prompt_tokens
             self.completion_tokens += completion_tokens
 
-    def settle_call(
-        self, prompt_tokens: int, completion_tokens: int, *, actual: tuple[int, int], cached: bool = False
-    ) -> None:
-        """Replace what was reserved for a call by what it used, ``(prompt_tokens, completion_tokens)``."""
-        with self._lock:
-            self.prompt_tokens += actual[0] - prompt_tokens
-            self.completion_tokens += actual[1] - completion_tokens
-            if cached:
-                self.cached_calls += 1
-                self.cached_prompt_tokens += actual[0]
-                self.cached_completion_tokens += actual[1]
+    def settle_call(self, reserved: tuple[int, int], actual: tuple[int, int] | None, *, cached: bool = False) -> None:
+        """Replace the ``(prompt_tokens, completion_tokens)`` that were reserved for a call by those it used.
 
-    def cancel_call(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Take a reserved call back: it never reached a model, so nothing was paid."""
+        :param actual: ``None`` for a call that never reached a model: nothing was paid, and it does not count.
+        """
+        prompt, completion = actual or (0, 0)
         with self._lock:
-            self.model_calls -= 1
-            self.prompt_tokens -= prompt_tokens
-            self.completion_tokens -= completion_tokens
+            self.model_calls -= actual is None
+            self.prompt_tokens += prompt - reserved[0]
+            self.completion_tokens += completion - reserved[1]
+            self.cached_calls += cached
+            self.cached_prompt_tokens += prompt * cached
+            self.cached_completion_tokens += completion * cached
 
     def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
         """Refuse to go on where the question was stopped, or its time is over.

@@ -145,14 +145,14 @@ class LanguageModel:
             reply, is_kept = self._kept_or_new_reply(call, request, usage, emit)
         except KgsparqlError as error:
             if not isinstance(error, ModelTimeoutError | CancelledError):
-                usage.cancel_call(*reserved)  # no model worked for this
+                usage.settle_call(reserved, None)  # no model worked for this
             emit(replace(event, error=error.code, seconds=_seconds_since(began)))
             if isinstance(error, ModelTimeoutError | CancelledError):
                 usage.check()  # it may have been the question's deadline, or a person who stopped it
             raise
         text, problem = text_of(reply, call.purpose)
         tokens = tokens_of(reply, reserved, text)
-        usage.settle_call(*reserved, actual=tokens, cached=is_kept)
+        usage.settle_call(reserved, tokens, cached=is_kept)
         event = replace(
             event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
             seconds=_seconds_since(began),

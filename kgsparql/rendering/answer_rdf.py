@@ -79,13 +79,16 @@ class _Statements:
     def part(self, name: str) -> IRI:
         return IRI(f"{self.run}#{name}")
 
-    def add(self, node: IRI, kind: str, *said: tuple[str, _Value | Iterable[_Value]]) -> IRI:
-        """Say of which class a node is, unless that is empty, and what else; a text is a literal, ``None`` nothing."""
-        for name, values in [("rdf:type", _iri(kind) if kind else None), *said]:
+    def add(self, node: IRI, kind: str = "", /, **said: _Value | Iterable[_Value]) -> IRI:
+        """Say of which class a node is, unless that is empty, and what else; a text is a literal, ``None`` nothing.
+
+        :param said: names with ``_`` for ``:``, ``schema_text`` for instance.
+        """
+        for name, values in {"rdf_type": _iri(kind) if kind else None, **said}.items():
             for value in [values] if values is None or isinstance(values, str | Term) else values:
                 if value is not None:
                     term = Literal(value) if isinstance(value, str) else value
-                    self.quads.append(Quad(node, _iri(name), term, DefaultGraph()))
+                    self.quads.append(Quad(node, _iri(name.replace("_", ":", 1)), term, DefaultGraph()))
         return node
 
 
@@ -99,10 +102,11 @@ def _quads_of(answer: Answer, at: str) -> list[Quad]:
     _add_parts(answer, of, given)
     for item in answer.evidence:
         node = of.part(item.marker)
-        of.add(given, "", ("schema:citation" if item.marker in cited else "kgs:retrieved", node))
+        is_cited = item.marker in cited
+        of.add(given, **{"schema_citation" if is_cited else "kgs_retrieved": node})
         _add_item(node, item, of)
         if item.kind == "computed" and answer.computed is not None:
-            _add_computed((node, given) if item.marker in cited else (node,), answer.computed, answer.unit, of)
+            _add_computed((node, given) if is_cited else (node,), answer.computed, answer.unit, of)
     for part in ("evidence", "retrieved"):  # each graph in one piece
         items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]
         triples = dict.fromkeys(own.triple for item in items for own in item.triples)
@@ -112,74 +116,71 @@ def _quads_of(answer: Answer, at: str) -> list[Quad]:
 
 
 def _add_answer(answer: Answer, of: _Statements, given: IRI) -> None:
-    question = of.add(of.part("question"), "schema:Question", ("schema:text", answer.question))
+    question = of.add(of.part("question"), "schema:Question", schema_text=answer.question)
     of.add(
-        given, "schema:Answer", ("schema:parentItem", question), ("schema:text", answer.text),
-        ("kgs:status", answer.status), ("kgs:grounding", answer.grounding),
+        given, "schema:Answer", schema_parentItem=question, schema_text=answer.text, kgs_status=answer.status,
+        kgs_grounding=answer.grounding,
     )  # fmt: skip
     if answer.status == "answered" or (answer.status == "partial" and answer.cited):
         is_chosen = not answer.is_ranked and not answer.gaps
-        of.add(question, "", (f"schema:{'accepted' if is_chosen else 'suggested'}Answer", given))
+        of.add(question, **{f"schema_{'accepted' if is_chosen else 'suggested'}Answer": given})
     if any(answer.evidence[marker].triples for marker in answer.cited):
-        of.add(given, "", ("prov:wasDerivedFrom", of.part("evidence")))
+        of.add(given, prov_wasDerivedFrom=of.part("evidence"))
     if answer.model and answer.error is None and answer.status in {"answered", "partial"}:
-        of.add(given, "", ("prov:wasAttributedTo", of.part("model")))
-    of.add(given, "", ("schema:about", [one.term for one in answer.answers if not isinstance(one.term, BlankNode)]))
+        of.add(given, prov_wasAttributedTo=of.part("model"))
+    of.add(given, schema_about=[one.term for one in answer.answers if not isinstance(one.term, BlankNode)])
 
 
 def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
     """Say how the answer came about: by which software and model, from which graphs, and when."""
-    software = of.add(
-        of.part("software"), "prov:SoftwareAgent",
-        ("schema:name", "kgsparql"), ("schema:softwareVersion", version("kgsparql")),
-    )  # fmt: skip
-    ended = Literal(at, datatype=_iri("xsd:dateTime")) if at else None
-    activity = of.add(
-        of.part("activity"), "prov:Activity", ("prov:wasAssociatedWith", software),
-        ("schema:instrument", answer.retriever), ("prov:endedAtTime", ended),
-    )  # fmt: skip
-    of.add(given, "", ("prov:wasGeneratedBy", activity))
+    software, ours = of.part("software"), version("kgsparql")
+    agents = [of.add(software, "prov:SoftwareAgent", schema_name="kgsparql", schema_softwareVersion=ours)]
     if answer.model:
-        model = of.add(of.part("model"), "prov:SoftwareAgent", ("schema:name", answer.model))
-        of.add(activity, "", ("prov:wasAssociatedWith", model))
-    for number, name in enumerate(answer.graphs, 1):
-        of.add(activity, "", ("prov:used", of.add(of.part(f"G{number}"), "prov:Entity", ("schema:name", name))))
+        agents.append(of.add(of.part("model"), "prov:SoftwareAgent", schema_name=answer.model))
+    graphs = enumerate(answer.graphs, 1)
+    activity = of.add(
+        of.part("activity"), "prov:Activity", prov_wasAssociatedWith=agents, schema_instrument=answer.retriever,
+        prov_endedAtTime=_typed(at, "dateTime") if at else None,
+        prov_used=[of.add(of.part(f"G{number}"), "prov:Entity", schema_name=name) for number, name in graphs],
+    )  # fmt: skip
+    of.add(given, prov_wasGeneratedBy=activity)
 
 
 def _add_parts(answer: Answer, of: _Statements, given: IRI) -> None:
     """Say what may answer, each with its rank; what the reader should know; what the answer does not account for."""
     for rank, one in enumerate(answer.answers[:_CANDIDATES], 1):
         candidate = of.add(
-            of.part(f"C{rank}"), "kgs:Candidate", ("schema:position", Literal(rank)), ("schema:name", one.label),
-            ("kgs:score", _score_literal(one.score)),
-            ("rdf:value", None if isinstance(one.term, BlankNode) else one.term),
-            ("schema:citation", [of.part(marker) for marker in one.markers]),
+            of.part(f"C{rank}"), "kgs:Candidate", schema_position=Literal(rank), schema_name=one.label,
+            kgs_score=_typed(round(one.score, 4), "double"),
+            rdf_value=None if isinstance(one.term, BlankNode) else one.term,
+            schema_citation=[of.part(marker) for marker in one.markers],
         )  # fmt: skip
-        of.add(given, "", ("kgs:candidate", candidate))
+        of.add(given, kgs_candidate=candidate)
     for number, note in enumerate(answer.notes, 1):
-        said = ("kgs:code", note.code), ("schema:text", str(note))
-        of.add(given, "", ("kgs:note", of.add(of.part(f"note{number}"), "kgs:Note", *said)))
+        node = of.add(of.part(f"note{number}"), "kgs:Note", kgs_code=note.code, schema_text=str(note))
+        of.add(given, kgs_note=node)
     for number, gap in enumerate(answer.gaps, 1):
-        about = ("kgs:code", gap.code), ("schema:text", gap.text), ("kgs:words", gap.words)
-        of.add(given, "", ("kgs:notUnderstood", of.add(of.part(f"gap{number}"), "kgs:Note", *about)))
+        node = of.part(f"gap{number}")
+        of.add(node, "kgs:Note", kgs_code=gap.code, schema_text=gap.text, kgs_words=gap.words)
+        of.add(given, kgs_notUnderstood=node)
 
 
-def _score_literal(score: float) -> Literal:
-    return Literal(str(round(score, 4)), datatype=_iri("xsd:double"))
+def _typed(value: object, kind: str) -> Literal:
+    return Literal(str(value), datatype=_iri(f"xsd:{kind}"))
 
 
 def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
     executable = "sh:SPARQLSelectExecutable"
     if item.query.text:
-        of.add(node, executable, ("sh:select", item.query.shown))
+        of.add(node, executable, sh_select=item.query.shown)
     of.add(
-        node, _ITEM_CLASSES[item.kind], ("kgs:marker", item.marker), ("schema:text", item.text),
-        ("kgs:score", _score_literal(item.score)), ("kgs:cut", [str(cut) for cut in item.cuts]),
-        ("kgs:ends", None if item.named_ends is None else Literal(item.named_ends)),
+        node, _ITEM_CLASSES[item.kind], kgs_marker=item.marker, schema_text=item.text,
+        kgs_score=_typed(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
+        kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip
     for i, own in enumerate(item.queries, 1):
-        said = ("schema:name", own.source), ("sh:select", own.query.shown)
-        of.add(node, "", ("kgs:sourceQuery", of.add(IRI(f"{node.value}-{i}"), executable, *said)))
+        source = of.add(IRI(f"{node.value}-{i}"), executable, schema_name=own.source, sh_select=own.query.shown)
+        of.add(node, kgs_sourceQuery=source)
 
 
 def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Statements) -> None:
@@ -187,12 +188,10 @@ def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Stateme
     values = found.items if found.value is None else (found.value,)
     named = [value for value in values if not isinstance(value, BlankNode)]
     for node in nodes:
-        of.add(node, "", ("schema:value", named), ("schema:unitText", unit or None))
-    of.add(nodes[0], "", ("kgs:cut", "items" if found.is_cut else None))
-    for row in found.rows:
-        if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row):
-            line = "\t".join("" if term is None else str(term) for term in row)
-            of.add(nodes[0], "", ("kgs:row", line))
+        of.add(node, schema_value=named, schema_unitText=unit or None)
+    plain = (row for row in found.rows if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row))
+    lines = ["\t".join("" if term is None else str(term) for term in row) for row in plain]
+    of.add(nodes[0], kgs_cut="items" if found.is_cut else None, kgs_row=lines)
 
 
 def _add_documents(answer: Answer, of: _Statements) -> None:
@@ -203,14 +202,13 @@ def _add_documents(answer: Answer, of: _Statements) -> None:
             continue
         known = (excerpt.document, excerpt.page)
         if known not in contexts:
-            page = None if excerpt.page is None else str(excerpt.page)
-            context = of.add(
-                of.part(f"D{len(contexts) + 1}"), "nif:Context", ("rdf:type", _iri("schema:DigitalDocument"))
-            )
-            contexts[known] = of.add(context, "", ("schema:name", excerpt.document), ("schema:pagination", page))
-        start, end = (Literal(str(at), datatype=_iri("xsd:nonNegativeInteger")) for at in (excerpt.start, excerpt.end))
+            contexts[known] = of.add(
+                of.part(f"D{len(contexts) + 1}"), rdf_type=[_iri("nif:Context"), _iri("schema:DigitalDocument")],
+                schema_name=excerpt.document, schema_pagination=None if excerpt.page is None else str(excerpt.page),
+            )  # fmt: skip
         of.add(
-            of.part(item.marker), "nif:String", ("nif:referenceContext", contexts[known]),
-            ("nif:beginIndex", start), ("nif:endIndex", end), ("nif:anchorOf", item.text),
-            ("schema:isPartOf", contexts[known]), ("schema:mentions", [mention.term for mention in excerpt.mentions]),
+            of.part(item.marker), "nif:String", nif_referenceContext=contexts[known],
+            nif_beginIndex=_typed(excerpt.start, "nonNegativeInteger"),
+            nif_endIndex=_typed(excerpt.end, "nonNegativeInteger"), nif_anchorOf=item.text,
+            schema_isPartOf=contexts[known], schema_mentions=[mention.term for mention in excerpt.mentions],
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
@@ -117,9 +117,10 @@ def aligned_table(answer: Answer) -> list[str]:
     rows, more = _first_rows(found, answer.labels)
 
     def is_number(term: Term | None) -> bool:
-        return isinstance(term, Literal | None) and (term is None or value_text(term)[:1] in "+-.0123456789")
+        return term is None or (isinstance(term, Literal) and value_text(term)[:1] in "+-.0123456789")
 
-    words = {i for i in range(len(found.columns)) if not all(is_number(row[i]) for row in found.rows[:LISTED])}
+    columns = zip(*found.rows[:LISTED], strict=True)
+    words = {i for i, terms in enumerate(columns) if not all(map(is_number, terms))}
     return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
 
 
@@ -150,31 +151,24 @@ def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
 
 
-def _columns_of(found: Computed, *, has_iris: bool = True) -> list[tuple[str, list[Term | None], bool]]:
-    """Return each column's name and terms, and whether these are IRIs: behind a column of labels of things."""
-    columns = []
+def _columns_of(found: Computed, *, has_iris: bool = True) -> Iterator[tuple[str, Sequence[Term | None], bool]]:
+    """Yield each column's name and terms, and whether these are IRIs: behind a column of labels of things."""
     for i, name in enumerate(found.columns):
         terms = [row[i] for row in found.rows]
-        columns.append((name, terms, False))
+        yield name, terms, False
         if has_iris and not all(isinstance(term, Literal | None) for term in terms):
-            columns.append((f"{name}_iri", terms, True))
-    return columns
+            yield f"{name}_iri", terms, True
 
 
 def _table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
     """Return a computed table with a line of column names, values as they are; none for another kind of answer."""
     if (found := _table_of(answer)) is None:
         return []
-
-    def cell(term: Term | None, *, is_iri: bool) -> str:
-        if is_iri:
-            return "" if isinstance(term, Literal | None) else getattr(term, "value", str(term))
-        return "" if term is None else printable(answer.labels[term], _CELL_LENGTH)
-
-    columns = [
-        [name, *(cell(term, is_iri=is_iri) for term in terms)]
-        for name, terms, is_iri in _columns_of(found, has_iris=has_iris)
-    ]
+    columns = []
+    for name, terms, is_iri in _columns_of(found, has_iris=has_iris):
+        labels = ("" if term is None else printable(answer.labels[term], _CELL_LENGTH) for term in terms)
+        iris = ("" if isinstance(term, Literal | None) else getattr(term, "value", str(term)) for term in terms)
+        columns.append([name, *(iris if is_iri else labels)])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -196,7 +190,11 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
     if of == "evidence":
         return answer.evidence.to_dataframe(answer.labels)
     if (found := _table_of(answer)) is not None:
-        return data_frame(_frame_columns(found, answer.labels))
+        columns: dict[str, list[Any]] = {}
+        for name, terms, is_iri in _columns_of(found):
+            are_values = is_iri or all(isinstance(term, Literal | None) for term in terms)
+            columns[name] = [python_value(t) if are_values or t is None else answer.labels[t] for t in terms]
+        return data_frame(columns)
     best = frozenset(answer.best)
     return data_frame(
         {
@@ -209,13 +207,3 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
             "markers": [one.markers for one in answer.answers],
         }
     )
-
-
-def _frame_columns(found: Computed, labels: Mapping[Term, str]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {}
-    for name, terms, is_iri in _columns_of(found):
-        if is_iri or all(isinstance(term, Literal | None) for term in terms):
-            columns[name] = [python_value(term) for term in terms]
-        else:
-            columns[name] = [None if term is None else labels[term] for term in terms]
-    return columns
