@@ -151,13 +151,13 @@ class Usage:
     def cost(self) -> float | None:
         """What the tokens of all calls cost; ``None`` if the prices are not known."""
         prices = self.budget.prices
-        return prices and prices.of(self.prompt_tokens, self.completion_tokens)
+        return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
 
     @property
     def paid_cost(self) -> float | None:
         """What the calls cost that no cache answered; ``None`` if the prices are not known."""
         prices, prompts = self.budget.prices, self.prompt_tokens - self.cached_prompt_tokens
-        return prices and prices.of(prompts, self.completion_tokens - self.cached_completion_tokens)
+        return None if prices is None else prices.of(prompts, self.completion_tokens - self.cached_completion_tokens)
 
     def count_preparing(self) -> None:
         """Count a query that an endpoint is about to be sent, as long as the question is being prepared."""
