@@ -376,17 +376,11 @@ class KnowledgeBase(GraphLookups):
 
         return recheck(kept_answer(answer), self.graph)
 
-    def plan(
-        self,
-        question: str,
-        *,
-        entities: tuple[IRI | str, ...] = (),
-        budget: Budget | None = None,
-        cancel: threading.Event | None = None,
-    ) -> PlannedQuestion:
+    @asked_with(AskOptions)
+    def plan(self, question: str, asking: AskOptions) -> PlannedQuestion:
         """Return what a question names, the plans it may ask for, and what the likeliest comes to; ask no model.
 
-        Parameters and errors are those of :meth:`ask`.
+        Options and errors are those of :meth:`ask`.
 
         >>> planned = open("fixtures/nobel.ttl", embedder="none").plan("How many Nobel laureates are there?")
         >>> planned.chosen.words, planned.computed.value.value
@@ -395,9 +389,7 @@ class KnowledgeBase(GraphLookups):
         from kgsparql.retrievers._planned_question import planned_question
         from kgsparql.retrievers.query_plan import QueryPlan
 
-        asking = AskOptions(
-            retriever=QueryPlan.name, entities=entities, budget=budget or Budget(), cancel=cancel or threading.Event()
-        )
+        asking = replace(asking, retriever=QueryPlan.name, options={}, model=None)
         with self._recorded_session(question, asking) as (session, _, _):
             return planned_question(session, QueryPlan())
 

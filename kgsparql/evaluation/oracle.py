@@ -6,6 +6,7 @@ With it, the figures of a method are a ceiling: what is possible if every choice
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice, product
 from urllib.parse import unquote
 
@@ -52,37 +53,29 @@ def _possible_steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Ste
     plain = name.removeprefix("^").removeprefix("<").removesuffix(">")
     found = names.get(plain, ())
     if not found and ":" in plain:
-        try:
+        with suppress(IriError):
             found = (iri(plain),)
-        except IriError:
-            found = ()
     return [Step(predicate, "inverse" if name.startswith("^") else "forward") for predicate in found]
 
 
-def paths_to_triples(
-    question: Question, graph: KnowledgeGraph, *, max_hops: int = HOPS_TO_A_TRIPLE
-) -> tuple[PropertyPath, ...]:
+def paths_to_triples(question: Question, graph: KnowledgeGraph) -> tuple[PropertyPath, ...]:
     """Find the shortest ways from the topics of a question to and along each of its golden triples."""
     found: dict[PropertyPath, None] = {}
     for triple in question.golden_triples:
-        ways = (way for topic in question.topics for way in _ways_to(topic.iri, triple, graph, max_hops))
+        ways = (way for topic in question.topics for way in _ways_to(topic.iri, triple, graph))
         best = min(ways, key=lambda path: (len(path.steps), path), default=None)
         if best is not None:
             found[best] = None
     return tuple(found)
 
 
-def _ways_to(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> Iterator[PropertyPath]:
-    """Yield the best ways from a topic to each end of a triple that has a name, and along the triple."""
+def _ways_to(topic: IRI, triple: Triple, graph: KnowledgeGraph) -> Iterator[PropertyPath]:
+    """Yield the best ways from a topic to each end of a triple that has a name, and along the triple, never back."""
     for hop in (Hop(triple), Hop(triple).reversed):
         if isinstance(hop.start, IRI) and hop.end != topic:
-            paths = shortest_paths(graph, topic, hop.start, max_hops=max_hops, limit=_WAYS).items
-            yield from (path.then(Path(hop.start, (hop,))).property_path for path in paths if _may_end(path, hop))
-
-
-def _may_end(path: Path, hop: Hop) -> bool:
-    """Tell whether a walk may end with a hop: not with one that leads straight back."""
-    return hop.triple not in path.triples and (not path.hops or may_follow(path.hops[-1], hop))
+            for way in shortest_paths(graph, topic, hop.start, max_hops=HOPS_TO_A_TRIPLE, limit=_WAYS).items:
+                if hop.triple not in way.triples and (not way.hops or may_follow(way.hops[-1], hop)):
+                    yield way.then(Path(hop.start, (hop,))).property_path
 
 
 def oracle_for(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+from pydantic import TypeAdapter
 
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
@@ -13,9 +15,6 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +200,6 @@ class Record:
 
 @cache
 def _json_form() -> TypeAdapter[Record]:
-    from pydantic import TypeAdapter  # a tenth of a second that writing records does without
-
     return TypeAdapter(Record)
 
 
@@ -222,10 +219,8 @@ def _recorded_answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, 
 
 def _score_margin(answer: Answer) -> float | None:
     best = answer.best
-    if not best:
-        return None
-    others = [one.score for one in answer.answers[len(best) :]]
-    return round(best[0].score - max(others, default=0.0), 6)
+    others = (one.score for one in answer.answers[len(best) :])
+    return round(best[0].score - max(others, default=0.0), 6) if best else None
 
 
 def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:

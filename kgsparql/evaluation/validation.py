@@ -234,7 +234,7 @@ class _GoldResult:
     absent: tuple[IRI, ...] = ()
 
 
-def _refused(how: str, reason: str, hint: str = "") -> _GoldResult:
+def _refused_result(how: str, reason: str, hint: str = "") -> _GoldResult:
     return _GoldResult(how, reason=reason, hint=hint, is_refused=True)
 
 
@@ -272,13 +272,13 @@ def _query_result(queries: GraphQueries, prefixes: PrefixMap, sparql: str, timeo
     try:
         checked = check(sparql, prefixes=prefixes)
         if checked.form not in {"SELECT", "ASK"}:
-            return _refused("sparql", f"{checked.form} has no answers, only triples", "write a SELECT")
+            return _refused_result("sparql", f"{checked.form} has no answers, only triples", "write a SELECT")
         result = queries.run(sparql, timeout_s=timeout_s, max_rows=MAX_ROWS)
         if not result.complete:
-            return _refused("sparql", f"more than {result.rows:,} solutions", "ask for less")
+            return _refused_result("sparql", f"more than {result.rows:,} solutions", "ask for less")
         rows = Solutions() if checked.form == "ASK" else result.solutions
     except _REFUSED as error:
-        return _refused("sparql", error.message, error.hint)
+        return _refused_result("sparql", error.message, error.hint)
     unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
     terms = (Literal(result.boolean),) if checked.form == "ASK" else gold_terms(rows, rows.variables)
     is_value = len(terms) == 1 and isinstance(terms[0], Literal)
@@ -299,9 +299,9 @@ def _walk_results(
         ends = list(islice(reached, len(own)))
         if not ends:
             lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), predicates)]
-            result = _refused("path", f"the graph has no predicate {printable(', '.join(lacking), 120)}")
+            result = _refused_result("path", f"the graph has no predicate {printable(', '.join(lacking), 120)}")
         elif any(some.cuts for some in ends):
-            result = _refused("path", f"more than {_MAX_ENDS:,} ends", "ask for less")
+            result = _refused_result("path", f"more than {_MAX_ENDS:,} ends", "ask for less")
         else:
             terms = dict.fromkeys(term for some in ends for term in some.items)
             left_out = {topic.iri for topic in question.topics} - {answer.term for answer in question.answers or ()}

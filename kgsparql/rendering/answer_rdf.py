@@ -140,7 +140,7 @@ def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
     graphs = enumerate(answer.graphs, 1)
     activity = of.add(
         of.part("activity"), "prov:Activity", prov_wasAssociatedWith=agents, schema_instrument=answer.retriever,
-        prov_endedAtTime=_typed(at, "dateTime") if at else None,
+        prov_endedAtTime=_typed_literal(at, "dateTime") if at else None,
         prov_used=[of.add(of.part(f"G{number}"), "prov:Entity", schema_name=name) for number, name in graphs],
     )  # fmt: skip
     of.add(given, prov_wasGeneratedBy=activity)
@@ -151,7 +151,7 @@ def _add_parts(answer: Answer, of: _Statements, given: IRI) -> None:
     for rank, one in enumerate(answer.answers[:_CANDIDATES], 1):
         candidate = of.add(
             of.part(f"C{rank}"), "kgs:Candidate", schema_position=Literal(rank), schema_name=one.label,
-            kgs_score=_typed(round(one.score, 4), "double"),
+            kgs_score=_typed_literal(round(one.score, 4), "double"),
             rdf_value=None if isinstance(one.term, BlankNode) else one.term,
             schema_citation=[of.part(marker) for marker in one.markers],
         )  # fmt: skip
@@ -165,7 +165,7 @@ def _add_parts(answer: Answer, of: _Statements, given: IRI) -> None:
         of.add(given, kgs_notUnderstood=node)
 
 
-def _typed(value: object, kind: str) -> Literal:
+def _typed_literal(value: object, kind: str) -> Literal:
     return Literal(str(value), datatype=_iri(f"xsd:{kind}"))
 
 
@@ -175,7 +175,7 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
         of.add(node, executable, sh_select=item.query.shown)
     of.add(
         node, _ITEM_CLASSES[item.kind], kgs_marker=item.marker, schema_text=item.text,
-        kgs_score=_typed(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
+        kgs_score=_typed_literal(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
         kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip
     for i, own in enumerate(item.queries, 1):
@@ -208,7 +208,7 @@ def _add_documents(answer: Answer, of: _Statements) -> None:
             )  # fmt: skip
         of.add(
             of.part(item.marker), "nif:String", nif_referenceContext=contexts[known],
-            nif_beginIndex=_typed(excerpt.start, "nonNegativeInteger"),
-            nif_endIndex=_typed(excerpt.end, "nonNegativeInteger"), nif_anchorOf=item.text,
+            nif_beginIndex=_typed_literal(excerpt.start, "nonNegativeInteger"),
+            nif_endIndex=_typed_literal(excerpt.end, "nonNegativeInteger"), nif_anchorOf=item.text,
             schema_isPartOf=contexts[known], schema_mentions=[mention.term for mention in excerpt.mentions],
         )  # fmt: skip

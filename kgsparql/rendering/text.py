@@ -82,28 +82,24 @@ def _link_lines(answer: Answer) -> Iterator[str]:
 
 def _fallback_lines(answer: Answer) -> Iterator[str]:
     """Yield a line for each different fallback that no note mentions."""
-    counts = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
     noted = {note.cause for note in answer.notes}
-    lines = []
-    for (purpose, reason), count in counts.items():
-        if reason not in noted:
-            times = f" ({count} times)" if count > 1 else ""
-            instead = f"; {_INSTEAD[purpose]}" if purpose in _INSTEAD else ""
-            lines.append(f"{purpose}: {reason.rpartition(' [E_')[0] or reason}{instead}{times}")
-    yield from lines[:_SHOWN_FALLBACKS]
-    if len(lines) > _SHOWN_FALLBACKS:
-        yield f"{len(lines) - _SHOWN_FALLBACKS} more fallbacks (-f json lists them all)"
+    counts = Counter(f for f in answer.fallbacks if f.purpose != "ranking" and f.reason not in noted)
+    for fallback, count in list(counts.items())[:_SHOWN_FALLBACKS]:
+        times = f" ({count} times)" if count > 1 else ""
+        instead = f"; {_INSTEAD[fallback.purpose]}" if fallback.purpose in _INSTEAD else ""
+        yield f"{fallback.purpose}: {fallback.reason.rpartition(' [E_')[0] or fallback.reason}{instead}{times}"
+    if len(counts) > _SHOWN_FALLBACKS:
+        yield f"{len(counts) - _SHOWN_FALLBACKS} more fallbacks (-f json lists them all)"
 
 
 def _cost_line(answer: Answer) -> str:
     """Write one line: the status, what was verified, and the cost."""
     usage = answer.usage
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
-    parts = [answer.status, *_verified_counts(answer)]
-    parts.append(f"{counted(usage.get('queries', 0), 'query', 'queries')}{before}")
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached and calls else ""
-    parts.append(f"{counted(calls, 'model call')}{kept}")
+    parts = [answer.status, *_verified_counts(answer), counted(usage.get("queries", 0), "query", "queries") + before]
+    parts.append(counted(calls, "model call") + kept)
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
         parts += [] if usage.get("cost") is None else [f"cost {_money_text(usage['cost'])}"]
@@ -114,12 +110,11 @@ def _cost_line(answer: Answer) -> str:
 def _verified_counts(answer: Answer) -> Iterator[str]:
     """Say how many of the citations, and of all triples, were verified in the graph."""
     rests_on = list(answer.evidence.keep(answer.cited))
-    cited = [item for item in rests_on if item.triples]
-    checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
-    if cited:
+    if cited := [item for item in rests_on if item.triples]:
+        checked = sum(all(triple.verified for triple in item.triples) for item in cited)
         count = counted(len(cited), "citation")
         yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
-    if texts := sum(1 for item in rests_on if item.kind == "passage" and not item.triples):
+    if texts := sum(item.kind == "passage" and not item.triples for item in rests_on):
         yield f"{counted(texts, 'passage')} cited"
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
@@ -150,10 +145,9 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
-    yield from _text_section("Answers", [*numbered, f"      {more}"] if more else numbered)
     steps = [f"{i:>4}  {_step_text(step, answer)}  [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
-    yield from _text_section("Inference", steps)
-    yield from _text_section("Tree", [answer.tree.text()] if answer.tree and verbose else [])
+    sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
+    sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
     for heading, items in _titled_items(answer, _rests_on(answer)):
         is_aside = heading == "Also found" and not verbose
@@ -162,10 +156,12 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
             lines += _item_lines(without_rows(item, answer), told_graphs=is_of_several, is_cut=is_aside)
             for title, query in shown_queries(item) if verbose else ():
                 lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
-        left = len(items) - _ALSO if is_aside else 0
-        yield from _text_section(heading, [*lines, f"      … {left:,} more (-v shows all)"] if left > 0 else lines)
+        left = len(items) - _ALSO
+        sections.append((heading, lines + [f"      … {left:,} more (-v shows all)"] * (is_aside and left > 0)))
     notes = [*(note for note in answer.notes if verbose or note.code not in _ASIDE), *_fallback_lines(answer)]
-    yield from _text_section("Notes", [f"      {printable(note, _MOST_NOTE)}" for note in notes])
+    sections.append(("Notes", [f"      {printable(note, _MOST_NOTE)}" for note in notes]))
+    for heading, lines in sections:
+        yield from ("", heading, *lines) if lines else ()
     yield ""
     yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(_link_lines(answer)))
     yield _cost_line(answer)
@@ -211,11 +207,6 @@ def _rests_on(answer: Answer) -> list[str]:
             way = answer.evidence[marker].paths[:1]
             starts.setdefault(way[0].start if way else None, marker)
     return list(starts.values())
-
-
-def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield from ("", heading, *lines)
 
 
 def _item_lines(item: EvidenceItem, *, told_graphs: bool, is_cut: bool) -> Iterator[str]:
