@@ -24,6 +24,8 @@ from kgsparql.made_questions.patterns import (
     SampleSize,
     cell_of,
     drawn,
+    in_turn,
+    no_progress,
     patterns_of,
     sampled_starts,
 )
@@ -47,9 +49,6 @@ _ATTEMPTS = 25
 
 _QUESTIONS_OF_A_TOPIC = 3
 _MAX_LITERAL_CHARACTERS = 80
-
-_Answers = Mapping[Term, str]
-"""What a walk leads to, with labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def make(
     max_hops: int = 3,
     max_answers: int = MAX_ANSWERS,
     size: SampleSize = FULL,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> MadeQuestions:
     """Make questions from a graph, the same for the same graph and seed.
 
@@ -151,7 +150,7 @@ class _Maker:
     _texts: set[str] = field(default_factory=set)
     _uses: Counter[IRI] = field(default_factory=Counter)
 
-    def questions(self, patterns: Patterns, progress: Progress | None) -> list[MadeQuestion]:
+    def questions(self, patterns: Patterns, progress: Progress) -> list[MadeQuestion]:
         """Make questions until there are enough, or nothing is left to try: always of the kind that has the fewest.
 
         A topic may be used only so often: without turns, the commonest kind would use up the topics.
@@ -159,16 +158,15 @@ class _Maker:
         paths = {cell: self._usable_paths(own) for cell, own in patterns.items()}
         rarest_first = sorted(paths, key=lambda cell: (sum(map(len, paths[cell].values())), cell))
         at_once = min(MAX_ARMS, 2 * math.ceil(self.count / max(1, len(paths))))
-        waiting = {cell: self._answered_walks(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first}
+        waiting = {cell: self._questions_of(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first}
         made: dict[Cell, list[MadeQuestion]] = {cell: [] for cell in waiting}
         while waiting and (done := sum(map(len, made.values()))) < self.count:
+            progress("making questions", done, self.count)
             cell = min(waiting, key=lambda cell: len(made[cell]))
-            if (found := next(waiting[cell], None)) is None:
+            if (question := next(waiting[cell], None)) is None:
                 del waiting[cell]
-            elif (question := self._question_of_walk(*found)) is not None:
+            else:
                 made[cell].append(question)
-            if progress is not None:
-                progress("making questions", done, self.count)
         return [question for cell in sorted(made) for question in made[cell]]
 
     def _usable_paths(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
@@ -179,14 +177,15 @@ class _Maker:
 
     def _walks_to_try(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
         """Yield walks to try: of each path one, then another of each …"""
-        starts = {path: drawn(paths[path], self.seed, key=lambda s, path=path: f"{s} {path}") for path in paths}  # type: ignore[misc]
-        for place in range(max(map(len, starts.values()), default=0)):
-            for path in paths:
-                if place < len(starts[path]):
-                    yield Walk(starts[path][place], path)
 
-    def _answered_walks(self, walks: Iterator[Walk], at_once: int) -> Iterator[tuple[Walk, _Answers]]:
-        """Yield the walks that lead to a few answers with names; so many are looked up together."""
+        def walks(path: PropertyPath) -> Iterator[Walk]:
+            starts = drawn(paths[path], self.seed, key=lambda start: f"{start} {path}")
+            return (Walk(start, path) for start in starts)
+
+        return in_turn(map(walks, paths))
+
+    def _questions_of(self, walks: Iterator[Walk], at_once: int) -> Iterator[MadeQuestion]:
+        """Yield questions of the walks that lead to a few answers with names; so many are looked up together."""
         while some := list(islice(walks, at_once)):
             if self.tried >= _ATTEMPTS * self.count:
                 self.unused["untried"] += len(some)
@@ -199,24 +198,22 @@ class _Maker:
                     kept.append((walk, terms))
             self.unused["answers"] += len(some) - len(kept)
             labels = self.knowledge.labels({term for _, terms in kept for term in terms})
-            yield from ((walk, {term: labels[term] for term in terms}) for walk, terms in kept)
+            for walk, terms in kept:
+                text = self._text_of(walk, several=len(terms) > 1)
+                if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
+                    self.unused["topic"] += 1
+                elif text in self._texts:
+                    self.unused["text"] += 1
+                else:
+                    self._texts.add(text)
+                    self._uses[walk.start] += 1
+                    yield MadeQuestion(text, walk, self.topics[walk.start], {term: labels[term] for term in terms})
 
-    def _question_of_walk(self, walk: Walk, answers: _Answers) -> MadeQuestion | None:
-        """Put a walk in words; ``None`` if its topic has been used up, or another question reads the same."""
-        if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
-            self.unused["topic"] += 1
-            return None
-        namer, topic = self.namer, self.topics[walk.start]
-        kinds = [namer.kind(walk.path, i) for i in range(len(walk.path.steps))]
-        text = question_text(
-            walk.path, topic, namer.wordings, kinds, several=len(answers) > 1, many=namer.many, dates=namer.dates
-        )
-        if text in self._texts:
-            self.unused["text"] += 1
-            return None
-        self._texts.add(text)
-        self._uses[walk.start] += 1
-        return MadeQuestion(text, walk, topic, answers)
+    def _text_of(self, walk: Walk, *, several: bool) -> str:
+        namer, path = self.namer, walk.path
+        kinds = [namer.kind(path, i) for i in range(len(path.steps))]
+        topic = self.topics[walk.start]
+        return question_text(path, topic, namer.wordings, kinds, several=several, many=namer.many, dates=namer.dates)
 
     def why_no_more(self) -> tuple[str, ...]:
         """Say what became of the walks that no question was made of."""

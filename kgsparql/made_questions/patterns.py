@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
@@ -71,6 +72,10 @@ class SampleSize:
 FULL = SampleSize()
 
 
+def no_progress(_what: str, _done: int, _total: int | None) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Starts:
     """Entities that questions may be about.
@@ -123,7 +128,7 @@ def cell_of(path: PropertyPath) -> Cell:
     return len(path.steps), ways.pop() if len(ways) == 1 else "mixed"
 
 
-def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) -> Starts:
+def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts:
     """Draw entities at the commonest predicates of a graph, as many of each, on either side.
 
     :raises NotFoundError: for a graph that has nothing to ask about.
@@ -138,16 +143,13 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize = FULL) ->
         )  # fmt: skip
     near: dict[Step, list[Term]] = defaultdict(list)
     sides: dict[Step, dict[IRI, None]] = defaultdict(dict)
-    for predicate, subject, object_ in _sampled_triples(graph, common, size.triples):
-        forward, inverse = Step(predicate), Step(predicate, "inverse")
-        near[forward].append(object_)
-        near[inverse].append(subject)
-        if isinstance(subject, IRI):
-            sides[forward][subject] = None
-        if isinstance(object_, IRI):
-            sides[inverse][object_] = None
+    for step, here, there in _sampled_steps(graph, common, size.triples):
+        near[step].append(there)
+        if isinstance(here, IRI):
+            sides[step][here] = None
+    entities = dict.fromkeys(in_turn(drawn(sides[step], seed) for step in sorted(sides)))
     return Starts(
-        tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], size.starts)),
+        tuple(entities)[: size.starts],
         {step: tuple(drawn(dict.fromkeys(terms), seed)[:60]) for step, terms in near.items()},
         frozenset(skip),
         frozenset(step for step, terms in near.items() if len(terms) >= _ENDS_OF_A_PLURAL * len(sides[step]) > 0),
@@ -158,19 +160,25 @@ def _is_asked_about(predicate: IRI) -> bool:
     return not _NOT_ASKED.search(predicate.value) and local_name(predicate).casefold() not in _NAMES
 
 
-def _sampled_triples(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int) -> Iterable[tuple[IRI, Term, Term]]:
+def _sampled_steps(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int) -> Iterator[tuple[Step, Term, Term]]:
+    """Yield both steps of each triple, with where they begin and where they lead."""
     query, each = Query.load("predicate_triples"), max(50, limit // len(predicates))
     for at in range(0, len(predicates), MAX_ARMS):
         arms = [query.bind(predicate=[p]).limit(each) for p in predicates[at : at + MAX_ARMS]]
         for solution in graph.select(Query.union(arms)):
             if isinstance(predicate := solution["predicate"], IRI):
-                yield predicate, solution["subject"], solution["object"]
+                subject, object_ = solution["subject"], solution["object"]
+                yield Step(predicate), subject, object_
+                yield Step(predicate, "inverse"), object_, subject
 
 
-def _in_turn(lists: Sequence[Sequence[T]], limit: int) -> list[T]:
-    """Take the first of each list, then the second of each …; each item once."""
-    places = range(max(map(len, lists), default=0))
-    return list(dict.fromkeys(own[place] for place in places for own in lists if place < len(own)))[:limit]
+def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
+    """Yield the first of each list, then the second of each …
+
+    >>> "".join(in_turn(["abc", "1"]))
+    'a1bc'
+    """
+    return (item for row in zip_longest(*lists) for item in row if item is not None)
 
 
 def patterns_of(
@@ -180,7 +188,7 @@ def patterns_of(
     max_hops: int,
     seed: int,
     size: SampleSize = FULL,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Patterns:
     """Find the property paths that lead somewhere from these starts, with a few queries for each hop.
 
@@ -189,8 +197,7 @@ def patterns_of(
     patterns: Patterns = defaultdict(dict)
     level: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
     for hops in range(1, max_hops + 1):
-        if progress is not None:
-            progress("looking for paths", hops - 1, max_hops)
+        progress("looking for paths", hops - 1, max_hops)
         ends = sorted({end for _, _, end, _ in level if isinstance(end, IRI)}, key=str)
         if hops == max_hops and hops > 1:
             _add_last_hop(patterns, level, graph, ends, starts)
@@ -211,8 +218,8 @@ def patterns_of(
                 _add_path(patterns, longer, start)
                 if count <= _MAX_ENDS:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
-            one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
-            grown += list(one_of_each_path)[:_WAYS_OF_A_START]
+            one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}
+            grown += islice(one_of_each_path.values(), _WAYS_OF_A_START)
         level = _with_few_ends(drawn(grown, seed, key=_way_key), size)
     return patterns
 
