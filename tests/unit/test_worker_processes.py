@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
+import threading
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,43 +19,31 @@ from kgsparql.budget import Budget
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.evaluation.runs import running
-from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Plan, load_methods
-from kgsparql.evaluation.runs.running import (
-    Asking,
-    MethodProgress,
-    QuestionOutcome,
-    _worker_outcome,
-    outcome_of,
-    run,
-)
+from kgsparql.evaluation.runs.running import Asking, QuestionOutcome, outcome_of
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.conftest import FIXTURES
 
-READY_S = 60.0
+RIVERS = FIXTURES / "datasets" / "rivers"
 
 
 @pytest.fixture(autouse=True)
-def _three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine with three, whatever machine this is."""
-    monkeypatch.setattr(running, "_processor_count", lambda: 3)
+def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine with two, whatever machine this is."""
+    monkeypatch.setattr(running, "_processor_count", lambda: 2)
 
 
 @pytest.fixture(scope="module")
-def questions() -> tuple[Question, ...]:
-    return load_dataset(str(FIXTURES / "nobel_questions.jsonl")).questions[:12]
-
-
-@pytest.fixture
 def knowledge() -> KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    return kgsparql.open(RIVERS / "graph.ttl", embedder="none")
 
 
 @pytest.fixture
-def plan(questions: tuple[Question, ...], knowledge: KnowledgeBase) -> Plan:
-    names = "path_ranking,query_plan,auto,label_neighbours,path_ranking+no_model".split(",")
-    methods, _ = load_methods(names, {}, knowledge)
-    return Plan(questions=questions, methods=methods, asking=AskOptions(seed=3), workers=4)
+def plan(knowledge: KnowledgeBase) -> Plan:
+    questions = (*load_dataset(RIVERS).questions, Question(id="long", text="x" * 5_000))
+    methods, _ = load_methods(["path_ranking", "auto", "path_ranking+no_model", "label_neighbours"], {}, knowledge)
+    asking = AskOptions(seed=3, budget=Budget(max_queries=12), cancel=threading.Event())
+    return Plan(questions=questions, methods=methods, asking=asking, gold_topics=True, workers=4)
 
 
 def untimed(value: Any) -> Any:
@@ -71,103 +58,68 @@ def described(outcome: QuestionOutcome) -> Any:
     return outcome.question, untimed(outcome.record.to_json()), untimed(outcome.steps), untimed(error)
 
 
-def test_an_outcome_is_the_same_in_any_process_and_limits_hold_there(knowledge: KnowledgeBase, plan: Plan) -> None:
-    lost = Question(id="lost", text="x" * 5_000)
-    narrow = replace(plan, asking=AskOptions(budget=Budget(max_queries=2)), gold_topics=True)
-    for own, methods in ((plan, plan.methods[:3]), (narrow, plan.methods[:1])):
-        with closing(Asking(knowledge, own)) as workers:
-            pool = workers.pool_for(plan.methods[0], plan.questions)
+def test_processes_come_to_the_same_and_none_is_waited_for_or_left(knowledge: KnowledgeBase, plan: Plan) -> None:
+    many = [replace(question, id=f"{question.id}-{i}") for question in plan.questions for i in range(8)]
+    first = plan.methods[0]
+    with closing(Asking(knowledge, plan)) as asking:
+        for method in plan.methods[:3]:
+            pool = asking.pool_for(method, plan.questions)
             assert pool is not None
-            for method in methods:
-                for question in (*plan.questions[:4], lost):
-                    here = outcome_of(knowledge, own, method, question)
-                    there = pool.submit(_worker_outcome, method, question).result(READY_S)
-                    assert described(there) == described(here)
-                    assert (here.error is None) is (question is not lost)
-                    assert own is plan or question is lost or here.record.status == "partial"
+            assert pool is asking.pool_for(first, plan.questions), "one for all methods"
+            there = {outcome.question.id: outcome for outcome in asking.outcomes(method, plan.questions)}
+            here = {question.id: outcome_of(knowledge, plan, method, question) for question in plan.questions}
+            assert {key: described(own) for key, own in there.items()} == {key: described(o) for key, o in here.items()}
+            assert {"answered", "partial", "error"} <= {outcome.record.status for outcome in there.values()}
 
+        outcomes = asking.outcomes(first, many)
+        found = [next(outcomes)]
+        os.kill(children()[0], signal.SIGKILL)
+        found += outcomes
+        assert sorted(outcome.question.id for outcome in found) == sorted(question.id for question in many)
+        assert {outcome.question.id.partition("-")[0] for outcome in found if outcome.error} == {"long"}
 
-def asked(knowledge: KnowledgeBase, plan: Plan, path: Path, tell: Callable[..., None] = lambda _: None) -> Run:
-    labels = [{"label": method.label} for method in plan.methods]
-    there = Run.begin(path, {"dataset": {"name": "d"}, "methods": labels, "model": ""}, plan.questions)
-    run(knowledge, plan, there, tell=tell)
-    return there
-
-
-def test_one_worker_and_four_record_the_same(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
-    one = asked(knowledge, replace(plan, workers=1), tmp_path / "one")
-    four = asked(knowledge, plan, tmp_path / "four")
-    for method in plan.methods:
-        first, second = ({i: untimed(r.to_json()) for i, r in d.records(method.label).items()} for d in (one, four))
-        assert first == second
-        assert len(first) == len(plan.questions)
-
-
-def test_where_a_process_is_killed_the_rest_is_asked_here(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
-    killed: list[int] = []
-
-    def kill(at: MethodProgress) -> None:
-        if at.done == 1:
-            killed.append(children_of(os.getpid())[0])
-            os.kill(killed[0], signal.SIGKILL)
-
-    made = asked(knowledge, replace(repeated(plan), methods=plan.methods[:1]), tmp_path / "run", kill)
-    records = made.records("path_ranking").values()
-    assert (len(killed), len(records)) == (1, 96)
-    assert all(record.error is None for record in records)
-
-
-def repeated(plan: Plan) -> Plan:
-    return replace(plan, questions=[replace(q, id=f"{q.id}-{i}") for q in plan.questions for i in range(8)])
+        outcomes = asking.outcomes(first, many)
+        next(outcomes)
+        assert children()
+        outcomes.close()  # as where a run is stopped
+        assert plan.asking.cancel.is_set()
+        assert not children()
 
 
 def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path) -> None:
     file = tmp_path / "graph.ttl"
-    shutil.copy(FIXTURES / "nobel.ttl", file)
+    shutil.copy(RIVERS / "graph.ttl", file)
     knowledge = kgsparql.open(file, embedder="none")
+    before = [described(outcome_of(knowledge, plan, plan.methods[0], question)) for question in plan.questions]
     with file.open("a") as stream:
         stream.write("<http://e.org/new> <http://e.org/is> <http://e.org/here> .\n")
-    with closing(Asking(knowledge, plan)) as workers:
-        pool = workers.pool_for(plan.methods[0], plan.questions)
-        assert pool is not None
-        with pytest.raises(BrokenExecutor):
-            pool.submit(_worker_outcome, plan.methods[0], plan.questions[0]).result(READY_S)
+    with closing(Asking(knowledge, plan)) as asking:
+        pool = asking.pool_for(plan.methods[0], plan.questions)
+        found = {outcome.question.id: described(outcome) for outcome in asking.outcomes(plan.methods[0], plan.questions)}
+        assert pool is not asking.pool_for(plan.methods[0], plan.questions), "it was of no use"
+    assert [found[question.id] for question in plan.questions] == before
 
 
 def test_what_waits_or_cannot_be_opened_again_is_asked_by_threads(plan: Plan, knowledge: KnowledgeBase) -> None:
-    workers = Asking(knowledge, plan)
-    assert workers.pool_for(plan.methods[3], plan.questions) is None, "a baseline"
-    assert workers.pool_for(plan.methods[0], plan.questions[:1]) is None, "one question"
+    first = plan.methods[0]
+    assert Asking(knowledge, plan).pool_for(plan.methods[3], plan.questions) is None, "a baseline"
+    assert Asking(knowledge, plan).pool_for(first, plan.questions[:1]) is None, "one question"
     for other in (replace(plan, workers=1), replace(plan, oracle=lambda _: None)):
-        assert Asking(knowledge, other).pool_for(plan.methods[0], plan.questions) is None
+        assert Asking(knowledge, other).pool_for(first, plan.questions) is None
     for graph in (
         kgsparql.open(knowledge.graph.store, embedder="none"),  # type: ignore[attr-defined]
-        kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", cache=False),
-        kgsparql.open("http://127.0.0.1:9/sparql", FIXTURES / "nobel.ttl", embedder="none"),
+        kgsparql.open(RIVERS / "graph.ttl", embedder="none", cache=False),
+        kgsparql.open("http://127.0.0.1:9/sparql", RIVERS / "graph.ttl", embedder="none"),
     ):
-        assert Asking(graph, plan).pool_for(plan.methods[0], plan.questions) is None
+        assert Asking(graph, plan).pool_for(first, plan.questions) is None
 
 
-def test_no_process_is_left_after_a_run(knowledge: KnowledgeBase, plan: Plan, tmp_path: Path) -> None:
-    pids: list[int] = []
-
-    def stop(_: object) -> None:
-        pids.extend(children_of(os.getpid()))
-        if pids:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        asked(knowledge, repeated(plan), tmp_path / "run", stop)
-    assert pids
-    assert not set(pids) & set(children_of(os.getpid()))
-
-
-def children_of(pid: int) -> list[int]:
-    """Its workers by /proc; where there is no /proc the test is skipped."""
+def children() -> list[int]:
+    """The workers of this process by /proc; where there is no /proc the test is skipped."""
     if not Path("/proc/self/task").is_dir():
         pytest.skip("no /proc")
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
+    for task in Path("/proc/self/task").iterdir():
         with suppress(FileNotFoundError):  # a thread that has ended by now
             found += map(int, (task / "children").read_text().split())
     return [child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
