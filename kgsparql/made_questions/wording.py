@@ -71,7 +71,11 @@ def topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dict
     If too few entities have a name of their own, all names are taken, and the second value is true.
     """
     named = labels(knowledge.graph, entities, languages=knowledge.languages)
-    usable = {entity: label.text for entity, label in _named_iris(named) if _is_name(label)}
+    usable = {
+        entity: label.text
+        for entity, label in _named_iris(named)
+        if (_is_plain_name if label.derived else _is_name)(label.text)
+    }
     shared = _shared_names(knowledge.graph, usable, knowledge.languages)
     own = {entity: text for entity, text in usable.items() if text not in shared}
     return (usable, True) if len(own) < _ENOUGH_UNSHARED * len(usable) else (own, False)
@@ -81,26 +85,23 @@ def _named_iris(named: Mapping[Term, Label]) -> Iterator[tuple[IRI, Label]]:
     return ((term, label) for term, label in named.items() if isinstance(term, IRI))
 
 
-def _is_name(label: Label) -> bool:
-    """Tell whether a label could be a name in a question: words, and neither an identifier nor a sentence.
+def _is_name(text: str) -> bool:
+    """Tell whether a label could be a name in a question: one line, with letters, and neither an IRI nor a sentence."""
+    is_one_line = 1 < len(text) <= _MAX_TOPIC_CHARACTERS and printable(text, _MAX_TOPIC_CHARACTERS) == text
+    is_code = "://" in text or "\\" in text or text.startswith('"')
+    is_sentence = text.endswith(".") and len(text.split()) > 6
+    return is_one_line and bool(normalised(text)) and not is_code and not is_sentence and any(map(str.isalpha, text))
 
-    >>> [_is_name(Label(text, derived=True)) for text in ("New York", "Q42", "m.0h6rm", "1e0eae5f-25ae", "U2")]
+
+def _is_plain_name(text: str) -> bool:
+    """Tell whether the end of an IRI, or the name of a predicate or a class, is words, and no identifier.
+
+    >>> [_is_plain_name(text) for text in ("New York", "Q42", "m.0h6rm", "1e0eae5f-25ae", "U2")]
     [True, False, False, False, False]
     """
-    text = label.text
-    if (
-        not 1 < len(text) <= _MAX_TOPIC_CHARACTERS
-        or printable(text, _MAX_TOPIC_CHARACTERS) != text
-        or not normalised(text)
-    ):
-        return False
-    if "://" in text or "\\" in text or text.startswith('"') or (text.endswith(".") and len(text.split()) > 6):
-        return False
-    letters = sum(char.isalpha() for char in text)
-    if not label.derived:
-        return letters > 0
-    digits = sum(char.isdigit() for char in text)
-    return letters >= 3 and 3 * digits <= len(text) and not re.search(r"[%?=&@{}]|::|\.\w{2,4}$|^\w\.", text)
+    letters, digits = (sum(map(kind, text)) for kind in (str.isalpha, str.isdigit))
+    is_plain = letters >= 3 and 3 * digits <= len(text) and not re.search(r"[%?=&@{}]|::|\.\w{2,4}$|^\w\.", text)
+    return is_plain and _is_name(text)
 
 
 def _shared_names(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence[str]) -> set[str]:
@@ -135,18 +136,19 @@ class Namer:
         graph, languages = knowledge.graph, knowledge.languages
         self.many = starts.many
         self.dates = frozenset(step for step, near in starts.near.items() if _are_dates(near))
-        predicates = {step.predicate for step in starts.near}
-        self.wordings: dict[IRI, Wording] = {}
-        for term, label in _named_iris(labels(graph, predicates, languages=languages)):
-            if _is_name(Label(label.text, derived=True)) and (words := wording(label.text)) is not None:
-                self.wordings[term] = words
+        predicates = labels(graph, {step.predicate for step in starts.near}, languages=languages)
+        named = {term: wording(label.text) for term, label in _named_iris(predicates) if _is_plain_name(label.text)}
+        self.wordings: dict[IRI, Wording] = {term: words for term, words in named.items() if words is not None}
         classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
-        labelled = _named_iris(labels(graph, used, languages=languages))
-        names = {term: label.text for term, label in labelled if _is_class_name(label)}
-        for kind in used:
-            if kind in _PERSON_CLASSES or names.get(kind, "").casefold() in _PERSON_LABELS:
-                names[kind] = "person"
+        labelled = {kind: label.text for kind, label in _named_iris(labels(graph, used, languages=languages))}
+        names = {kind: text for kind, text in labelled.items() if _is_class_name(text)}
+        names |= {
+            kind: "person"
+            for kind in used
+            if kind in _PERSON_CLASSES or names.get(kind, "").casefold() in _PERSON_LABELS
+        }
+        of_persons = {kind for kind, text in names.items() if is_person(_kind_text(text))}
         persons = self._known_persons(starts)
         self._classes: dict[Step, frozenset[IRI]] = {}
         self.kinds: dict[Step, str] = {}
@@ -158,7 +160,7 @@ class Namer:
             if common:  # of several classes the rarest says most
                 self.kinds[step] = _kind_text(names[min(common, key=lambda kind: (used[kind], str(kind)))])
             else:  # bakers and clerks are people, and so is who works somewhere, even without a class
-                own = [term for term in ends if term in persons or _are_persons(classes.get(term, ()), names)]
+                own = [term for term in ends if term in persons or not of_persons.isdisjoint(classes.get(term, ()))]
                 if ends and len(own) >= _MAJORITY * len(ends):
                     self.kinds[step] = "person"
 
@@ -197,10 +199,6 @@ def _classes_of(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
     return found
 
 
-def _are_persons(kinds: Collection[IRI], names: Mapping[IRI, str]) -> bool:
-    return any(is_person(_kind_text(names[kind])) for kind in kinds if kind in names)
-
-
 def _are_dates(terms: Sequence[Term]) -> bool:
     """Tell whether most of these are dates or years, by their datatype or as they are written.
 
@@ -211,8 +209,8 @@ def _are_dates(terms: Sequence[Term]) -> bool:
     return 0 < _MAJORITY * len(terms) <= len(dates)
 
 
-def _is_class_name(label: Label) -> bool:
-    return _is_name(Label(label.text, derived=True)) and len(label.text.split()) <= _MAX_CLASS_WORDS
+def _is_class_name(text: str) -> bool:
+    return _is_plain_name(text) and len(text.split()) <= _MAX_CLASS_WORDS
 
 
 def _kind_text(label: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -104,12 +104,8 @@ def _bert_scorer() -> Any:
 
 def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
     """Compute BERTScore for many questions in one batch, which is several times as fast."""
-    pairs = [pair for question, record in questions if (pair := _text_and_reference(question, record)) is not None]
-    _add_bert_f1([pair for pair in dict.fromkeys(pairs) if pair[0]])
-
-
-def _add_bert_f1(pairs: Sequence[tuple[str, str]]) -> None:
-    new = [pair for pair in pairs if pair not in _bert_f1]
+    pairs = dict.fromkeys(_text_and_reference(question, record) for question, record in questions)
+    new = [pair for pair in pairs if pair is not None and pair[0] and pair not in _bert_f1]
     if not new:
         return
     with _lock:
@@ -122,7 +118,7 @@ def _bertscore_f1(question: Question, record: Record) -> float | None:
     pair = _text_and_reference(question, record)
     if pair is None or not pair[0]:
         return None if pair is None else 0.0
-    _add_bert_f1([pair])
+    prepare([(question, record)])
     return _bert_f1[pair]
 
 
