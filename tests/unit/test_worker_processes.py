@@ -95,7 +95,9 @@ def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path)
         stream.write("<http://e.org/new> <http://e.org/is> <http://e.org/here> .\n")
     with closing(Asking(knowledge, plan)) as asking:
         pool = asking.pool_for(plan.methods[0], plan.questions)
-        found = {outcome.question.id: described(outcome) for outcome in asking.outcomes(plan.methods[0], plan.questions)}
+        found = {
+            outcome.question.id: described(outcome) for outcome in asking.outcomes(plan.methods[0], plan.questions)
+        }
         assert pool is not asking.pool_for(plan.methods[0], plan.questions), "it was of no use"
     assert [found[question.id] for question in plan.questions] == before
 
