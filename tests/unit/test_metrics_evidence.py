@@ -57,19 +57,17 @@ def test_literals_of_triples_are_compared_by_value() -> None:
 LINKING = "linking_recall@1 linking_recall@3 linking_recall@5 linking_recall@10"
 
 
-def test_linking_looks_at_the_candidates_of_each_mention() -> None:
-    question = asking("a", topics=topics("Ann Bob"))
-    made = record(linked=(link("Ann", "Anna"), link("Bonn", "Bern", "Berlin", "Bob")))
-    assert of(LINKING, question, made) == [1 / 2, 1 / 2, 1, 1]
-    repeated = record(linked=(link("Bonn", "Bonn", "Bern", "Bob"),))
-    assert of(LINKING, question, repeated) == [0, 1 / 2, 1 / 2, 1 / 2]
-
-
-def test_linking_is_scored_where_the_entities_are_known() -> None:
-    assert of(LINKING, asking("a"), record(linked=(link("Ann"),))) == [None] * 4
-    assert of(LINKING, asking("a", topics=topics("Ann")), record()) == [0] * 4
+def test_linking_looks_at_the_candidates_of_each_mention_where_the_entities_are_known() -> None:
+    ann, unlinked = asking("a", topics=topics("Ann")), KgsparqlError("gone")
     failed = Record(question="1", method="test", status="error", linked=(link("Ann"),))
-    assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [0] * 4
-    assert of(LINKING, asking("a", topics=topics("Ann")), record(linked=None)) == [None] * 4, "it does not look"
-    failed = Record.failed(KgsparqlError("gone"), question="1", method="test", seconds=1.0, links=False)
-    assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [None] * 4
+    does_not_look = Record.failed(unlinked, question="1", method="test", seconds=1.0, links=False)
+    many = record(linked=(link("Ann", "Anna"), link("Bonn", "Bern", "Berlin", "Bob")))
+    repeated = record(linked=(link("Bonn", "Bonn", "Bern", "Bob"),))
+    for question, made, expected in (
+        (asking("a", topics=topics("Ann Bob")), many, [1 / 2, 1 / 2, 1, 1]),
+        (asking("a", topics=topics("Ann Bob")), repeated, [0, 1 / 2, 1 / 2, 1 / 2]),
+        (asking("a"), record(linked=(link("Ann"),)), [None] * 4),
+        (ann, record(), [0] * 4), (ann, failed, [0] * 4),
+        (ann, record(linked=None), [None] * 4), (ann, does_not_look, [None] * 4),
+    ):  # fmt: skip
+        assert of(LINKING, question, made) == expected
