@@ -85,9 +85,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = sampled_questions(36)
-    methods = {
-        name: sampled_records(asked, name, skill, calls=0 if "+" in name else 3) for name, skill in SKILLS.items()
-    }
+    methods = {name: sampled_records(asked, name, skill, calls=3 * ("+" not in name)) for name, skill in SKILLS.items()}
     return made_run(tmp_path_factory.mktemp("runs") / "R", asked, methods, model="a-model")
 
 
@@ -95,12 +93,7 @@ def test_means_intervals_and_slices_by_hand(run: Path, tmp_path: Path) -> None:
     good, poor = only(run).rows
     assert (good.name, good.model, good.n, poor.model) == ("good", "small-model", 4, "")
     assert (good.mean("hits@1"), good.mean("model_calls")) == (0.75, 2)
-    assert (poor.mean("hits@1"), poor.mean("mrr"), poor.mean("failed"), poor.mean("triple_recall")) == (
-        0,
-        0.125,
-        0.25,
-        None,
-    )
+    assert [poor.mean(name) for name in ("hits@1", "mrr", "failed", "triple_recall")] == [0, 0.125, 0.25, None]
     assert poor.mean("queries") == 1.5  # the failed question counts with the three it sent
     found, calls = good.means["hits@1"], poor.means["model_calls"]
     assert found is not None
@@ -137,14 +130,12 @@ def test_the_best_or_a_baseline_is_what_others_are_tested_against(run: Path) -> 
 
 def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
     asked = [question(f"q{i}") for i in range(8)]
-    run = made_run(
-        tmp_path / "R", asked, {m: given(m, c * 8, asked) for m, c in (("best", "r"), ("x", "w"), ("y", "w"))}
-    )
+    methods = {m: given(m, c * 8, asked) for m, c in (("best", "r"), ("x", "w"), ("y", "w"))}
+    run = made_run(tmp_path / "R", asked, methods)
     tests = [own["hits@1"] for own in only(run).tests.values()]
     # three pairs of rows, since the best might have been any of them
-    assert [(one.difference.p, one.p, one.comparisons, one.verdict) for one in tests] == [
-        (2 / 256, 6 / 256, 3, "worse")
-    ] * 2
+    found = {(one.difference.p, one.p, one.comparisons, one.verdict) for one in tests}
+    assert found == {(2 / 256, 6 / 256, 3, "worse")}
     # of another dataset, which lacks the baseline, the reference is found on its questions
     other = made_run(tmp_path / "S", asked, {m: given(m, "r" * 8, asked) for m in "abc"}, dataset="books")
     boards = compared(run, other, baseline="best").leaderboards
@@ -230,10 +221,8 @@ def test_a_ceiling_is_never_the_best_and_a_row_in_which_no_oracle_chose_is_none(
     board = only(run)
     assert [(row.title, row.model) for row in board.rows] == [("walker ‡", "oracle"), ("entity", "")]
     assert best(board) == "entity"
-    methods = made_run(
-        tmp_path / "M", FOUR, {"walker": given("walker", "rrww"), "x": given("x", "rwww")}, model="small"
-    )
-    board = only(run, methods)
+    letters = {"walker": given("walker", "rrww"), "x": given("x", "rwww")}
+    board = only(run, methods := made_run(tmp_path / "M", FOUR, letters, model="small"))
     assert board.rows[0].title == "walker, oracle ‡"
     assert board.tests[0]["hits@1"].won == 1  # how far it is to the ceiling is told all the same
     assert only(run, methods, baseline="walker, oracle").reference == 0
@@ -251,15 +240,8 @@ def test_what_runs_differ_in_and_what_of_the_dataset_is_not_there_is_told(tmp_pa
     first = run("A")
     elsewhere = {"name": "elsewhere/films.ttl", "fingerprint": "f" * 16}
     assert only(first, run("B", began="2026-01-02", graph=elsewhere)).notes == (FEW,)
-    other = run(
-        "C",
-        sha256="other answers",
-        gold_topics=True,
-        prompts="b" * 64,
-        graph={"fingerprint": "x"},
-        options={"max_hops": 2},
-    )
-    assert only(first, other).notes[0] == (
+    about = {"sha256": "other answers", "gold_topics": True, "prompts": "b" * 64, "graph": {"fingerprint": "x"}}
+    assert only(first, run("C", **about, options={"max_hops": 2})).notes[0] == (
         "the runs were not run alike: they differ in dataset, gold_topics, graph, prompts, x.max_hops"
     )
     board = only(first, run("D", left_out=["q.jsonl:2: no \x1btext", "3"], missing_share=0.234, without_answer=3))
@@ -382,11 +364,7 @@ def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
     asked, rendered = sampled_questions(24), []
     for place, step in (("first", 1), ("second", -1)):
         methods = {
-            name: [
-                replace(one, measured=replace(one.measured, seconds=one.measured.seconds * (4 - 3 * step)))
-                for one in sampled_records(asked, name, skill)[::step]
-            ]
-            for name, skill in SKILLS.items()
+            name: sampled_records(asked, name, skill, slower=4 - 3 * step)[::step] for name, skill in SKILLS.items()
         }
         found = compared(made_run(tmp_path / place / "R", asked, methods, began=place), reproducible=True)
         forms = (comparison_text, comparison_markdown, comparison_csv, comparison_json, disagreements_text)

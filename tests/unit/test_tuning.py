@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -113,25 +112,20 @@ def test_what_is_alike_is_in_one_part() -> None:
 NAN = float("nan")
 
 
-def trial(
-    setting: Setting, values: Sequence[float], *, calls: float = 0, queries: float = 5, metric: str = "f1"
-) -> tuple[Setting, Row]:
+def trial(setting: Setting, *values: float, calls: float = 0, queries: float = 5) -> tuple[Setting, Row]:
     """A setting with scores as they come of a run, with these values of a metric."""
-    n = len(values)
-    costs = {name: np.full(n, float(cost)) for name, cost in (("model_calls", calls), ("queries", queries))}
-    scores = Row(
-        run=Run(Path("run"), {}), method="mindmap", model="",
-        questions=tuple(question(i) for i in range(n)), values={**costs, metric: np.array(values, float)},
-    )  # fmt: skip
-    return setting, scores
+    columns = {"f1": values, "rounds": values, "model_calls": [calls] * len(values), "queries": [queries] * len(values)}
+    scores = {name: np.array(column, float) for name, column in columns.items()}
+    asked = tuple(map(question, range(len(values))))
+    return setting, Row(run=Run(Path("run"), {}), method="mindmap", model="", questions=asked, values=scores)
 
 
-def kept(n: int, *values: float, **more: Any) -> tuple[Setting, Row]:
-    return trial({"paths_kept": n}, values, **more)
+def kept(n: int, *values: float, **more: float) -> tuple[Setting, Row]:
+    return trial({"paths_kept": n}, *values, **more)
 
 
-def both(paths: int, hops: int, score: float, *, queries: float = 5) -> tuple[Setting, Row]:
-    return trial({"paths_kept": paths, "max_hops": hops}, [score], queries=queries)
+def both(paths: int, hops: int, score: float, **more: float) -> tuple[Setting, Row]:
+    return trial({"paths_kept": paths, "max_hops": hops}, score, **more)
 
 
 def test_the_best_is_the_cheapest_of_the_best_and_changes_the_least() -> None:
@@ -143,7 +137,7 @@ def test_the_best_is_the_cheapest_of_the_best_and_changes_the_least() -> None:
         ([kept(5, NAN), kept(3, 0.1)], 1),
     ):
         assert best(trials, "f1") == chosen
-    assert best([kept(5, 9, metric="rounds"), kept(3, 4, metric="rounds")], "rounds") == 1, "lower is better"
+    assert best([kept(5, 9), kept(3, 4)], "rounds") == 1, "lower is better"
     with pytest.raises(DataError, match="f1 is not defined for any of the 2 development questions"):
         best([kept(5, NAN, NAN)], "f1")
 
