@@ -10,6 +10,7 @@ score tells its right answers from its wrong ones: risk and coverage, and AUROC.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -89,14 +90,12 @@ def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: i
         if shares and shares[i] and len(column) and _is_binary(column):
             found[i] = wilson(int(np.count_nonzero(column)), len(column))
             drawn[i] = column[:0]
-    for batch in _equal_length_batches(drawn):
-        values = np.stack([columns[i] for i in batch], axis=1)
+    for batch, values in _equal_length_batches(drawn):
         bounds = np.quantile(_resampled_means(values, seed), (0.025, 0.975), axis=0)
-        for place, i in enumerate(batch):
-            mean = float(values[:, place].mean())
+        for i, column, low, high in zip(batch, values.T, *bounds.tolist(), strict=True):
+            mean = float(column.mean())
             # Rounding may leave a constant column a hair outside its own mean.
-            low, high = min(float(bounds[0, place]), mean), max(float(bounds[1, place]), mean)
-            found[i] = Interval(mean, low, high, len(values))
+            found[i] = Interval(mean, min(low, mean), max(high, mean), len(values))
     return found
 
 
@@ -124,21 +123,19 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     Allan & Carterette, A Comparison of Statistical Significance Tests for IR Evaluation (CIKM 2007), section 2.1.
     """
     columns = [first - second for first, second in pairs]
-    drawn = [
-        column[:0] if _is_binary(first) and _is_binary(second) else column
-        for column, (first, second) in zip(columns, pairs, strict=True)
-    ]
+    drawn = [own[: 0 if all(map(_is_binary, pair)) else None] for own, pair in zip(columns, pairs, strict=True)]
     bounds, chances = intervals(drawn, seed=seed), _chance_of_sums(drawn, seed)
-    found: list[Difference | None] = [None] * len(pairs)
-    for i, (column, interval) in enumerate(zip(columns, bounds, strict=True)):
+    found: list[Difference | None] = []
+    for column, own, chance in zip(columns, bounds, chances, strict=True):
         n = len(column)
         wins, losses = int(np.count_nonzero(column > _ROUNDING)), int(np.count_nonzero(column < -_ROUNDING))
-        if interval is not None:
-            mean, low, high = interval.mean, interval.low, interval.high
-            found[i] = Difference(mean, low, high, chances[i], n, "randomisation", wins, losses)
+        if own is not None:
+            found.append(Difference(own.mean, own.low, own.high, chance, n, "randomisation", wins, losses))
         elif n:
-            low, high = bonett_price(wins, losses, n)
-            found[i] = Difference((wins - losses) / n, low, high, mcnemar(wins, losses), n, "mcnemar", wins, losses)
+            mean, p = (wins - losses) / n, mcnemar(wins, losses)
+            found.append(Difference(mean, *bonett_price(wins, losses, n), p, n, "mcnemar", wins, losses))
+        else:
+            found.append(None)
     return found
 
 
@@ -191,28 +188,29 @@ def _is_binary(values: Values) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _equal_length_batches(columns: Sequence[Values]) -> list[list[int]]:
-    """Group the places of columns of equal length, which share their resamples; empty columns are left out."""
-    by_length: dict[int, list[int]] = {}
+def _equal_length_batches(columns: Sequence[Values]) -> Iterator[tuple[list[int], Values]]:
+    """Yield the places of columns of equal length, which share their resamples, with their values side by side."""
+    by_length: dict[int, list[int]] = defaultdict(list)
     for i, column in enumerate(columns):
-        if len(column):
-            by_length.setdefault(len(column), []).append(i)
-    return [same[at : at + _MAX_COLUMNS] for same in by_length.values() for at in range(0, len(same), _MAX_COLUMNS)]
+        by_length[len(column)].append(i)
+    by_length.pop(0, None)
+    for same in by_length.values():
+        for at in range(0, len(same), _MAX_COLUMNS):
+            batch = same[at : at + _MAX_COLUMNS]
+            yield batch, np.stack([columns[i] for i in batch], axis=1)
 
 
 def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
     """Return how often the sum of each column is as far from 0 if the sign of each value is drawn at random."""
     chances = [1.0] * len(columns)
-    many = [column[:0] for column in columns]
+    many = list(columns)
     for i, column in enumerate(columns):
         apart = column[np.abs(column) > _ROUNDING]
         if len(apart) <= _MAX_EXCHANGED_EXACTLY:
             every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
             chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
-        else:
-            many[i] = column
-    for batch in _equal_length_batches(many):
-        values = np.stack([columns[i] for i in batch], axis=1)
+            many[i] = column[:0]
+    for batch, values in _equal_length_batches(many):
         counts, random = np.zeros(len(batch)), np.random.default_rng((seed, len(values), 1))
         for rows in _batch_rows(len(values)):
             signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -105,15 +105,12 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
     """
     if len(questions) < 4:
         raise InputError(f"{len(questions)} questions cannot be split", hint="it takes 4, better 50 or more")
-    by_path: dict[Hashable, list[Question]] = {}
+    by_path: dict[Hashable, list[Question]] = defaultdict(list)
     for question in questions:
-        by_path.setdefault(_path_template(question) or question.id, []).append(question)
-    chosen = _development_ids(list(by_path.values()), share, seed)
-    total, there = (
-        _stratum_counts(questions),
-        _stratum_counts([question for question in questions if question.id in chosen]),
-    )
-    if any(abs(there[kind] - share * n) > max(1.0, _TOLERANCE * n) for kind, n in total.items()):
+        by_path[_path_template(question) or question.id].append(question)
+    chosen = _development_ids(by_path.values(), share, seed)
+    there = _stratum_counts(question for question in questions if question.id in chosen)
+    if any(abs(there[kind] - share * n) > max(1.0, _TOLERANCE * n) for kind, n in _stratum_counts(questions).items()):
         chosen = _development_ids([[question] for question in questions], share, seed)
     if not chosen:  # so few questions of each number of hops that none reached its share
         chosen = {questions[0].id}
@@ -127,14 +124,14 @@ def _path_template(question: Question) -> tuple[str, ...]:
     return question.path or tuple(sorted({triple.predicate.value for triple in question.golden_triples}))
 
 
-def _stratum_counts(questions: Sequence[Question]) -> Counter[int | str | None]:
+def _stratum_counts(questions: Iterable[Question]) -> Counter[int | str | None]:
     return Counter(kind for question in questions for kind in ("all", question.hops))
 
 
-def _development_ids(groups: Sequence[Sequence[Question]], share: float, seed: int) -> set[str]:
+def _development_ids(groups: Iterable[Sequence[Question]], share: float, seed: int) -> set[str]:
     """Take each group, the largest first, into development if that brings all and each number of hops nearer to it."""
     in_order = drawn(groups, f"split {seed}", key=lambda group: min(question.id for question in group))
-    seen, taken = _stratum_counts([]), _stratum_counts([])
+    seen, taken = _stratum_counts(()), _stratum_counts(())
     chosen: set[str] = set()
     for group in sorted(in_order, key=len, reverse=True):
         own = _stratum_counts(group)
