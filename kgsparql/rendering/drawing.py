@@ -43,7 +43,6 @@ class DrawnNode:
     label: str
     description: str
     layer: int
-    row: int
     x: float
     y: float
     role: Role
@@ -172,10 +171,9 @@ _SORTING_SWEEPS = 3
 
 
 class Place(NamedTuple):
-    """Where a node stands: its column and row, and its middle in pixels."""
+    """Where a node stands: its column, and its middle in pixels."""
 
     layer: int
-    row: int
     x: float
     y: float
 
@@ -208,8 +206,8 @@ def layout_in_layers(
 
     :param edges: the numbers of two nodes, and a label.
 
-    >>> [(place.layer, place.row) for place in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
-    [(0, 0), (1, 0), (1, 1)]
+    >>> [(place.layer, place.y) for place in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
+    [(0, 70.0), (1, 45.0), (1, 95.0)]
     """
     columns = [[node for node, at in enumerate(layers) if at == layer] for layer in sorted(set(layers))]
     layer = {node: at for at, column in enumerate(columns) for node in column}
@@ -227,7 +225,6 @@ def layout_in_layers(
     for column in [*columns, *reversed(columns)] * _SORTING_SWEEPS:
         column.sort(key=mean_height)
         height.update({node: (row + 0.5) / len(column) for row, node in enumerate(column)})
-    rows = {node: row for column in columns for row, node in enumerate(column)}
     most_rows = max(map(len, columns), default=0)
     left, x = MARGIN, []
     for at, column in enumerate(columns):
@@ -236,7 +233,7 @@ def layout_in_layers(
         widest = max((edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at), default=0)
         left += width + widest + _COLUMN_GAP + min(140, 4 * most_rows)  # edges to many nodes are not steep
     return [
-        Place(at, rows[node], round(x[at], 1), round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1))
+        Place(at, round(x[at], 1), round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1))
         for node, at in sorted(layer.items())
     ]
 

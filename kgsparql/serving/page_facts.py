@@ -202,7 +202,7 @@ class WiderDrawing(Sent):
         ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges.values()]
         texts, layers = ([node[name] for node in nodes.values()] for name in ("label", "layer"))
         for node, place in zip(nodes.values(), layout_in_layers(texts, ends, layers), strict=True):
-            node.update(layer=place.layer, row=place.row, x=place.x, y=place.y)
+            node.update(place._asdict())
         left = drawing["left_out"] + len(left_out)
         return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
 

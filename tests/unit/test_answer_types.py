@@ -80,13 +80,10 @@ def test_what_a_model_wrote_is_of_the_kind_that_it_chose_or_text(nobel: kgsparql
     assert (refused.computed is not None, refused.type, refused.unit) == (True, None, "")
 
 
-def test_years_are_dates(nobel: kgsparql.KnowledgeBase) -> None:
+def test_years_are_dates_and_the_least_one_though_it_is_written_as_a_number(nobel: kgsparql.KnowledgeBase) -> None:
     answer = nobel.ask("Which universities were established after 1900?")
     founded = nobel.ask("When was the University of Pisa founded?")
     assert (answer.type, founded.type) == ("entities", "date")
-
-
-def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgsparql.KnowledgeBase) -> None:
     born = a.Value(PropertyPath.of("http://dbpedia.org/ontology/birthDate"), "year")
     laureates = a.Instances(IRI("https://kgsparql.example/nobel/Laureate"))
     found = nobel.run(a.SummaryOf("min", laureates, born))
@@ -115,18 +112,13 @@ def test_the_unit_of_a_number_is_that_of_what_was_summed_up(
     assert answer_to_trig(answer).count(f'schema:unitText "{unit}"') == (2 if unit else 0)
 
 
-def test_a_percentage_has_its_sign(nobel: kgsparql.KnowledgeBase) -> None:
+def test_a_percentage_has_its_sign_and_nothing_has_no_average_and_no_kind(
+    nobel: kgsparql.KnowledgeBase, parcels: kgsparql.KnowledgeBase
+) -> None:
     answer = nobel.ask("What percentage of the elements are radioactive?")
     assert (answer.type, answer.unit) == ("number", "%")
     assert answer.text.startswith("90.909091 % [Q1]\n")
-
-
-def test_the_average_of_nothing_is_no_answer(parcels: kgsparql.KnowledgeBase) -> None:
     average = parcels.ask("What is the average weight of the parcels with a depth above 500?", retriever="query_plan")
     assert (average.value, average.status, average.type) == (None, "not_in_graph", None)
     assert average.text.startswith("Nothing in this graph [Q1]\n")
-
-
-def test_an_answer_without_a_term_or_a_citation_has_no_kind(nobel: kgsparql.KnowledgeBase) -> None:
-    answer = nobel.ask(CHILDREN)
-    assert replace(answer, answers=(), claims=(), status="not_in_graph").type is None
+    assert replace(nobel.ask(CHILDREN), answers=(), claims=(), status="not_in_graph").type is None

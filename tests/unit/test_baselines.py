@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +47,14 @@ def embedded() -> Knowledge:
 
 @pytest.fixture
 def model() -> Iterator[Callable[[Any], LanguageModel]]:
-    opened: list[tuple[ModelServer, LanguageModel]] = []
+    """A function that serves a script, and opens it as a model."""
+    with ExitStack() as opened:
 
-    def make(script: Any) -> LanguageModel:
-        server = ModelServer(script).__enter__()
-        opened.append((server, LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))))
-        return opened[-1][1]
+        def make(script: Any) -> LanguageModel:
+            client = OpenAIClient(opened.enter_context(ModelServer(script)).url, timeout_s=5.0)
+            return opened.enter_context(LanguageModel("scripted-model", client))
 
-    yield make
-    for server, made in opened:
-        made.client.close()
-        server.__exit__(None, None, None)
+        yield make
 
 
 def ask(knowledge: Knowledge, name: str, question: str = RADIUM, *, own: Any = None, **options: Any) -> Answer:
@@ -117,10 +114,9 @@ def test_names_and_options() -> None:
 
 
 def test_names_that_a_model_knows_are_never_the_graph_s(plain: Knowledge) -> None:
-    with ModelServer([Text({"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})]) as server:
-        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
+    server = ModelServer([Text({"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})])
+    with server, LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0)) as model:
         answer = ask(plain, "closed_book", model=model)
-        model.client.close()
     assert (answer.status, answer.grounding, len(answer.evidence), answer.claims) == ("answered", "model", 0, ())
     assert [(a.term, a.label, a.markers) for a in answer.answers] == [
         (Literal("Marie Curie"), "Marie Curie", ()), (Literal("Pierre Curie"), "Pierre Curie", ()),
@@ -165,18 +161,15 @@ def test_nearest_embedded_is_nearest_by_cosine(embedded: Knowledge) -> None:
     assert len(index.nearest(RADIUM, 1_000_000)) == len(index.triples) > 2_000
 
 
-def test_names_and_blank_nodes_are_no_triples_to_compare(graph_of: Callable[..., OxigraphGraph]) -> None:
-    knowledge = Knowledge(
-        graph_of(':ann rdfs:label "Ann" ; :knows :bob , [ :age 3 ] ; :born "1965" . :bob rdfs:label "Bob" .'),
-        embedder=None,
-    )
+def test_names_and_blank_nodes_are_no_triples_to_compare_and_a_triple_in_two_graphs_is_one(
+    graph_of: Callable[..., OxigraphGraph], tmp_path: Path
+) -> None:
+    turtle = ':ann rdfs:label "Ann" ; :knows :bob , [ :age 3 ] ; :born "1965" . :bob rdfs:label "Bob" .'
+    knowledge = Knowledge(graph_of(turtle), embedder=None)
     assert set(LABELS).isdisjoint(predicates_of(knowledge))
     assert sum(predicates_of(knowledge).values()) == 4
     index = TripleIndex.made_of(knowledge, HashedEmbedder())
     assert sorted(str(t.object) for t in index.triples) == ['"1965"', "<http://example.org/bob>"]
-
-
-def test_a_triple_in_two_named_graphs_is_compared_and_counted_once(tmp_path: Path) -> None:
     file = tmp_path / "two.trig"
     file.write_text(
         "@prefix : <http://example.org/> . @prefix o: <http://other.org/> . "
@@ -186,9 +179,6 @@ def test_a_triple_in_two_named_graphs_is_compared_and_counted_once(tmp_path: Pat
     knowledge = kgsparql.open(file, embedder="none")
     assert predicates_of(knowledge) == {IRI("http://example.org/at"): 2, IRI("http://other.org/at"): 3}
     assert len(TripleIndex.made_of(knowledge, HashedEmbedder()).triples) == 5
-
-
-def test_a_graph_without_triples_to_compare_has_none(graph_of: Callable[..., OxigraphGraph]) -> None:
     knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=HashedEmbedder())
     answer = ask(knowledge, "triple_embedding", "Who is Ann?")
     assert (len(answer.evidence), answer.status) == (0, "not_in_graph")
@@ -252,7 +242,9 @@ def test_what_takes_long_is_left_out_and_says_how_to_have_it(
 # -- The nearest labels
 
 
-def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence(plain: Knowledge) -> None:
+def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence(
+    plain: Knowledge, embedded: Knowledge
+) -> None:
     answer = ask(plain, "label_neighbours", "Which laboratory is in Cambridge?", own={"labels": "5", "lines": "2"})
     assert 1 <= len(answer.answers) <= 5
     scores = [term.score for term in answer.answers]
@@ -260,11 +252,6 @@ def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence
     for term in answer.answers:
         assert 1 <= len(term.markers) <= 2
         assert all(answer.evidence[marker].ways[0].start == term.term for marker in term.markers)
-
-
-def test_labels_are_found_where_entities_are_given(embedded: Knowledge) -> None:
-    curie = IRI("http://dbpedia.org/resource/Marie_Curie")
-    given = ask(embedded, "label_neighbours", "Where is the Radium Institute?", entities=(curie,))
-    assert given.answers
-    session = embedded.session("Where is the Radium Institute?", AskOptions(entities=(curie,)))
-    assert session.linker is None
+    curie = IRI("http://dbpedia.org/resource/Marie_Curie")  # given: then there is no linker
+    assert ask(embedded, "label_neighbours", "Where is the Radium Institute?", entities=(curie,)).answers
+    assert embedded.session("Where is the Radium Institute?", AskOptions(entities=(curie,))).linker is None

@@ -70,15 +70,12 @@ def test_predicates_of_one_name_are_all_kept_the_commonest_first(
     }  # fmt: skip
 
 
-def test_a_path_of_names_is_every_path_that_they_may_stand_for() -> None:
+def test_a_path_of_names_is_every_path_that_they_may_stand_for_and_none_where_the_graph_lacks_one() -> None:
     names = {"at": (P, Q), "of": (P,)}
     paths = gold_paths(question(path=("^at", "of")), names)
     assert [str(path) for path in paths] == [f"^<{EX}p>/<{EX}p>", f"^<{EX}q>/<{EX}p>"]
     in_full = gold_paths(question(path=(f"^<{EX}p>", EX + "q")), {})
     assert in_full == (PropertyPath.of(f"^{EX}p", f"{EX}q"),)
-
-
-def test_a_path_with_a_predicate_that_the_graph_lacks_is_none() -> None:
     assert gold_paths(question(path=("p", "unheard_of")), {"p": (P,)}) == ()
     assert gold_paths(question(path=("not an iri: at all",)), {}) == ()
     assert oracle_for(question(path=("unheard_of",)), {"p": (P,)}) is None
@@ -88,7 +85,7 @@ def test_a_path_with_a_predicate_that_the_graph_lacks_is_none() -> None:
 # -- What it says is enough
 
 
-def test_a_gold_path_that_was_walked_to_its_end_is_enough() -> None:
+def test_a_gold_path_walked_to_its_end_is_enough_else_every_golden_triple_in_the_evidence() -> None:
     asked = oracle(path=("p", "^q"))
     assert asked.is_enough(Evidence()) is False
     assert asked.is_enough(Evidence([along(ONE)])) is False
@@ -98,9 +95,6 @@ def test_a_gold_path_that_was_walked_to_its_end_is_enough() -> None:
     with_triples = oracle(path=("p",), golden_triples=(BACK.triple,))
     assert with_triples.is_enough(Evidence([along(ONE)])) is True, "with a path, triples do not count"
     assert Oracle().is_enough(Evidence([along(ONE)])) is None
-
-
-def test_every_golden_triple_in_the_evidence_is_enough_where_no_path_is_known() -> None:
     asked = oracle(golden_triples=(ONE.triple, BACK.triple))
     assert set(asked.predicates) == {P, Q}
     assert asked.is_enough(Evidence([along(ONE)])) is False

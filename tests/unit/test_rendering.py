@@ -70,6 +70,9 @@ def test_what_the_answer_rests_on_comes_first_and_what_else_was_found_below() ->
     nothing = answer("The facts do not say.", status="not_in_graph", claims=())
     assert len(section(nothing, "Found in the graph")) == 2
     assert "Evidence" not in lines(nothing)
+    page = render(answer(), "md")  # has the queries of what is cited, folded
+    assert page.count("<details><summary>SPARQL</summary>") == page.count("</details>") == page.count("```sparql") == 1
+    assert page.index("**P1**") < page.index("```sparql") < page.index("**P2**")
 
 
 def test_the_last_line_counts_what_was_cited_and_what_was_found() -> None:
@@ -164,6 +167,9 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
     assert "Friend 8" in whole
     assert "more (-v" not in whole
     assert len(lines(made)) < 16
+    gap = Gap("operation", "how many", "this asks how many there are, which is not computed: these are the facts")
+    made = replace(ranked(gaps=(gap,)), text=f"No sure answer: {gap.text}\nRanked candidates", status="partial")
+    assert lines(made)[:2] == [f"No sure answer: {gap.text}", "Nearest: Friend 0; Friend 1  [P1]"]
 
 
 def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> None:
@@ -181,13 +187,7 @@ def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> 
     assert replace(made, linked=(meanings,)).best == candidates
 
 
-def test_what_keeps_candidates_from_being_an_answer_comes_before_them() -> None:
-    gap = Gap("operation", "how many", "this asks how many there are, which is not computed: these are the facts")
-    made = replace(ranked(gaps=(gap,)), text=f"No sure answer: {gap.text}\nRanked candidates", status="partial")
-    assert lines(made)[:2] == [f"No sure answer: {gap.text}", "Nearest: Friend 0; Friend 1  [P1]"]
-
-
-def test_a_value_is_in_a_persons_form() -> None:
+def test_a_value_is_in_a_persons_form_and_listed_where_the_text_has_it_in_no_form() -> None:
     for value, datatype, shown in (
         ("-12345.50", "decimal", "-12,345.5"), ("1903", "gYear", "1903"), ("1E400", "double", "1E400"),
         ("0.000", "decimal", "0"), ("12345", "string", "12345"),
@@ -195,9 +195,6 @@ def test_a_value_is_in_a_persons_form() -> None:
         made = ranked(answers=(AnswerTerm(Literal(value, datatype=IRI(XSD + datatype)), value, 1.0, ("P1",)),))
         assert lines(made)[0] == f"{shown}  [P1]"
         assert render(made, "plain") == value
-
-
-def test_a_value_that_the_text_names_in_either_form_is_not_listed_again() -> None:
     value = AnswerTerm(Literal("1200000", datatype=IRI(XSD + "integer")), "1200000", 1.0, ("P1",))
     for text in ("It has 1,200,000 [P1].", "It has 1200000 [P1]."):
         assert "Answers" not in lines(answer(text, answers=(value,)))
@@ -270,12 +267,6 @@ def test_every_fallback_is_a_note_once() -> None:
     assert "- mentions: the model refused; the linker found the names" in lines(made, "md")
     many = answer(fallbacks=tuple(Fallback("steps", f"trouble {i}") for i in range(20)))
     assert section(many, "Notes")[-1] == "14 more fallbacks (-f json lists them all)"
-
-
-def test_only_the_queries_of_what_is_cited_are_in_markdown_folded() -> None:
-    page = render(answer(), "md")
-    assert page.count("<details><summary>SPARQL</summary>") == page.count("</details>") == page.count("```sparql") == 1
-    assert page.index("**P1**") < page.index("```sparql") < page.index("**P2**")
 
 
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
