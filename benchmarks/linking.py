@@ -22,7 +22,7 @@ from typing import Any
 import pyoxigraph
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.label_index.open import build_label_index, label_index
+from kgsparql.linking.graph_indexes import build_label_index, label_index
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedders import open_embedder

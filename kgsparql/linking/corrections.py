@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from kgsparql.linking.label_index.search import LabelSearch, Vocabulary, unlikeliness
 from kgsparql.linking.label_matching import similarity
@@ -48,7 +48,7 @@ class Correction:
 
 def near_keys(search: LabelSearch, key: str) -> dict[str, int]:
     """Keys that are one typing error from another one, with the number of errors; two, if a long one has none."""
-    return dict(_nearest(search.near_keys, key)[:_MOST_KEYS])
+    return dict(_nearest(search.near, key)[:_MOST_KEYS])
 
 
 def _nearest(near: Callable[..., list[tuple[str, int]]], text: str) -> list[tuple[str, int]]:
@@ -98,7 +98,10 @@ class Corrections:
 
     @cached_property
     def _near(self) -> dict[int, list[tuple[str, int]]]:
-        found = {i: _nearest(self.search.near_words, self.tokens[i].text)[:_MOST] for i in sorted(self.unknown)}
+        found = {
+            i: _nearest(partial(self.search.near, words=True), self.tokens[i].text)[:_MOST]
+            for i in sorted(self.unknown)
+        }
         return {i: near for i, near in found.items() if near}
 
     @property
@@ -152,7 +155,7 @@ class Corrections:
 
         Another last letter makes another name: `Faust` and `Fausta`, `Mario` and `Maria`.
         """
-        near = [other for other, _ in self.search.near_keys(key, edits=1) if not _differs_at_end(key, other)]
+        near = [other for other, _ in self.search.near(key, edits=1) if not _differs_at_end(key, other)]
         likely = near if len(near) <= _FEW else [other for other in near if not any(unlikeliness(key, other, 0))]
         for other in near:
             yield Correction(other, _likeness(key, other), other in likely and len(likely) <= _FEW)
@@ -165,7 +168,7 @@ class Corrections:
         is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME
         if not (is_name and is_long) or self._vocabulary.labels > _MOST_LABELS:
             return
-        near = self.search.near_keys(key, edits=1)
+        near = self.search.near(key, edits=1)
         for other, _ in near if len(near) <= _FEW else ():
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):

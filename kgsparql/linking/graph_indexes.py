@@ -1,30 +1,54 @@
-"""What is prepared for a graph: its label index, passages of documents, the embedder, and the linker that uses them."""
+"""What is prepared for a graph: its label index, passages of documents, the embedder, and the linker that uses them.
+
+There are three kinds of label index, because no single one is fast for all graphs:
+
+* in memory, for up to 20,000 labels: reading them takes 0.5 s, importing LanceDB alone takes 1 to 1.5 s;
+* in LanceDB, on disk or in object storage, for more labels;
+* looked up for each question, for an endpoint with too many labels to read (Wikidata has hundreds of millions).
+
+Start reading at :func:`label_index`, which picks one of them for a question.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shlex
 import threading
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, KgsparqlError, OptionError
+from kgsparql.errors import (
+    GRAPH_FAILED,
+    EndpointError,
+    IndexStaleError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    ModelMismatchError,
+    OptionError,
+    StoreError,
+    StoreLockedError,
+)
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.label_index.combined import federated_index
-from kgsparql.linking.label_index.open import (
-    build_label_index,
-    build_slice,
-    entities_in_slices,
-    index_directory,
-    is_looked_up,
-    label_index,
-    open_label_index,
-    slice_directory,
+from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, is_of, opened_index
+from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.reading import MEMORY_ROWS, build_slice, read_labels, too_many
+from kgsparql.linking.label_index.search import (
+    CombinedLabels,
+    LabelIndex,
+    Progress,
+    Rows,
+    federated_index,
+    recipe,
+    silent,
 )
-from kgsparql.linking.label_index.search import LabelIndex, Progress
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
@@ -32,10 +56,198 @@ from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
-from kgsparql.storage.lance_tables import Location, ObjectPrefix, location
+from kgsparql.storage.lance_tables import Location, ObjectPrefix, Tables, location
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
+
+
+def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
+    """Return where to keep the index of a graph. Other data or another recipe gives another place."""
+    # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
+    made_of = graph.url if graph.profile.has_many_labels else graph.fingerprint
+    return parent / "labels" / _key_of(graph, made_of)
+
+
+def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
+    return hashlib.sha256(f"{recipe(graph.naming)}\n{made_of}".encode()).hexdigest()[:32]
+
+
+def label_index(
+    graph: KnowledgeGraph,
+    directory: Location,
+    *,
+    embedder: Embedder | None = None,
+    progress: Progress = silent,
+    cancel: threading.Event | None = None,
+    slices: Path | None = None,
+) -> LabelIndex:
+    """Return an index that is ready within seconds, whatever was built before.
+
+    :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
+    :param slices: where the slice of a large endpoint is kept.
+    :raises IndexStaleError: if the index there was made from other data or by another recipe.
+    :raises StoreError: if object storage has no index and the labels are many.
+    :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
+    :raises CancelledError: if ``cancel`` is set before the index is ready.
+    """
+    if is_looked_up(graph, directory):
+        return _index_with_lookup(graph, slices, embedder)
+    if (built := _built_index(graph, directory, embedder)) is not None:
+        return built
+    try:
+        rows = read_labels(graph, progress=progress, cancel=cancel)
+    except LimitError:
+        if not graph.is_remote:
+            raise
+        if isinstance(directory, Path):  # so that the next question does not try to read them again
+            with suppress(OSError):  # without a writable cache, the next process finds out for itself
+                directory.parent.mkdir(parents=True, exist_ok=True)
+                _large_mark(directory).touch()
+        return _index_with_lookup(graph, slices, embedder)
+    embeds_now = bool(embedder and rows) and _has_few_texts(rows)
+    # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
+    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and isinstance(directory, Path)):
+        return memory_index(rows, (embedder) if embeds_now else None)
+    if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
+        hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"
+        raise StoreError(f"{directory}: there is no index of {graph.name} as it is now", hint=hint)
+    builder = _index_builder(graph, directory, embedder if embeds_now else None, progress, cancel)
+    try:
+        return builder.build(lambda: rows, wait_s=30.0)
+    except StoreLockedError:
+        raise
+    except StoreError as error:  # better slow than nothing
+        note = "the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to)"
+        return memory_index(rows, note=f"{note}: {error.message}")
+
+
+def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
+    """Tell whether the labels of a graph are known to be too many to read."""
+    is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
+    return graph.is_remote and (graph.profile.has_many_labels or is_marked)
+
+
+def _large_mark(directory: Path) -> Path:
+    """Name the file beside an index that says that its graph has too many labels to read."""
+    return directory.with_name(f"{directory.name}.large")
+
+
+def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Embedder | None) -> LabelIndex:
+    """Make an index that looks labels up for each question, beside those of a slice."""
+    from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
+
+    lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder)
+    index = LabelIndex(lookup, embedder=None if embedder is None else embedder.name)
+    named = {} if slices is None else entities_in_slices(slices)
+    if slices is None or not named:
+        return index
+    tables = Tables(slices)
+    part = opened_index(tables, tables.manifest() or {}, embedder)
+    listed = ", ".join(f"{count:,} of <{class_}>" for class_, count in named.items())
+    note = f"of {graph.name} only the labels of some entities are indexed: {listed}"
+    return replace(part, search=CombinedLabels((lookup, part.search), note=note), embedder=index.embedder)
+
+
+def _has_few_texts(rows: Rows) -> bool:
+    """Tell whether these can be embedded at once. Stops counting at the limit: there may be millions."""
+    found: set[str] = set()
+    for row in rows:
+        found.add(row.text)
+        if len(found) > EMBED_AT_ONCE:
+            return False
+    return True
+
+
+def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
+    """Open the index that was built; ``None`` also for a small one that is better made anew.
+
+    In memory it is faster, or it gets the vectors that it lacks.
+    """
+    try:
+        built = open_label_index(graph, directory, embedder=embedder)
+    except ModelMismatchError:
+        plain = open_label_index(graph, directory)
+        if plain is None or plain.texts > EMBED_AT_ONCE:
+            raise
+        return None
+    if built is None or built.rows > MEMORY_ROWS:
+        return built
+    gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
+    lacks_vectors = built.embedder is None
+    is_better_anew = (gets_vectors and lacks_vectors) if graph.is_remote else (gets_vectors or lacks_vectors)
+    return None if is_better_anew else built
+
+
+def build_label_index(
+    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None, progress: Progress = silent
+) -> LabelIndex:
+    """Build the whole index: full text, and a vector for each distinct text. A run that was stopped goes on.
+
+    Full-text search works as soon as the labels are written, while vectors are still being made.
+
+    :raises LimitError: if the labels of an endpoint are too many to be read.
+    :raises StoreLockedError: if another process is building it.
+    :raises EmbeddingError: if the embedder fails; what it did is kept.
+    """
+    if graph.profile.has_many_labels:
+        raise too_many(graph, "its profile says that they are too many")
+    return _index_builder(graph, directory, embedder, progress).build(partial(read_labels, graph, progress=progress))
+
+
+def _index_builder(
+    graph: KnowledgeGraph,
+    directory: Location,
+    embedder: Embedder | None,
+    progress: Progress,
+    cancel: threading.Event | None = None,
+) -> Builder:
+    """Make the builder of an index, which names the files of the graph: older indexes of them go."""
+    has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
+    more = {"made_of": sorted(os.path.realpath(source.source) for source in graph.stored)} if has_files else {}
+    if isinstance(embedder, CachedEmbedder):  # the index keeps the vectors itself
+        embedder = embedder.embedder
+    return Builder(_content_of(graph), directory, embedder, progress, cancel or threading.Event(), more)
+
+
+def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
+    return {"fingerprint": graph.fingerprint, "recipe": recipe(graph.naming)}
+
+
+def open_label_index(
+    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None
+) -> LabelIndex | None:
+    """Open the index that was built; ``None`` if there is no complete one."""
+    tables = Tables(directory)
+    manifest = tables.manifest()
+    if manifest is None:
+        return None
+    if not is_of(manifest, _content_of(graph)):
+        raise IndexStaleError(
+            f"{directory}: the label index was made from other data than {graph.name} has now",
+            hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
+        )  # fmt: skip
+    if embedder is not None and manifest["vectors"] and embedder.name not in manifest["vectors"]:
+        there = ", ".join(sorted(manifest["vectors"]))
+        raise ModelMismatchError(
+            f"{directory}: the label index has vectors of {there}, not of {embedder.name}",
+            hint=f"use that embedder, or add yours: kgsparql index -k {shlex.quote(graph.name)} --embedder …",
+            path=str(directory),
+        )  # fmt: skip
+    return opened_index(tables, manifest, embedder)
+
+
+def slice_directory(graph: KnowledgeGraph, parent: Path) -> Path:
+    """Return where the slice of an endpoint is kept for one account there; it stays when the endpoint's data change."""
+    return parent / "labels" / _key_of(graph, f"slice\n{graph.account}")
+
+
+def entities_in_slices(directory: Path) -> dict[str, int]:
+    """Return how many entities of each class are in a slice, by the IRI of the class."""
+    return dict((Tables(directory).manifest() or {}).get("slice", {}))
+
+
+# --- All that is prepared
 
 
 class GraphIndexes:
@@ -61,7 +273,7 @@ class GraphIndexes:
         place: str | Path | None = None,
     ) -> None:
         self.graph = graph
-        self.progress = progress
+        self.progress = progress or silent
         self._languages = languages
         self._embedder = embedder
         self._note = note
@@ -71,7 +283,7 @@ class GraphIndexes:
             raise OptionError(f"a snapshot has no copy of {place}", hint="leave out --index, or name a directory")
         self._linker: Linker | None = None
         self._of_members: dict[str, LabelIndex] = {}
-        self._missing: dict[str, Note] = {}
+        self._missing: list[Note] = []
         self._told: set[str] = set()
 
     @cached_property
@@ -79,9 +291,8 @@ class GraphIndexes:
         """Return what turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
-        found = open_embedder(
-            self._embedder, recording=None if self._snapshot is None else self._snapshot.recording, note=self._note
-        )
+        recording = None if self._snapshot is None else self._snapshot.recording
+        found = open_embedder(self._embedder, recording=recording, note=self._note)
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found
@@ -118,7 +329,7 @@ class GraphIndexes:
     def linker(self) -> Linker:
         """Return what finds entities in a question; what is missing is noted, each line once."""
         linker = self.linker_for(self.graph.refreshed())
-        for line in self._missing.values():
+        for line in self._missing:
             if line not in self._told:
                 self._told.add(line)
                 self._note(line)
@@ -138,14 +349,13 @@ class GraphIndexes:
         """Return the index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
             return self._joint_index(graph, cancel)
-        embedder = self.embedder
         index = label_index(
-            graph, self._directory_of(graph), embedder=embedder, progress=self.progress, cancel=cancel,
-            slices=self._slices_of(graph) if graph.is_remote else None, candidates=self._cached_embedder,
+            graph, self._directory_of(graph), embedder=self._cached_embedder, progress=self.progress, cancel=cancel,
+            slices=self._slices_of(graph) if graph.is_remote else None,
         )  # fmt: skip
         if index.note:
             self._note(index.note)
-        if embedder is not None and index.embedder is None and index.rows:
+        if self.embedder is not None and index.embedder is None and index.rows:
             command = f"kgsparql index -k {shlex.quote(graph.name)}"
             self._note(f"{index.rows:,} labels are searched by spelling; `{command}` adds search by meaning, once")
         return index
@@ -156,28 +366,24 @@ class GraphIndexes:
         for member in graph.members:
             if member.name in self._of_members:
                 continue
-            error = graph.errors.get(member.name)
-            if isinstance(error, EndpointError):
-                failed[member.name] = error
-                continue
             try:
+                if isinstance(error := graph.errors.get(member.name), EndpointError):
+                    raise error
                 self._of_members[member.name] = self.index_of(member, cancel)
             except GRAPH_FAILED as raised:
                 failed[member.name] = raised
-        found = {member.name: self._of_members[member.name] for member in graph.members if member.name not in failed}
-        if not found:
+        if not self._of_members:
             raise next(iter(failed.values()))
-        causes = {name: error.message_about(name) for name, error in failed.items()}
-        self._missing = {
-            name: Note("names_unfound", f"{cause}; names that only it knows are not found", cause)
-            for name, cause in causes.items()
-        }
-        return federated_index(found)
+        causes = (error.message_about(name) for name, error in failed.items())
+        self._missing = [
+            Note("names_unfound", f"{cause}; names that only it knows are not found", cause) for cause in causes
+        ]
+        return federated_index({m.name: self._of_members[m.name] for m in graph.members if m.name not in failed})
 
     @property
     def missing_notes(self) -> tuple[Note, ...]:
         """Return what the reader of an answer is told about members of the graph whose names could not be read."""
-        return tuple(self._missing.values())
+        return tuple(self._missing)
 
     def _slices_of(self, graph: KnowledgeGraph) -> Path:
         return self._copy_in_snapshot(slice_directory(graph, cache_directory()))
@@ -201,9 +407,7 @@ class GraphIndexes:
         """Say in a few words what is indexed; makes no index."""
         if is_looked_up(self.graph, self.directory):
             read = entities_in_slices(self._slices_of(self.graph))
-            text = "looked up for each question" + "".join(
-                f", {count:,} of <{class_}>" for class_, count in read.items()
-            )
+            text = ", ".join(["looked up for each question", *(f"{n:,} of <{class_}>" for class_, n in read.items())])
         else:
             index = open_label_index(self.graph, self.directory)
             text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
@@ -229,7 +433,7 @@ class GraphIndexes:
             )
         return build_slice(
             self.graph, list(classes), self._slices_of(self.graph), limit=limit, languages=self._languages,
-            embedder=self.embedder, progress=self.progress or (lambda *_: None),
+            embedder=self.embedder, progress=self.progress,
         )  # fmt: skip
 
     def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:

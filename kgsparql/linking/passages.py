@@ -8,11 +8,11 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import (
@@ -24,10 +24,19 @@ from kgsparql.linking.documents import (
     pages_of,
     passage_spans,
 )
-from kgsparql.linking.label_index.search import Progress
+from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, quoted, table_tag
+from kgsparql.storage.lance_tables import (
+    MANIFEST,
+    Location,
+    Tables,
+    errors_translated,
+    lancedb,
+    quoted,
+    row_tuples,
+    table_tag,
+)
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
@@ -71,23 +80,19 @@ class Passages:
         self._source = source
 
     @cached_property
-    def _index_directory(self) -> Location | None:
-        return None if self._locate is None else self._locate()
+    def _open_tables(self) -> Tables | None:
+        return None if self._locate is None else Tables(self._locate() / FOLDER)
 
     @cached_property
     def _index_manifest(self) -> dict[str, Any]:
         """What was indexed; empty for nothing."""
-        manifest = None if self._index_directory is None else Tables(self._index_directory / FOLDER).manifest()
-        return manifest if manifest is not None and manifest.get("recipe") == RECIPE else {}
+        manifest = self._open_tables.manifest() if self._open_tables else None
+        return manifest if manifest and manifest.get("recipe") == RECIPE else {}
 
     @cached_property
     def _passage_table(self) -> Any:
-        tables = Tables((self._index_directory or Path()) / FOLDER)
-        table = tables.open(self._index_manifest["passages"])
-        if table is None:
-            message = f"{tables.directory}: the table of passages is damaged or gone"
-            raise StoreError(message, hint="run kgsparql index with --text again")
-        return table
+        tables = cast("Tables", self._open_tables)
+        return tables.opened(self._index_manifest["passages"], hint="run kgsparql index with --text again")
 
     def __len__(self) -> int:
         return int(self._index_manifest.get("rows", 0))
@@ -100,9 +105,8 @@ class Passages:
     @cached_property
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
-        if self._index_manifest or not isinstance(self._index_directory, Path) or not self._source:
-            return ""
-        for path in sorted(self._index_directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
+        place = self._open_tables.directory if self._open_tables and self._source and not len(self) else None
+        for path in sorted(place.parent.parent.glob(f"*/{FOLDER}/{MANIFEST}")) if isinstance(place, Path) else ():
             with suppress(OSError, ValueError, AttributeError):
                 if json.loads(path.read_text(encoding="utf-8")).get("source") == self._source:
                     return (
@@ -114,13 +118,11 @@ class Passages:
     def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
         """Find the passages that mention any of these entities: their numbers, in order, and which entities."""
         named = {term.value: term for term in terms}
-        if not self._index_manifest or not named:
-            return {}
         wanted, found = sorted(named), dict[int, frozenset[IRI]]()
-        for at in range(0, len(wanted), _ROWS_AT_ONCE):
+        for at in range(0, len(wanted) if self._index_manifest else 0, _ROWS_AT_ONCE):
             where = f"array_has_any(iris, [{', '.join(map(quoted, wanted[at : at + _ROWS_AT_ONCE]))}])"
-            for row in self._rows_of_query(self._passage_table.search().where(where).select(["number", "iris"])):
-                found[row["number"]] = frozenset(named[iri] for iri in row["iris"] if iri in named)
+            for number, iris in self._rows_of_query(self._passage_table.search().where(where), ["number", "iris"]):
+                found[number] = frozenset(named[iri] for iri in iris if iri in named)
         return dict(sorted(found.items()))
 
     def like(self, text: str, *, limit: int = 1_000) -> list[int]:
@@ -129,30 +131,26 @@ class Passages:
         wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
         if not self._index_manifest or not wanted:
             return []
-        match = lancedb("query").MatchQuery(wanted, "text")
-        rows = self._rows_of_query(
-            self._passage_table.search(match, query_type="fts").select(["number", "_score"]), limit
-        )
-        return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
+        search = self._passage_table.search(lancedb("query").MatchQuery(wanted, "text"), query_type="fts")
+        found = self._rows_of_query(search, ["number", "_score"], limit)
+        return [number for number, _ in sorted(found, key=lambda row: (-round(row[1], 4), row[0]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
         """Read the passages with these numbers, with all their mentions, in the order of the numbers."""
         if not self._index_manifest or not numbers:
             return []
         where = f"number IN ({', '.join(str(int(number)) for number in sorted(set(numbers)))})"
-        passages = []
-        for row in sorted(
-            self._rows_of_query(self._passage_table.search().where(where)), key=lambda row: row["number"]
-        ):
-            mentions = map(TextMention, row["starts"], row["ends"], map(IRI, row["iris"]))
-            excerpt = Excerpt(row["document"], row["start"], row["end"], row["page"], tuple(mentions))
-            passages.append(Passage(row["number"], row["text"], excerpt))
-        return passages
+        columns = ("number", "text", "document", "start", "end", "page", "starts", "ends", "iris")
+        rows = sorted(self._rows_of_query(self._passage_table.search().where(where), columns))
+        return [
+            Passage(
+                number, text, Excerpt(document, start, end, page, tuple(map(TextMention, starts, ends, map(IRI, iris))))
+            )
+            for number, text, document, start, end, page, starts, ends, iris in rows
+        ]
 
-    def _rows_of_query(self, query: Any, limit: int = _MOST_ROWS) -> list[dict[str, Any]]:
-        with errors_translated((self._index_directory or Path()) / FOLDER):
-            rows: list[dict[str, Any]] = query.limit(limit).to_arrow().to_pylist()
-        return rows
+    def _rows_of_query(self, query: Any, columns: Sequence[str], limit: int = _MOST_ROWS) -> list[tuple[Any, ...]]:
+        return row_tuples(cast("Tables", self._open_tables).rows(query, columns, limit))
 
 
 # --- Indexing
@@ -179,7 +177,7 @@ def build_passages(
     source: str,
     passage_tokens: int = PASSAGE_TOKENS,
     languages: tuple[str, ...] = ("en",),
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> IndexedTexts:
     """Cut the documents of a directory into passages, and find the entities they mention.
 
@@ -196,28 +194,27 @@ def build_passages(
     """
     checked_tokens(passage_tokens)
     files, others = files_of(texts)
-    tables = Tables(directory / FOLDER)
-    with Tables(directory).lock():
-        labels = Tables(directory).manifest()
+    tables, index = Tables(directory / FOLDER), Tables(directory)
+    with index.lock():
+        labels = index.manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
         made_of = [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)]
         digest = _digest_of_files(files, texts, made_of)
-        known = tables.manifest()
-        is_changed = known is None or known.get("digest") != digest
-        if known is None or is_changed:
-            gazetteer = Gazetteer(_iris_by_label(Tables(directory), labels), languages=languages)
-            writer = _Writer(gazetteer, passage_tokens, progress)
-            manifest = writer.write(tables, files, texts)
-            if not manifest["documents"]:
-                tables.drop([manifest["passages"]])
-                why = "; ".join(map(str, [*(Skipped(*one) for one in writer.skipped), *others][:3]))
+        known = tables.manifest() or {}
+        is_changed = known.get("digest") != digest
+        if is_changed:
+            gazetteer = Gazetteer(_iris_by_label(index, labels), languages=languages)
+            written = _Writer(gazetteer, passage_tokens, progress).write(tables, files, texts)
+            known = {**written, "digest": digest, "source": source, "recipe": RECIPE}
+            if not known["documents"]:
+                tables.drop([known["passages"]])
+                why = "; ".join(map(str, [*(Skipped(*one) for one in known["skipped"]), *others][:3]))
                 message = f"{printable(str(texts), 200)}: no document can be read: {why}"
                 raise InputError(message, hint=".txt, .md or .pdf")
-            known = {**manifest, "digest": digest, "source": source, "recipe": RECIPE}
             tables.publish(known)
-            tables.drop(name for name in tables.names() if name != manifest["passages"])
-    skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
+            tables.drop(name for name in tables.names() if name != known["passages"])
+    skipped = (*others, *(Skipped(*one) for one in known["skipped"]))
     return IndexedTexts(known["documents"], known["rows"], known["mentions"], skipped, is_changed)
 
 
@@ -243,32 +240,29 @@ def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[s
 
 def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """Read the normalised labels of entities with their IRIs; of classes too, where most labels are of classes."""
-    table = tables.open(manifest["labels"])
-    if table is None:
-        raise StoreError(f"{tables.directory}: the table of labels is damaged or gone", hint="delete that directory")
-    with errors_translated(tables.directory):
-        rows = table.search().select(["key", "iri", "kind"]).limit(max(1, manifest["rows"])).to_arrow().to_pylist()
-    counts = Counter(row["kind"] for row in rows)
+    query = tables.opened(manifest["labels"]).search()
+    rows = row_tuples(tables.rows(query, ["key", "iri", "kind"], max(1, manifest["rows"])))
+    counts = Counter(kind for _, _, kind in rows)
     kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row["kind"] in kinds:
-            found[row["key"]].append(row["iri"])
+    for key, iri, kind in rows:
+        if kind in kinds:
+            found[key].append(iri)
     return found
 
 
+@dataclass(slots=True)
 class _Writer:
     """Writer of passages, with their mentions, while documents are read.
 
     :ivar skipped: name and reason of each document that could not be read.
     """
 
-    def __init__(self, gazetteer: Gazetteer, passage_tokens: int, progress: Progress | None) -> None:
-        self.skipped: list[tuple[str, str]] = []
-        self._gazetteer = gazetteer
-        self._passage_tokens = passage_tokens
-        self._progress = progress or (lambda *_: None)
-        self._documents = 0
+    gazetteer: Gazetteer
+    passage_tokens: int
+    progress: Progress
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    documents: int = 0
 
     def write(self, tables: Tables, files: Sequence[Path], directory: Path) -> dict[str, Any]:
         """Write and index the table; return what the manifest says about it."""
@@ -279,12 +273,7 @@ class _Writer:
         name, count, mentions, table = f"passages_{table_tag()}", 0, 0, None
         rows = ({"number": number, **row} for number, row in enumerate(self._passage_rows(files, directory)))
         while (some := list(islice(rows, _ROWS_AT_ONCE))) or table is None:
-            data = pa.Table.from_pylist(some, schema=schema)
-            if table is None:
-                table = tables.create(name, data)
-            else:
-                with errors_translated(tables.directory):
-                    table.add(data)
+            table = tables.written(name, pa.Table.from_pylist(some, schema=schema), table)
             count += len(some)
             mentions += sum(len(row["iris"]) for row in some)
         if count:
@@ -294,24 +283,24 @@ class _Writer:
                 for column, config in (("number", indexes.BTree()), ("iris", indexes.LabelList()), ("text", words)):
                     table.create_index(column, config=config)
         return {
-            "documents": self._documents, "passages": name, "rows": count, "mentions": mentions,
+            "documents": self.documents, "passages": name, "rows": count, "mentions": mentions,
             "skipped": self.skipped,
         }  # fmt: skip
 
     def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
         for done, path in enumerate(files):
-            self._progress("reading documents", done, len(files))
+            self.progress("reading documents", done, len(files))
             name, pages = path.relative_to(directory).as_posix(), pages_of(path)
             if isinstance(pages, str):
                 self.skipped.append((name, pages))
                 continue
-            self._documents += 1
+            self.documents += 1
             yield from chain.from_iterable(self._rows_of_page(name, number, text) for number, text in pages)
-        self._progress("reading documents", len(files), len(files))
+        self.progress("reading documents", len(files), len(files))
 
     def _rows_of_page(self, document: str, page: int | None, text: str) -> Iterator[dict[str, Any]]:
-        for start, end in passage_spans(text, tokens=self._passage_tokens, overlap=self._passage_tokens // _OVERLAP):
-            mentions = self._gazetteer.mentions(text[start:end])
+        for start, end in passage_spans(text, tokens=self.passage_tokens, overlap=self.passage_tokens // _OVERLAP):
+            mentions = self.gazetteer.mentions(text[start:end])
             yield {
                 "document": document, "page": page, "start": start, "end": end, "text": text[start:end],
                 "iris": [mention.term.value for mention in mentions],

@@ -53,8 +53,8 @@ _MODELS = "models"  # the kind of exchange that keeps a server's list of its mod
 class LanguageModel:
     """Model on a server; what this server refuses for this model is found out once and remembered.
 
-    :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
-    :param recording: of a snapshot, which keeps failures, too; it takes the place of the cache.
+    :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none. That of a
+        snapshot is a recording, which keeps failures, too.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     """
 
@@ -63,8 +63,7 @@ class LanguageModel:
         name: str,
         client: OpenAIClient,
         *,
-        response_cache: ResponseCache | None = None,
-        recording: Recording | None = None,
+        response_cache: ResponseCache | Recording | None = None,
         temperature: float = 0.0,
         seed: int = 0,
         reply_tokens: int = 4096,
@@ -72,7 +71,6 @@ class LanguageModel:
         self.name = name
         self.client = client
         self.response_cache = response_cache
-        self.recording = recording
         self.temperature = temperature
         self.seed = seed
         self.reply_tokens = reply_tokens
@@ -104,22 +102,22 @@ class LanguageModel:
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
-        if (kept := self._kept_exchanges) is not None:
-            kept.close()
-
-    @property
-    def _kept_exchanges(self) -> Recording | ResponseCache | None:
-        return self.recording or self.response_cache
+        if self.response_cache is not None:
+            self.response_cache.close()
 
     @property
     def capabilities(self) -> Capabilities:
         """Return what the server takes for this model, as far as is known; everything, if nothing is known."""
         if self._capabilities is None:
-            known, kept = None, self._kept_exchanges
+            known = None
             with suppress(StoreError):  # reported when the first reply is kept
-                known = None if kept is None else kept.lookup(CAPABILITIES, self._server_and_model)
-            self._capabilities = Capabilities() if known is None else Capabilities.of_json(known)
+                known = cache.lookup(CAPABILITIES, self._server_and_model) if (cache := self.response_cache) else None
+            self._capabilities = Capabilities.of_json(known) if known else Capabilities()
         return self._capabilities
+
+    @property
+    def _snapshot_recording(self) -> Recording | None:
+        return self.response_cache if isinstance(self.response_cache, Recording) else None
 
     @property
     def _server_and_model(self) -> dict[str, str]:
@@ -131,7 +129,7 @@ class LanguageModel:
             **self._server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
-        recording = self.recording
+        recording = self._snapshot_recording
         with nullcontext() if recording is None else recording.exclusive(KIND, request, cancel=usage.cancel):
             return self._value_of_reply(call, request, usage, emit)
 
@@ -182,14 +180,12 @@ class LanguageModel:
         Unusable replies are kept too, so that a replay goes the same way. Where the server may be asked, such a reply
         is used only if the server cannot be reached.
         """
-        kept, exchanges = None, self._kept_exchanges
+        kept, cache = None, self.response_cache
         try:
-            what = f"the call of {self.name} ({call.purpose})"
-            kept = None if exchanges is None else exchanges.get(KIND, request, what=what)
+            kept = cache.get(KIND, request, what=f"the call of {self.name} ({call.purpose})") if cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
-        is_replay = exchanges is not None and exchanges.mode == "only"
-        if kept is not None and (is_replay or "unusable" not in note_of(kept)):
+        if cache and kept and (cache.mode == "only" or "unusable" not in note_of(kept)):
             return kept, True
         try:
             return self._reply_of_server(call, usage, emit), False
@@ -197,8 +193,8 @@ class LanguageModel:
             return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
-                if self.recording is not None:
-                    self.recording.fail(KIND, request, error)
+                if self._snapshot_recording is not None:
+                    self._snapshot_recording.fail(KIND, request, error)
                 raise
             return kept, True
 
@@ -250,16 +246,15 @@ class LanguageModel:
         self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
     ) -> None:
         try:
-            if self.recording is not None:
-                self.recording.put(kind, request, reply, again=again)
-            elif self.response_cache is not None:
-                self.response_cache.put(kind, request, reply)
+            if self.response_cache is not None:
+                self.response_cache.put(kind, request, reply, again=again)
         except StoreError as error:  # the reply is here, only keeping it failed
             self._stop_keeping(error, emit)
 
     def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
         """Go on without the response cache and say so once; a replay or a recording cannot go on without it."""
-        if self.recording is not None or (self.response_cache is not None and self.response_cache.mode == "only"):
+        kept = self.response_cache
+        if isinstance(kept, Recording) or (kept is not None and kept.mode == "only"):
             raise error
         self.response_cache = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
@@ -304,39 +299,23 @@ def open_model(
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
-    kept: ResponseCache | None = None
-    if recording is None and mode is not None:
-        kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
+    cache = None if mode is None else ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
     name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording)
     return LanguageModel(
-        name, client, response_cache=kept, recording=recording, temperature=temperature, seed=seed,
-        reply_tokens=reply_tokens,
-    )  # fmt: skip
+        name, client, response_cache=recording or cache, temperature=temperature, seed=seed, reply_tokens=reply_tokens
+    )
 
 
 def _only_model(client: OpenAIClient, recording: Recording | None) -> str:
-    names = _names_of_models(client, recording)
-    if len(names) == 1:
-        return names[0]
-    listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
-    raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {listed}")
+    """Name the one model that a server lists; the list is recorded or replayed, if there is a recording."""
 
+    def listed() -> dict[str, Any]:
+        with client:  # the next call opens it again
+            return {"models": client.models()}
 
-def _names_of_models(client: OpenAIClient, recording: Recording | None) -> list[str]:
-    """List the models of a server; recorded or replayed, if there is a recording."""
-    request = {"server": client.base_url}
-    if recording is not None:
-        kept = recording.get(_MODELS, request, what=f"the models of {client.base_url}")
-        if kept is not None:
-            return [str(name) for name in kept["models"]]
-    try:
-        names = client.models()
-    except KgsparqlError as error:
-        if recording is not None:
-            recording.fail(_MODELS, request, error)
-        raise
-    finally:
-        client.close()  # the next call opens it again
-    if recording is not None:
-        recording.put(_MODELS, request, {"models": names})
-    return names
+    what = f"the models of {client.base_url}"
+    found = recording.through(_MODELS, {"server": client.base_url}, listed, what=what) if recording else listed()
+    if len(names := found["models"]) == 1:
+        return str(names[0])
+    shown = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
+    raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {shown}")

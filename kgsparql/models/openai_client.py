@@ -11,9 +11,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -56,13 +56,6 @@ _Failed: TypeAlias = tuple[UnreachableError, float | None]
 """The error of a try, and after how many seconds it may be sent again; ``None``: it may not."""
 
 
-class _Sending(threading.local):
-    """The limits of the call that this thread makes, and what it came to."""
-
-    limits: Mapping[str, Any]
-    reply: Future[HttpReply]
-
-
 class OpenAIClient:
     """Sends requests to one server; several threads may use it. Connections are kept open between calls.
 
@@ -92,10 +85,10 @@ class OpenAIClient:
         self.tries = max(1, tries)
         self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
         self._transport = transport
-        self._sending = _Sending()
+        self._connections: NetworkTransport | None = None
+        self._written = threading.local()  # the request of this thread
         self._lock = threading.Lock()
         self._client: Any = None
-        self._connections: NetworkTransport | None = None
 
     def chat(
         self,
@@ -116,24 +109,16 @@ class OpenAIClient:
         :raises ModelReplyError: for a reply that is cut (``E_LLM_PARTIAL``), too long (``E_LIMIT``), or no JSON object.
         :raises ModelError: if the server cannot be reached, or fails.
         """
-        more = {name: value for name, value in body.items() if name not in {"model", "messages"}}
-
-        def create(client: Any) -> Any:
-            completions = client.chat.completions.with_raw_response
-            return completions.create(model=body["model"], messages=body["messages"], extra_body=more)
-
-        return self._final_reply(create, CHAT_BYTES, timeout_s, cancel, began)
+        path, most = "/chat/completions", CHAT_BYTES
+        return self._final_reply(path, body, max_bytes=most, timeout_s=timeout_s, began=began, cancel=cancel)
 
     def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
-        options = {"encoding_format": "float", **body}
-        return self._final_reply(lambda client: client.embeddings.with_raw_response.create(**options), EMBEDDINGS_BYTES)
+        return self._final_reply("/embeddings", {"encoding_format": "float", **body}, max_bytes=EMBEDDINGS_BYTES)
 
     def models(self, *, timeout_s: float = 10.0) -> list[str]:
         """List the models of the server, by the names that requests use; errors as of :meth:`chat`."""
-        data = self._final_reply(lambda client: client.models.with_raw_response.list(), _MODELS_BYTES, timeout_s).get(
-            "data"
-        )
+        data = self._final_reply("/models", None, max_bytes=_MODELS_BYTES, timeout_s=timeout_s).get("data")
         if not isinstance(data, list):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
@@ -166,70 +151,69 @@ class OpenAIClient:
         from kgsparql.http.connections import NetworkTransport
 
         if self._transport is None:
-            self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
-        sending, transport = self._sending, self._transport or cast("Transport", self._connections)
+            self._transport = self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
+        written = self._written
 
-        class OurTransport(httpx2.BaseTransport):
+        class NotingTransport(httpx2.BaseTransport):
+            """Sends nothing: openai would wrap errors, and log headers, in which a server may repeat the key."""
+
             def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-                ours = HttpRequest(
-                    request.method, str(request.url), dict(request.headers), request.read(), **sending.limits
-                )
-                try:
-                    sending.reply.set_result(send(transport, ours))
-                except Exception as error:  # noqa: BLE001 - raised by the call; openai would wrap it
-                    sending.reply.set_exception(error)
-                # All else is read by us: openai would log headers, in which a server may repeat the key.
+                written.request = HttpRequest(request.method, str(request.url), dict(request.headers), request.read())
                 return httpx2.Response(200, json={})
 
-        http = httpx2.Client(transport=OurTransport(), trust_env=False)
+        http = httpx2.Client(transport=NotingTransport(), trust_env=False)
         return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _final_reply(
         self,
-        call: Callable[[Any], Any],
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
         max_bytes: int,
         timeout_s: float | None = None,
-        cancel: threading.Event | None = None,
         began: float | None = None,
+        cancel: threading.Event | None = None,
     ) -> dict[str, Any]:
-        """Send the request of a call until it is answered, or is not to be sent again."""
+        """Send a request until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
         self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
+        written = self._written_request(path, body)
         for number in range(1, self.tries + 1):
-            outcome = self._call_outcome(call, number, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
+            request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
+            try:
+                reply = send(cast("Transport", self._transport), request)
+            except NetworkError as failure:
+                outcome: dict[str, Any] | _Failed = self._network_failure(failure, number, max_bytes, total_s)
+            else:
+                is_fine = 200 <= reply.status < 300
+                outcome = self._json_object(reply.body) if is_fine else self._refusal_error(reply, number)
             if isinstance(outcome, dict):
                 return outcome
             error, pause_s = outcome
-            if isinstance(error, ModelTimeoutError):
-                message = f"{self.base_url}: no reply within {total_s:g} s"
-                raise ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s)
             if pause_s is None or pause_s >= deadline - time.monotonic() or number == self.tries:
                 raise error
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")
 
-    def _call_outcome(self, call: Callable[[Any], Any], number: int, **limits: Any) -> dict[str, Any] | _Failed:
-        """Send a request once; what it came to has no key in it."""
-        sending = self._sending
-        sending.limits, sending.reply = limits, Future()
+    def _written_request(self, path: str, body: Mapping[str, Any] | None) -> HttpRequest:
+        """Have openai write a request, with its headers."""
         try:
-            call(self._client)
+            if body is None:
+                self._client.get(path, cast_to=object)
+            else:
+                self._client.post(path, body=body, cast_to=object)
         except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
-            if not sending.reply.done():
-                what = f"{type(error).__name__}: {self._error_excerpt(str(error))}"
-                return ModelError(f"{self.base_url}: the request cannot be sent: {what}"), None
-        try:
-            reply = sending.reply.result()
-        except NetworkError as failure:
-            return self._network_failure(failure, number, limits["max_bytes"])
-        return self._json_object(reply.body) if 200 <= reply.status < 300 else self._refusal_error(reply, number)
+            what = f"{type(error).__name__}: {self._error_excerpt(str(error))}"
+            raise ModelError(f"{self.base_url}: the request cannot be sent: {what}") from None
+        return cast("HttpRequest", self._written.request)
 
-    def _network_failure(self, failure: NetworkError, number: int, max_bytes: int) -> _Failed:
+    def _network_failure(self, failure: NetworkError, number: int, max_bytes: int, total_s: float) -> _Failed:
         why = self._error_excerpt(failure.message)
         match failure.kind:
             case "late":
-                return ModelTimeoutError(f"{self.base_url}: no reply in time", hint=_TIME_HINT), None
+                message = f"{self.base_url}: no reply within {total_s:g} s"
+                return ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s), None
             case "too large":
                 return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
             case "badly packed":
@@ -267,9 +251,8 @@ class OpenAIClient:
 
     def _refusal_error(self, reply: HttpReply, number: int) -> _Failed:
         status, text = reply.status, self._redacted_text(reply.body.decode("utf-8", "replace"))
-        said = f"{self.base_url}: {status}{_after_tries(number)}" + (
-            f": {self._error_excerpt(text)}" if text.strip() else ""
-        )
+        words = f": {self._error_excerpt(text)}" if text.strip() else ""
+        said = f"{self.base_url}: {status}{_after_tries(number)}{words}"
         if status in {401, 403}:
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self._key else "; none was sent")
             return AuthenticationError(said, hint=hint, status=status), None
@@ -277,7 +260,13 @@ class OpenAIClient:
             hint = _LENGTH_HINT if _TOO_LONG.search(text) else _REFUSED_HINT
             return RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]), None
         if status == 429:
-            return self._too_many(said, reply, text, number)
+            if "insufficient_quota" in text:
+                hint = "no quota is left on this key: look at the account's plan and billing"
+                return RateLimitError(said, hint=hint, status=status), None
+            asked_s = retry_after_s(reply.headers, most_s=math.inf)
+            hint = "try later" if asked_s is None else f"wait {asked_s:,.0f} s, as the server asks, then try again"
+            pause_s = RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s
+            return RateLimitError(said, hint=hint, status=status, wait_s=asked_s), pause_s
         pause_s = PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
         hint = "the trouble is at the server; try later"
         if status == 404:
@@ -286,15 +275,6 @@ class OpenAIClient:
             said = f"{said}: redirects to {self._error_excerpt(reply.headers.get('location', 'elsewhere'))}"
             hint = "redirects are not followed, since the key goes with them; name the right --base-url"
         return ModelError(said, hint=hint, status=status), pause_s
-
-    def _too_many(self, said: str, reply: HttpReply, text: str, number: int) -> _Failed:
-        if "insufficient_quota" in text:
-            hint = "no quota is left on this key: look at the account's plan and billing"
-            return RateLimitError(said, hint=hint, status=429), None
-        asked_s = retry_after_s(reply.headers, most_s=math.inf)
-        wait = f"wait {asked_s:,.0f} s, as the server asks, then try again" if asked_s is not None else "try later"
-        pause_s = RATE_PAUSE_S * 2 ** (number - 1) if asked_s is None else asked_s
-        return RateLimitError(said, hint=wait, status=429, wait_s=asked_s), pause_s
 
     def _redacted_text(self, text: str) -> str:
         """Take the key out of the text of an error."""

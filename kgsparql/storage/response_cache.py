@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -108,8 +108,9 @@ class Exchanges:
         """Close the file; the next use opens it again."""
         self._file.close()
 
-    def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-        """Keep a reply; it replaces an earlier one to the same request."""
+    def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
+        """Keep a reply; with ``again``, the same request will be made again. It replaces an earlier one."""
+        del again  # makes a difference to a recording only
         key = key_of(kind, request)
         asked, replied = _canonical_json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -133,10 +134,6 @@ class ResponseCache(Exchanges):
             hint = "ask once with the model, with the same options; then it can be replayed"
             raise ReplayMissError(f"{what or f'this request ({kind})'} was not recorded in {self.path}", hint=hint)
         return reply
-
-    def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-        """Keep a reply; it replaces an earlier one."""
-        self._keep_reply(kind, request, reply)
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
@@ -190,16 +187,16 @@ class Recording(Exchanges):
                 return None
             found = self.lookup(kind, _numbered_request(request, number))
             if self.mode == "write":
-                return _without_mark(found)
-            if found is not None and found.get(_AGAIN):
-                self._times[key] += 1
+                return found
             if found is None and number:
                 found = self.lookup(kind, _numbered_request(request, number - 1))  # it was not made as often then
+            elif found is not None and _AGAIN in found:
+                self._times[key] += 1
         if found is None:
             raise self._miss_error(kind, request, what, asked or kind)
         if _FAILED in found:
             raise error_from(found[_FAILED])
-        return _without_mark(found)
+        return {name: value for name, value in found.items() if name != _AGAIN}
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
         """Keep a reply; with ``again``, the same request will be made again, and may get another reply: keep both."""
@@ -210,13 +207,27 @@ class Recording(Exchanges):
                 self._times[key] += 1
             else:
                 self._answered.add(key)
-        self._keep_reply(kind, _numbered_request(request, number), {**reply, _AGAIN: True} if again else reply)
+        super().put(kind, _numbered_request(request, number), {**reply, _AGAIN: True} if again else reply)
 
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
         """Keep an error; a replay raises it again."""
         if not isinstance(error, CancelledError):
             record = json.loads(json.dumps(error.to_record(), default=str))
             self.put(kind, request, {_FAILED: record}, again=True)
+
+    def through(
+        self, kind: str, request: Mapping[str, Any], ask: Callable[[], dict[str, Any]], *, what: str = ""
+    ) -> dict[str, Any]:
+        """Return the recorded reply; else ask, and record what comes of it."""
+        if (kept := self.get(kind, request, what=what)) is not None:
+            return kept
+        try:
+            reply = ask()
+        except KgsparqlError as error:
+            self.fail(kind, request, error)
+            raise
+        self.put(kind, request, reply)
+        return reply
 
     def recorded_value(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
         """Keep a value that differs from run to run, such as a measured time; in a replay, return what was kept."""
@@ -235,10 +246,8 @@ class Recording(Exchanges):
         cancel: threading.Event | None = None,
     ) -> Iterator[None]:
         """Hold a request while it is made: a second thread with the same request waits, and then finds the reply."""
-        key, until = key_of(kind, request), time.monotonic() + within_s
-        with self._lock:
-            lock = self._request_locks.setdefault(key, threading.Lock())
-        has_lock = False
+        until, has_lock = time.monotonic() + within_s, False
+        lock = self._request_locks.setdefault(key_of(kind, request), threading.Lock())
         while self.mode == "write" and not has_lock and time.monotonic() < until:
             has_lock = lock.acquire(timeout=_POLL_S)
             if not has_lock and cancel is not None and cancel.is_set():
@@ -264,10 +273,6 @@ class Recording(Exchanges):
 
 def _numbered_request(request: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**request, _AGAIN: number} if number else dict(request)
-
-
-def _without_mark(reply: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if reply is None else {name: value for name, value in reply.items() if name != _AGAIN}
 
 
 _SEAL = '"kgsparql crc":'

@@ -20,7 +20,7 @@ import pytest
 
 from kgsparql.errors import OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.label_index.open import build_label_index
+from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.storage.lance_tables import ObjectPrefix, Tables, location
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
@@ -76,7 +76,7 @@ def place(server: str, tmp_path: Path, own_cache: Path, monkeypatch: pytest.Monk
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels are searched in tables, however few they are."""
-    monkeypatch.setattr("kgsparql.linking.label_index.open.MEMORY_ROWS", 10)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 10)
 
 
 def test_an_index_in_object_storage_answers_as_one_in_the_cache(
@@ -125,7 +125,7 @@ def test_questions_make_no_index_in_object_storage(
     run: Run, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Marie" in run("find", "Marie Curie", "-k", NOBEL, "--index", place).stdout
-    monkeypatch.setattr("kgsparql.linking.label_index.open.MEMORY_ROWS", 10)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 10)
     result = run("find", "Marie Curie", "-k", NOBEL, "--index", place)
     assert result.exit_code == 4
     assert "there is no index of" in result.stderr

@@ -19,10 +19,10 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.open import build_slice, entities_in_slices, slice_directory
-from kgsparql.linking.label_index.reading import read_labels
+from kgsparql.linking.label_index.reading import build_slice, read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
@@ -351,12 +351,12 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
 def test_a_slice_is_read_by_pages_up_to_a_limit(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.open.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.label_index.reading.PAGE", 10)
     graph = Counting(EndpointGraph(nobel_url))
     some = sliced(graph, tmp_path / "a", limit=25)
     pages = [query for query in graph.asked if query.name == "slice_entities"]
     assert (some[0], [int(query.text.rsplit(" ", 1)[1]) for query in pages]) == (25, [10, 10, 5])
-    monkeypatch.setattr("kgsparql.linking.label_index.open.PAGE", 1_000)
+    monkeypatch.setattr("kgsparql.linking.label_index.reading.PAGE", 1_000)
     assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=25) == some
     assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=10_000)[0] > 45
 

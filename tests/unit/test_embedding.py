@@ -18,7 +18,7 @@ import pytest
 
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.label_index.open import build_label_index
+from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.models import openai_client
 from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
 from kgsparql.models.embedding import SentenceTransformerEmbedder, find_model, has_sentence_transformers

@@ -16,9 +16,8 @@ from kgsparql.answering.answer import Answer
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.label_index.search import CombinedLabels, LabelRow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render

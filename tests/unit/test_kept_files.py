@@ -36,7 +36,7 @@ from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.label_index.open import build_label_index, index_directory, open_label_index
+from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
 from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory

@@ -19,13 +19,12 @@ import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index import lance
-from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.lance import KEEP_EVERY, LanceLabels
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.open import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch
+from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -283,7 +282,7 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeG
 def test_many_labels_are_searched_by_text_until_all_have_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.open.MEMORY_ROWS", 2_000)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 2_000)
     graph = many(2_500)
     directory = index_directory(graph, tmp_path)
     index = label_index(graph, directory, embedder=HashedEmbedder())
@@ -325,7 +324,7 @@ def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: 
 KILLED = """
 import sys
 from pathlib import Path
-from kgsparql.linking.label_index.open import build_label_index
+from kgsparql.linking.graph_indexes import build_label_index
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
 build_label_index(many(6_000), Path(sys.argv[1]), embedder=HashedEmbedder(log=Path(sys.argv[2]), delay_s=0.05))
@@ -424,7 +423,7 @@ def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
     assert kept.directory is not None
     anew = label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     assert (anew.embedder, anew.search.has_vectors) == ("other", True)  # few are made again
-    monkeypatch.setattr("kgsparql.linking.label_index.open.EMBED_AT_ONCE", 3)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = built(graph, kept.directory, HashedEmbedder("other"))

@@ -15,7 +15,7 @@ from kgsparql.storage.lance_tables import Tables, _without_checks_of, errors_tra
 
 def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:
     tables = Tables(tmp_path / "index")
-    tables.create("labels", pa.table({"key": ["a", "b"]}))
+    tables.written("labels", pa.table({"key": ["a", "b"]}))
     opened = Tables(tmp_path / "index").open("labels")
     assert opened is not None
     shutil.rmtree(tmp_path / "index")

@@ -11,8 +11,8 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import similarity

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.open import build_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch
 from kgsparql.linking.linker import Linker

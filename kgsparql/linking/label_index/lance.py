@@ -25,11 +25,21 @@ from kgsparql.linking.label_index.search import (
     Rows,
     SpellingSearch,
     Vocabulary,
+    silent,
 )
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.files import keep_newest, remove_leftovers
-from kgsparql.storage.lance_tables import MANIFEST, Location, Tables, errors_translated, lancedb, one_of, table_tag
+from kgsparql.storage.lance_tables import (
+    MANIFEST,
+    Location,
+    Tables,
+    errors_translated,
+    lancedb,
+    one_of,
+    row_tuples,
+    table_tag,
+)
 
 EMBED_AT_ONCE = 2_000
 """Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
@@ -72,10 +82,8 @@ class LanceLabels(LabelSearch):
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
         self._searches += 1
-        if self._searches > _HELD_AFTER and self._manifest["rows"] <= _MOST_HELD:
-            found: Iterable[LabelRow] = self._held_rows.with_keys(keys)
-        else:
-            found = self._rows_with_keys(sorted(set(keys)))
+        is_held = self._searches > _HELD_AFTER and self._manifest["rows"] <= _MOST_HELD
+        found = self._held_rows.with_keys(keys) if is_held else self._rows_with_keys(sorted(set(keys)))
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
@@ -86,15 +94,15 @@ class LanceLabels(LabelSearch):
         """See :meth:`LabelSearch.like`."""
         return self._full_text_rows(key, "text", limit)
 
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_keys`; of very many labels, only keys that share trigrams are found."""
-        if self._manifest["keys"] > _MOST_COMPARED:
-            return SpellingSearch.of({row.key for row in self.like(key, limit=100)}).near(key, edits=edits)
-        return self._key_spellings.near(key, edits=edits)
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_words`."""
-        return self._word_spellings.near(word, edits=edits)
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near`; of very many labels, only keys that share trigrams are found."""
+        if words:
+            spellings = self._word_spellings
+        elif self._manifest["keys"] > _MOST_COMPARED:
+            spellings = SpellingSearch.of({row.key for row in self.like(text, limit=100)})
+        else:
+            spellings = self._key_spellings
+        return spellings.near(text, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
@@ -110,8 +118,8 @@ class LanceLabels(LabelSearch):
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
     def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
-        table = self._opened_table(self._vectors_entry["table"])
-        query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
+        query = self._tables.opened(self._vectors_entry["table"]).search(vector, vector_column_name="vector")
+        query = query.distance_type("cosine").ef(200).refine_factor(2)
         hits = self._rows_of_query(query, ["text", "_distance"], limit)
         return [(text, 1 - distance) for distance, text in sorted((round(far, 6), text) for text, far in hits)]
 
@@ -119,11 +127,10 @@ class LanceLabels(LabelSearch):
         if not text.strip():
             return []
         # No fuzziness: trigrams already forgive typing errors.
-        match = lancedb("query").MatchQuery(text, column)
-        found = self._rows_of_query(self._label_table.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
-        # Twice the limit was asked for, so that among equals the same rows are kept every time.
-        rows = sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)
-        return [row for _, row in rows[:limit]]
+        search = self._label_table.search(lancedb("query").MatchQuery(text, column), query_type="fts")
+        # Twice the limit, so that among equals the same rows are kept every time.
+        found = self._rows_of_query(search, [*_COLUMNS, "_score"], 2 * limit)
+        return [row for _, row in sorted((-round(row[-1], 4), LabelRow(*row[:-1])) for row in found)[:limit]]
 
     def _rows_with_keys(self, keys: Sequence[str]) -> Iterator[LabelRow]:
         for at in range(0, len(keys), _KEYS_AT_ONCE):
@@ -131,32 +138,20 @@ class LanceLabels(LabelSearch):
             yield from map(LabelRow._make, self._rows_of_query(query, _COLUMNS))
 
     def _rows_of_query(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[tuple[Any, ...]]:
-        with errors_translated(self._tables.directory):
-            return _row_tuples(query.select(columns).limit(limit).to_arrow().select(columns))
+        return row_tuples(self._tables.rows(query, columns, limit))
 
     def _columns_of(self, table: str, *columns: str) -> Any:
         """Read some columns of a table that the manifest names, whole."""
-        opened = self._opened_table(self._manifest[table])
-        with errors_translated(self._tables.directory):
-            return opened.search().select(list(columns)).to_arrow().select(list(columns)).combine_chunks()
-
-    def _opened_table(self, name: str) -> Any:
-        table = self._tables.open(name)
-        if table is None:
-            gone = self._tables.manifest() is None
-            raise StoreError(
-                f"{self._tables.directory}: the table {name} is {'gone' if gone else 'damaged'}",
-                hint="it was removed meanwhile; ask again" if gone else "delete that directory; it is made again",
-            )
-        return table
+        query = self._tables.opened(self._manifest[table]).search()
+        return self._tables.rows(query, columns).combine_chunks()
 
     @cached_property
     def _label_table(self) -> Any:
-        return self._opened_table(self._manifest["labels"])
+        return self._tables.opened(self._manifest["labels"])
 
     @cached_property
     def _whole_vocabulary(self) -> Vocabulary:
-        known, counts = self._manifest, dict(_row_tuples(self._columns_of("words", "word", "labels")))
+        known, counts = self._manifest, dict(row_tuples(self._columns_of("words", "word", "labels")))
         return Vocabulary(counts, known["keys"], frozenset(known["type_stems"]), known["capitals_tell"])
 
     @cached_property
@@ -166,7 +161,7 @@ class LanceLabels(LabelSearch):
     @cached_property
     def _text_matrix(self) -> tuple[list[str], NDArray[np.float32]]:
         with errors_translated(self._tables.directory):
-            data = self._opened_table(self._vectors_entry["table"]).to_arrow().sort_by("number")
+            data = self._tables.opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
@@ -205,12 +200,7 @@ class _HeldRows:
         starts, ends = (np.searchsorted(self._hashes, wanted, side) for side in ("left", "right"))
         places = [self._places[start:end] for start, end in zip(starts, ends, strict=True)]
         found = self._table.take(np.concatenate([np.zeros(0, dtype=np.int64), *places]))
-        return (row for row in map(LabelRow._make, _row_tuples(found)) if row.key in asked)  # others may share a hash
-
-
-def _row_tuples(table: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of an Arrow table, three times as fast as dictionaries."""
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return (row for row in map(LabelRow._make, row_tuples(found)) if row.key in asked)  # others may share a hash
 
 
 def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
@@ -234,35 +224,73 @@ class Builder:
     content: Mapping[str, Any]
     directory: Location
     embedder: Embedder | None
-    progress: Progress | None = None
-    cancel: threading.Event | None = None
+    progress: Progress = silent
+    cancel: threading.Event = field(default_factory=threading.Event)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> LabelIndex:
         """Do all that was not done before, and open the index."""
-        tables, embedder, progress = Tables(self.directory), self.embedder, self.progress or (lambda *_: None)
+        tables, embedder = Tables(self.directory), self.embedder
         with tables.lock(wait_s=wait_s):
             if isinstance(self.directory, Path):
                 remove_leftovers(self.directory)
             manifest, rows = tables.manifest(), None
             if manifest is None or not is_of(manifest, self.content) or tables.open(manifest["labels"]) is None:
                 rows = read()
-                progress("indexing labels", len(rows), len(rows))
+                self.progress("indexing labels", len(rows), len(rows))
                 manifest = _write_labels(tables, rows) | dict(self.content) | dict(self.more)
                 tables.publish(manifest)
             if embedder is not None and embedder.name not in manifest["vectors"]:
                 texts = sorted({row.text for row in (read() if rows is None else rows)})
                 name = _vector_table(embedder.name, texts)
                 _drop_leftovers(tables, manifest, also=name)
-                entry = _embedded_texts(
-                    tables, name, texts, embedder, progress=progress, cancel=self.cancel or threading.Event()
-                )
-                manifest["vectors"][embedder.name] = entry
+                manifest["vectors"][embedder.name] = self._embedded_texts(tables, name, texts, embedder)
                 tables.publish(manifest)
             _drop_leftovers(tables, manifest)
         if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
             _remove_older(self.directory, sources)
         return opened_index(tables, manifest, embedder)
+
+    def _embedded_texts(self, tables: Tables, name: str, texts: Sequence[str], embedder: Embedder) -> dict[str, Any]:
+        """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
+
+        What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
+        """
+        import pyarrow as pa
+
+        table, kept = _kept_vectors(tables, name, len(texts))
+        pending: list[NDArray[np.float32]] = []
+
+        def keep_pending() -> None:
+            nonlocal table, kept
+            if not pending:
+                return
+            vectors = np.concatenate(pending)
+            pending.clear()
+            end = kept + len(vectors)
+            columns = {
+                "number": pa.array(range(kept, end), pa.int64()),
+                "text": pa.array(texts[kept:end], pa.string()),
+                "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
+            }
+            table, kept = tables.written(name, pa.table(columns), table), end
+
+        try:
+            while (done := kept + sum(map(len, pending))) < len(texts):
+                if self.cancel.is_set():
+                    raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
+                pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
+                if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
+                    keep_pending()
+                self.progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
+        finally:
+            keep_pending()
+        if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
+            with errors_translated(tables.directory):
+                table.optimize()
+                if not table.list_indices():
+                    table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
+        return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
 
 
 def _write_labels(tables: Tables, rows: Rows) -> dict[str, Any]:
@@ -274,16 +302,12 @@ def _write_labels(tables: Tables, rows: Rows) -> dict[str, Any]:
     labels, unread, parts = None, iter(rows), []
     while (some := list(islice(unread, _WRITTEN_AT_ONCE))) or labels is None:
         data = pa.table([[row[i] for row in some] for i in range(len(_COLUMNS))], schema=schema)
-        if labels is None:
-            labels = tables.create(f"labels_{tag}", data)
-        else:
-            with errors_translated(tables.directory):
-                labels.add(data)
+        labels = tables.written(f"labels_{tag}", data, labels)
         parts.append(data.select(["key", "text"]))
     texts = pa.concat_tables(parts)
     vocabulary = Vocabulary.of(rows, compute.unique(texts["key"]).to_pylist())
     schema = pa.schema([("word", pa.string()), ("labels", pa.int32())])
-    tables.create(f"words_{tag}", pa.table([list(vocabulary.counts), list(vocabulary.counts.values())], schema=schema))
+    tables.written(f"words_{tag}", pa.table([list(vocabulary.counts), list(vocabulary.counts.values())], schema=schema))
     if len(rows):
         indexes = lancedb("index")
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
@@ -332,54 +356,6 @@ def _vector_table(embedder: str, texts: Iterable[str]) -> str:
     for text in texts:
         digest.update(b"\0" + text.encode("utf-8", "replace"))
     return f"vectors_{digest.hexdigest()[:24]}"
-
-
-def _embedded_texts(
-    tables: Tables, name: str, texts: Sequence[str], embedder: Embedder, *, progress: Progress, cancel: threading.Event
-) -> dict[str, Any]:
-    """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
-
-    What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
-    """
-    import pyarrow as pa
-
-    table, kept = _kept_vectors(tables, name, len(texts))
-    pending: list[NDArray[np.float32]] = []
-
-    def keep_pending() -> None:
-        nonlocal table, kept
-        if not pending:
-            return
-        vectors = np.concatenate(pending)
-        pending.clear()
-        columns = {
-            "number": pa.array(range(kept, kept + len(vectors)), pa.int64()),
-            "text": pa.array(texts[kept : kept + len(vectors)], pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
-        }
-        with errors_translated(tables.directory):
-            if table is None:
-                table = tables.create(name, pa.table(columns))
-            else:
-                table.add(pa.table(columns))
-        kept += len(vectors)
-
-    try:
-        while (done := kept + sum(map(len, pending))) < len(texts):
-            if cancel.is_set():
-                raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
-            pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
-            if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
-                keep_pending()
-            progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
-    finally:
-        keep_pending()
-    if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
-        with errors_translated(tables.directory):
-            table.optimize()
-            if not table.list_indices():
-                table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
-    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
 
 
 def _kept_vectors(tables: Tables, name: str, most: int) -> tuple[Any, int]:

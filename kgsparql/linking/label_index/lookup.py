@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
+from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.names import Spellings, entities_named, language_tags, names_in, names_of
+from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_of
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
 from kgsparql.linking.words import stem, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
 
 _FOUND_EACH = 50  # labels of one text search; a word that as many have is common: another must tell which is meant
 _MAX_ENTITIES = 300  # of one text, whose kinds and degrees are looked up
@@ -52,12 +53,8 @@ class FoundLabels(MemoryLabels):
         self._common = common
         self._small = small
 
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it does not know all keys
-        """See :meth:`LabelSearch.near_keys`."""
-        return []
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:  # noqa: ARG002 - it does not know all words
-        """See :meth:`LabelSearch.near_words`."""
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002 - see there
+        """See :meth:`LabelSearch.near`."""
         return []
 
     @cached_property
@@ -120,7 +117,7 @@ class EndpointLabels(FoundLabels):
         names += [name for name in searched if name not in names]
         if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
             found = self._names_by_text(Query.load("by_name"), spellings.exact, tags)
-            names = [name for spelling in spellings.exact for name in found.get(spelling, ())]
+            names = [name for spelling in spellings.exact for name in found[spelling]]
         rows = self._with_kinds_and_degrees(names)
         name_keys = {normalised(name) for name in spellings.names}
         small = spellings.small_words if any(row.key in name_keys for row in rows) else ()
@@ -130,14 +127,13 @@ class EndpointLabels(FoundLabels):
         missing = [text for text in spellings if (text, tags) not in self._exact]
         query = Query.load("search_exact").bind(predicate=self._graph.naming.names)
         found = self._names_by_text(query, missing, tags)
-        self._exact.update(((text, tags), found.get(text, [])) for text in missing)
+        self._exact.update(((text, tags), found[text]) for text in missing)
         return [name for text in spellings for name in self._exact[text, tags]]
 
-    def _names_by_text(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[LabelRow]]:
-        found: dict[str, list[LabelRow]] = defaultdict(list)
-        for name in entities_named(self._graph, query, texts, tags):
-            found[name.text].append(name)
-        return found
+    def _names_by_text(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> dict[str, list[LabelRow]]:
+        """Ask for the names that are exactly one of some texts, with one of some language tags."""
+        literals = [text_literal(text, tag) for text in texts for tag in tags]
+        return _rows_by("text", names_in(select_about(self._graph, [query], literals, parameter="label").seen))
 
     def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[LabelRow]:
         """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again."""
@@ -170,25 +166,24 @@ class EndpointLabels(FoundLabels):
 
     def _names_by_wikibase_search(self, names: Sequence[str], tags: Sequence[str]) -> list[LabelRow]:
         missing = [name for name in names if (name,) not in self._searched]
-        languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
-        search = wikibase_search(missing, host=self._profile.search_host, languages=languages)
-        entities: dict[str, list[IRI]] = defaultdict(list)
-        for solution in self._graph.select(search) if missing else ():
-            searched, entity = solution.get("words"), solution.get("entity")
-            if isinstance(searched, Literal) and isinstance(entity, IRI):
-                entities[searched.value].append(entity)
-        named: dict[str, list[LabelRow]] = defaultdict(list)
-        for known in names_of(self._graph, list(chain.from_iterable(entities.values())), tags):
-            named[known.iri].append(known)
-        for name in missing:
-            self._searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
+        if missing:
+            languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
+            search = wikibase_search(missing, host=self._profile.search_host, languages=languages)
+            found = [(getattr(s.get("words"), "value", ""), s.get("entity")) for s in self._graph.select(search)]
+            entities = [(name, entity) for name, entity in found if isinstance(entity, IRI)]
+            named = _rows_by("iri", names_of(self._graph, [entity for _, entity in entities], tags))
+            for name in missing:
+                rows = (named[entity.value] for searched, entity in entities if searched == name)
+                self._searched[name,] = [*chain.from_iterable(rows)]
         return [row for name in names for row in self._searched[name,]]
 
     def _with_kinds_and_degrees(self, names: Sequence[LabelRow]) -> list[LabelRow]:
         entities = list(dict.fromkeys(name.iri for name in names))[:_MAX_ENTITIES]
-        self._learn_kinds([iri for iri in entities if iri not in self._kinds])
-        self._learn_degrees(_rivals_first(names, entities))
         known = set(entities)
+        self._learn_kinds([iri for iri in entities if iri not in self._kinds])
+        sharing = Counter(key for key, _ in {(name.key, name.iri) for name in names})
+        rivals = {name.iri for name in names if sharing[name.key] > 1}
+        self._learn_degrees(sorted(entities, key=lambda iri: iri not in rivals))  # first those that share a name
         made = (
             name._replace(kind=self._kinds[name.iri], degree=min(MAX_DEGREE, self._degrees.get(name.iri, 1)))
             for name in names
@@ -201,12 +196,10 @@ class EndpointLabels(FoundLabels):
         for at in range(0, len(entities), size):
             chunk = entities[at : at + size]
             query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)
-            solutions = self._graph.select(query)
-            self._kinds.update(dict.fromkeys(chunk, "entity"))
-            for solution in solutions:
-                iri = getattr(solution["entity"], "value", "")
-                if "predicate" in solution or self._kinds.get(iri) == "entity":
-                    self._kinds[iri] = "predicate" if "predicate" in solution else "class"
+            found: dict[str, Kind] = dict.fromkeys(chunk, "entity")
+            for solution in sorted(self._graph.select(query), key=lambda solution: "predicate" in solution):
+                found[getattr(solution["entity"], "value", "")] = "predicate" if "predicate" in solution else "class"
+            self._kinds |= found
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
         given_by = self._profile.degree_predicate
@@ -226,13 +219,11 @@ class EndpointLabels(FoundLabels):
                 self._degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
 
 
-def _rivals_first(names: Sequence[LabelRow], entities: Sequence[str]) -> list[str]:
-    """Sort the entities: first those that share a name with another one."""
-    entities_with: dict[str, set[str]] = defaultdict(set)
-    for name in names:
-        entities_with[name.key].add(name.iri)
-    rivals = {iri for some in entities_with.values() if len(some) > 1 for iri in some}
-    return sorted(entities, key=lambda iri: iri not in rivals)
+def _rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
+    found: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in rows:
+        found[getattr(row, column)].append(row)
+    return found
 
 
 def label_search(
@@ -271,14 +262,6 @@ def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
     >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
     "not AND curie AND 2" "marie curie"
     """
-    plain = [word for text in words for word in _plain_words(text)]
-    if not plain:
-        return None
-    if kind == "bif:contains":
-        return Literal(" AND ".join(f"'{word}'" for word in plain))
-    return Literal(" ".join(plain) if kind == "qlever" else " AND ".join(plain))
-
-
-def _plain_words(text: str) -> list[str]:
-    """Split into the runs of letters and digits in lower case, which no engine takes for operators."""
-    return "".join(char if char.isalnum() else " " for char in text.lower()).split()
+    plain = "".join(char if char.isalnum() else " " for char in " ".join(words).lower()).split()
+    quote, between = "'" if kind == "bif:contains" else "", " " if kind == "qlever" else " AND "
+    return Literal(between.join(f"{quote}{word}{quote}" for word in plain)) if plain else None

@@ -53,13 +53,9 @@ class MemoryLabels(LabelSearch):
         """See :meth:`LabelSearch.like`."""
         return self._best_rows(self._trigram_postings, trigrams(key), limit)
 
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_keys`."""
-        return self._key_spellings.near(key, edits=edits)
-
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near_words`."""
-        return self._word_spellings.near(word, edits=edits)
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near`."""
+        return (self._word_spellings if words else self._key_spellings).near(text, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""

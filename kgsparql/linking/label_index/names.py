@@ -9,7 +9,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, text_literal
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
 MAX_SPELLINGS = 160
@@ -35,12 +35,6 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
     """Ask for all names that a graph has for some entities, each once."""
     query = Query.load("search_names").bind(predicate=graph.naming.names, language=map(Literal, tags))
     return names_in(select_about(graph, [query], entities).seen)
-
-
-def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[LabelRow]:
-    """Ask for the names that are exactly one of some texts, with one of some language tags."""
-    literals = [text_literal(text, tag) for text in texts for tag in tags]
-    return names_in(select_about(graph, [query], literals, parameter="label").seen)
 
 
 def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
@@ -69,42 +63,37 @@ class Spellings:
     def __init__(self, text: str, languages: tuple[str, ...]) -> None:
         self.text = text
         self.tokens = tokens(text)
-        self._stops = stop_words((*languages, "en"))
-        self._capitals = [self._word_at(i)[:1].isupper() for i in range(len(self.tokens))]
-        marked = [i for i, is_capital in enumerate(self._capitals) if is_capital and i]
+        stops = stop_words((*languages, "en"))
+        self._words = [self._text_of(i, i + 1) for i in range(len(self.tokens))]
+        self._capitals = [word[:1].isupper() for word in self._words]
         self._is_shouted = text == text.upper()
-        self.is_cased = bool(marked) and not self._is_shouted
+        self.is_cased = any(self._capitals[1:]) and not self._is_shouted
+        self._stops = [token.text in stops for token in self.tokens]
+        self._content = [
+            not is_stop or (self.is_cased and len(word) > 1 and word.isupper())  # an acronym
+            for word, is_stop in zip(self._words, self._stops, strict=True)
+        ]
 
-    def _word_at(self, i: int) -> str:
-        return self.text[self.tokens[i].start : self.tokens[i].end]
-
-    def _is_content(self, i: int) -> bool:
-        token = self.tokens[i]
-        is_acronym = self.is_cased and len(token.text) > 1 and self._word_at(i).isupper()
-        return token.text not in self._stops or is_acronym
+    def _text_of(self, start: int, end: int) -> str:
+        return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
     @property
     def exact(self) -> tuple[str, ...]:
         """List texts that may be a whole label, the likeliest first: as written, and with other capitals."""
-        found: dict[str, None] = {}
-        for start, end in sorted(self._name_spans(), key=self._span_likelihood):
-            for form in self._span_forms(start, end):
-                found[form] = None
-        return tuple(found)[:MAX_SPELLINGS]
+        spans = sorted(self._name_spans(), key=self._span_likelihood)
+        return tuple(dict.fromkeys(form for span in spans for form in self._span_forms(*span)))[:MAX_SPELLINGS]
 
     def _name_spans(self) -> Iterator[tuple[int, int]]:
         count = len(self.tokens)
         for start in range(count):
             for end in range(start + 1, min(count, start + _MOST_WORDS) + 1):
-                is_whole = end - start == count
-                if is_whole or (any(map(self._is_content, range(start, end))) and self._is_closed(start, end)):
+                if end - start == count or (any(self._content[start:end]) and self._is_closed(start, end - 1)):
                     yield start, end
 
-    def _is_closed(self, start: int, end: int) -> bool:
+    def _is_closed(self, first: int, last: int) -> bool:
         """Tell whether a name may begin and end here: not with `of`, but with `The`, and with `Who` after a capital."""
-        first, last = start, end - 1
-        begins = self._is_content(first) or self.tokens[first].text in _ARTICLES or (self._capitals[first] and first)
-        ends = self._is_content(last) or (self.is_cased and self._capitals[last] and last > first)
+        begins = self._content[first] or self.tokens[first].text in _ARTICLES or (self._capitals[first] and first)
+        ends = self._content[last] or (self.is_cased and self._capitals[last] and last > first)
         return bool(begins and ends)
 
     def _span_likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
@@ -113,13 +102,13 @@ class Spellings:
         is_long = end - start > _MOST_LOWER_WORDS
         if not self.is_cased:
             return int(is_long), start
-        if self._capitals[start] and self._capitals[end - 1] and self._is_content(start):
+        if self._capitals[start] and self._capitals[end - 1] and self._content[start]:
             return 0, start
-        has_name = any(self._capitals[i] and i for i in range(start, end))
-        return (3 if is_long else 2) if has_name or is_long else 1, start
+        has_name = any(self._capitals[max(1, start) : end])
+        return 3 if is_long else 1 + has_name, start
 
     def _span_forms(self, start: int, end: int) -> Iterator[str]:
-        written = self.text[self.tokens[start].start : self.tokens[end - 1].end]
+        written = self._text_of(start, end)
         for form in (written, *self._singular_forms(written, start, end)):
             yield form
             yield form[:1].upper() + form[1:]
@@ -141,10 +130,9 @@ class Spellings:
     def _title_case(self, start: int, end: int) -> str:
         parts, at = [], self.tokens[start].start
         for i in range(start, end):
-            token = self.tokens[i]
-            word = self.text[token.start : token.end]
+            token, word = self.tokens[i], self._words[i]
             rest = word[1:].lower() if self._is_shouted else word[1:]
-            is_small = i > start and token.text in self._stops
+            is_small = i > start and self._stops[i]
             parts += [self.text[at : token.start], word.lower() if is_small else word[:1].upper() + rest]
             at = token.end
         return "".join(parts)
@@ -152,25 +140,24 @@ class Spellings:
     @property
     def names(self) -> tuple[str, ...]:
         """List what is written like a name; where nothing is, runs of content words."""
-        runs = self._name_runs()
-        return tuple(dict.fromkeys(self.text[self.tokens[run[0]].start : self.tokens[run[-1]].end] for run in runs))
+        return tuple(dict.fromkeys(self._text_of(run[0], run[-1] + 1) for run in self._name_runs()))
 
     @property
     def small_words(self) -> frozenset[str]:
         """Return lower-case words where names have capitals: they more likely say which kind is asked for."""
-        if not self.is_cased:
-            return frozenset()
-        return frozenset(t.text for i, t in enumerate(self.tokens) if self._is_content(i) and not self._capitals[i])
+        small = (token.text for i, token in enumerate(self.tokens) if self._content[i] and not self._capitals[i])
+        return frozenset(small if self.is_cased else ())
 
     @property
     def searches(self) -> tuple[tuple[str, ...], ...]:
         """List words to search for together: of each name, of each run of content words; then each word of a name."""
-        together = [self._content_words(run) for run in (*self._name_runs(), *self._content_runs())]
-        alone = [(word,) for run in self._name_runs() for word in self._content_words(run)]
-        return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
+        names = [self._content_words(run) for run in self._name_runs()]
+        others = [self._content_words(run) for run in self._content_runs()]
+        alone = [(word,) for words in names for word in words]
+        return tuple(dict.fromkeys(words for words in (*names, *others, *alone) if words))
 
-    def _content_words(self, run: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self._word_at(i) for i in run if self._is_content(i))
+    def _content_words(self, run: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._words[i] for i in run if self._content[i])
 
     def _name_runs(self) -> list[list[int]]:
         """List runs of capitalised words: joined by small words that a name may have, then by fewer, then by none."""
@@ -179,7 +166,7 @@ class Spellings:
         found: list[list[int]] = []
         for small in (_IN_NAMES | _BETWEEN_NAMES, _IN_NAMES, frozenset[str]()):
             runs: list[list[int]] = []
-            for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._is_content(i)):
+            for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._content[i]):
                 if runs and i - runs[-1][-1] <= 3 and self._is_one(runs[-1][-1], i, small):
                     runs[-1] = list(range(runs[-1][0], i + 1))
                 else:
@@ -194,4 +181,4 @@ class Spellings:
         return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
 
     def _content_runs(self) -> list[list[int]]:
-        return consecutive(filter(self._is_content, range(len(self.tokens))))
+        return consecutive(i for i, is_content in enumerate(self._content) if is_content)

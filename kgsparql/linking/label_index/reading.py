@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, NotFoundError
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Progress, Role, clean_text, with_short
+from kgsparql.linking.label_index.lance import Builder
+from kgsparql.linking.label_index.names import language_tags, names_of
+from kgsparql.linking.label_index.search import (
+    MAX_DEGREE,
+    Kind,
+    LabelIndex,
+    LabelRow,
+    Progress,
+    Role,
+    clean_text,
+    recipe,
+    silent,
+    with_short,
+)
 from kgsparql.linking.words import is_unspaced
+from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, is_mediator
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, RDF_TYPE, UNWALKED, is_mediator
 from kgsparql.storage.lance_tables import arrow, lancedb
 
 MEMORY_ROWS = 20_000
 """Keep at most this many labels in memory."""
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
+PAGE = 1_000
+"""Entities of a page of a slice, if the endpoint gives so many solutions at once."""
 AT_ONCE = 50_000
 """Rows that are Python objects at a time; fewer never become arrays."""
 
@@ -41,7 +59,7 @@ _Row = TypeVar("_Row", bound=NamedTuple)
 
 
 def read_labels(
-    graph: KnowledgeGraph, *, progress: Progress | None = None, cancel: threading.Event | None = None
+    graph: KnowledgeGraph, *, progress: Progress = silent, cancel: threading.Event | None = None
 ) -> Gathered[LabelRow]:
     """Read every name in a graph, sorted by IRI and text, in a few queries however large the graph.
 
@@ -52,7 +70,7 @@ def read_labels(
     """
     with _no_garbage_collection():
         try:
-            return _Reader(graph, progress, cancel).labels()
+            return _Reader(graph, progress, cancel or threading.Event()).labels()
         except EndpointTimeoutError as error:
             raise too_many(graph, "it takes too long") from error
         except EndpointReplyError as error:
@@ -163,8 +181,8 @@ class _Reader:
     """
 
     graph: KnowledgeGraph
-    progress: Progress | None = None
-    cancel: threading.Event | None = None
+    progress: Progress
+    cancel: threading.Event
     used_as: dict[str, list[str]] = field(default_factory=dict)
     described: dict[str, list[_Read]] = field(default_factory=dict)
     names_entity: bool = False
@@ -275,8 +293,7 @@ class _Reader:
         for number, solution in enumerate(solutions):
             if number % AT_ONCE == 0:
                 self._poll_s()
-                if self.progress is not None:
-                    self.progress("reading labels", len(self.found), None)
+                self.progress("reading labels", len(self.found), None)
             yield solution
 
     def _streamed_solutions(self, query: Query) -> Iterable[Solution]:
@@ -302,7 +319,7 @@ class _Reader:
 
     def _poll_s(self) -> float:
         """Return the seconds until it is asked again whether to stop."""
-        if self.cancel is not None and self.cancel.is_set():
+        if self.cancel.is_set():
             raise CancelledError("stopped while reading labels")
         return 0.1
 
@@ -334,3 +351,57 @@ def _is_name(name: str) -> bool:
 
 def _term_value(term: object) -> str:
     return str(getattr(term, "value", term))
+
+
+# --- Slices: the labels of the instances of some classes of an endpoint that has too many to read all
+
+
+def build_slice(
+    graph: KnowledgeGraph,
+    classes: Iterable[IRI],
+    directory: Path,
+    *,
+    limit: int,
+    languages: Sequence[str] = ("en",),
+    embedder: Embedder | None = None,
+    progress: Progress = silent,
+) -> LabelIndex:
+    """Index the labels of the instances of some classes, read a page at a time, in place of those indexed before."""
+    # A result of as many as the endpoint gives may have been cut. So the last page is an empty one.
+    most = min(PAGE, max(1, (graph.profile.max_solutions or PAGE + 1) - 1))
+    counts: dict[str, int] = {}
+    rows: set[LabelRow] = set()
+    for class_ in classes:
+        last, count = "", 0
+        while count < limit:
+            found = _next_page(graph, class_, last, min(limit - count, most))
+            entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
+            if not entities:
+                break
+            rows.update(row for name in names_of(graph, entities, language_tags(languages)) for row in with_short(name))
+            last, count = entities[-1].value, count + len(entities)
+            progress("reading labels", count, limit)
+        if not count:
+            hint = "name a class: kgsparql info shows the commonest"
+            raise NotFoundError(f"{class_} has no instances in {graph.name}", hint=hint)
+        counts[class_.value] = count
+    fingerprint = hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()
+    content = {"recipe": recipe(graph.naming), "fingerprint": fingerprint, "slice": counts}
+    return Builder(content, directory, embedder, progress).build(lambda: sorted(rows))
+
+
+def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solutions:
+    """Ask for the solutions after the last entity that was read; none come back only if there are no more."""
+    types = [RDF_TYPE, *graph.profile.type_predicates]
+    query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
+    cause: EndpointTimeoutError | None = None
+    try:
+        found = graph.select(query.limit(size))
+        if found or found.complete:
+            return found
+    except EndpointTimeoutError as error:
+        cause = error
+    raise LimitError(
+        f"{graph.name}: the instances of {class_} are too many to be read in order",
+        hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
+    ) from cause  # fmt: skip

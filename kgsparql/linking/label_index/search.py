@@ -8,14 +8,15 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from typing import Literal as OneOf
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
@@ -26,6 +27,11 @@ Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with what is being done, how much of it is done, and of how much; ``None`` where that is not known."""
+
+
+def silent(what: str, done: int, total: int | None) -> None:
+    """Say nothing of the progress."""
+
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
@@ -189,15 +195,13 @@ class LabelSearch(ABC):
         """Find rows that share trigrams with a normalised text."""
 
     @abstractmethod
-    def near_keys(self, key: str, *, edits: int) -> list[tuple[str, int]]:
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
 
         None are found where not all labels are at hand: the text may be that of a label that is not.
-        """
 
-    @abstractmethod
-    def near_words(self, word: str, *, edits: int) -> list[tuple[str, int]]:
-        """Do as :meth:`near_keys` for one word and the words of the vocabulary."""
+        :param words: find words of the vocabulary, not keys.
+        """
 
     @abstractmethod
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
@@ -278,3 +282,135 @@ class SpellingSearch:
         candidates = self._between(int(start), int(end))
         hits = process.extract(text, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
         return nearest_first(text, ((hit, int(distance)) for hit, distance, _ in hits if distance))
+
+
+# --- Several places of one graph, or several graphs
+
+_ROLES = ("label", "alternative", "derived")
+
+
+@dataclass(frozen=True)
+class CombinedLabels(LabelSearch):
+    """Labels of several places of one graph, or of several graphs; a name that several have is one row.
+
+    Its degree is their sum. A name that one has only from an IRI is left out of a search in which another gives a
+    label. A graph of several that fails when its labels are looked up does not keep the others back.
+
+    :param names: of the graphs, in the order of the parts; none for the places of one graph.
+    :param note: what to say where nothing was linked, such as how much of the graph is indexed.
+    :param failed: the errors of those that failed, by name; they are not asked again in this question.
+    """
+
+    parts: tuple[LabelSearch, ...]
+    names: tuple[str, ...] = ()
+    note: str = ""
+    failed: dict[str, KgsparqlError] = field(default_factory=dict)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Tell whether any part has vectors."""
+        return any(part.has_vectors for part in self.parts)
+
+    def with_graph(self, graph: KnowledgeGraph) -> CombinedLabels:
+        """See :meth:`LabelSearch.with_graph`; each of several graphs gets its own member of the graph."""
+        members = {member.name: member for member in graph.members}
+        of_parts = [members.get(name) for name in self.names] or [graph] * len(self.parts)
+        parts = (part.with_graph(own) if own else part for part, own in zip(self.parts, of_parts, strict=True))
+        return replace(self, parts=tuple(parts), failed={})
+
+    def offline(self) -> CombinedLabels:
+        """See :meth:`LabelSearch.offline`."""
+        return replace(self, parts=tuple(part.offline() for part in self.parts))
+
+    def for_text(self, text: str, languages: tuple[str, ...]) -> CombinedLabels:
+        """See :meth:`LabelSearch.for_text`."""
+        found: list[LabelSearch] = []
+        for name, part in zip_longest(self.names, self.parts):
+            try:
+                found.append((part.offline() if name in self.failed else part).for_text(text, languages))
+            except GRAPH_FAILED as error:
+                if name is None:
+                    raise
+                self.failed[name] = error
+                found.append(part.offline().for_text(text, languages))
+        if self.names and len(self.failed) == len(self.parts):
+            raise self.failed[self.names[0]]
+        return replace(self, parts=tuple(found))
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
+        notes = dict.fromkeys(note for part in self.parts for note in part.notes(linked))
+        whys = (f"{error.message_about(name)}; its names were not looked up" for name, error in self.failed.items())
+        return (*notes, *((self.note,) if self.note and not linked else ()), *whys)
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """See :meth:`LabelSearch.vocabulary`."""
+        found = [part.vocabulary(wanted) for part in self.parts]
+        return Vocabulary(
+            {word: count for word in wanted if (count := sum(part.counts.get(word, 0) for part in found))},
+            sum(part.labels for part in found),
+            frozenset[str]().union(*(part.type_stems for part in found)),
+            capitals_tell=any(part.capitals_tell for part in found),
+        )
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
+        found = _without_repeats(row for part in self.parts for row in part.exact(keys))
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.with_words`."""
+        return _interleaved_rows(part.with_words(wanted, limit=limit) for part in self.parts)[:limit]
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.like`."""
+        return _interleaved_rows(part.like(key, limit=limit) for part in self.parts)[:limit]
+
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near`."""
+        return nearest_first(text, (hit for part in self.parts for hit in part.near(text, edits=edits, words=words)))
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`LabelSearch.nearest`; asks the parts that have vectors."""
+        found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
+        nearest = []
+        for hits in zip(*found, strict=True):
+            best: dict[tuple[str, ...], tuple[LabelRow, float]] = {}
+            for hit in sorted(chain(*hits), key=lambda hit: (-hit[1], hit[0])):
+                best.setdefault(_identity_of(hit[0]), hit)
+            nearest.append(list(best.values())[:limit])
+        return nearest
+
+
+def _interleaved_rows(lists: Iterable[Sequence[LabelRow]]) -> list[LabelRow]:
+    """Join several ranked lists, the best of each before the second of any."""
+    return _without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
+
+
+def _identity_of(row: LabelRow) -> tuple[str, ...]:
+    return row.iri, row.text, row.key, row.language
+
+
+def _without_repeats(rows: Iterable[LabelRow]) -> list[LabelRow]:
+    all_rows = list(rows)
+    kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
+    named = {row.iri for row in all_rows if row.role != "derived"}
+    merged: dict[tuple[str, ...], LabelRow] = {}
+    for row in all_rows:
+        if row.role != "derived" or row.iri not in named:
+            known = merged.get(_identity_of(row), row._replace(degree=0))
+            role, kind = min(row.role, known.role, key=_ROLES.index), kinds.get(row.iri, row.kind)
+            merged[_identity_of(row)] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
+    return list(merged.values())
+
+
+def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
+    """Join the indexes of several graphs, by name; with vectors if all have vectors of the same embedder."""
+    parts = indexes.values()
+    embedders = {index.embedder for index in parts}
+    return LabelIndex(
+        CombinedLabels(tuple(index.search for index in parts), tuple(indexes)),
+        rows=sum(index.rows for index in parts),
+        texts=sum(index.texts for index in parts),
+        embedder=embedders.pop() if len(embedders) == 1 else None,
+    )
