@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -184,7 +184,7 @@ def _opened_file(kind: str, file: Path, stack: ExitStack) -> Any:
     from kgsparql.models.embedders import VectorStore
     from kgsparql.storage.response_cache import ResponseCache
 
-    return stack.enter_context(closing(VectorStore(file)) if kind == "vectors" else ResponseCache(file))
+    return stack.enter_context(VectorStore(file) if kind == "vectors" else ResponseCache(file))
 
 
 def _entries_in(place: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,14 @@ from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 VECTORS = "vectors.sqlite"
 """The file of vectors in the cache directory."""
+MOST_BYTES = 512_000_000
+"""Of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB."""
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
 
 _EXCHANGE = "embedding"  # the kind of exchange that a recording keeps of a server's vector
-_MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB
+
 _KEYS_AT_ONCE = 500
 _CONTENTS = Contents(
     "vectors",
@@ -136,35 +138,30 @@ class OpenAIEmbedder:
         """Replay or record the vectors, each by itself: batches depend on what is kept already."""
         place = {"server": self._client.base_url, "model": self._model}
         requests = {text: {**place, "input": text} for text in dict.fromkeys(texts)}
-        found: dict[str, Vector] = {}
-        for text, request in requests.items():
-            reply = recording.get(_EXCHANGE, request, what=f"a vector of {self.name}")
-            if reply is not None:
-                found[text] = np.frombuffer(b64decode(str(reply["float32"])), dtype="<f4").astype(np.float32)
-        missing = [text for text in requests if text not in found]
-        if missing:
+        what = f"a vector of {self.name}"
+        kept = {text: recording.get(_EXCHANGE, request, what=what) for text, request in requests.items()}
+        if missing := [text for text, reply in kept.items() if reply is None]:
             try:
                 vectors = self._vectors_of_server(missing)
             except KgsparqlError as error:
                 recording.fail(_EXCHANGE, requests[missing[0]], error)
                 raise
             for text, vector in zip(missing, vectors, strict=True):
-                kept = {"float32": b64encode(vector.astype("<f4").tobytes()).decode()}
-                recording.put(_EXCHANGE, requests[text], kept)
-                found[text] = vector
-        stacked = np.stack([found[text] for text in texts])
+                kept[text] = reply = {"float32": b64encode(vector.astype("<f4").tobytes()).decode()}
+                recording.put(_EXCHANGE, requests[text], reply)
+        numbers = b"".join(b64decode(cast("dict[str, str]", kept[text])["float32"]) for text in texts)
+        stacked = np.frombuffer(numbers, dtype="<f4").astype(np.float32).reshape(len(texts), -1)
         self._dimension = stacked.shape[1]
         return stacked
 
     def _vectors_of_server(self, texts: Sequence[str]) -> Vector:
-        starts = range(0, len(texts), self.batch_size)
-        return np.concatenate([self._vectors_of_batch(texts[at : at + self.batch_size]) for at in starts])
+        size = self.batch_size
+        return np.concatenate([self._vectors_of_batch(texts[at : at + size]) for at in range(0, len(texts), size)])
 
     def _vectors_of_batch(self, texts: Sequence[str]) -> Vector:
-        # A server may refuse an empty input, so a space stands for it.
-        request = {"model": self._model, "input": [text or " " for text in texts]}
         try:
-            reply = self._client.embeddings(request)
+            # A server may refuse an empty input, so a space stands for it.
+            reply = self._client.embeddings({"model": self._model, "input": [text or " " for text in texts]})
         except UnreachableError as error:
             raise EmbeddingError(
                 f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
@@ -229,8 +226,7 @@ class CachedEmbedder:
     def close(self) -> None:
         """Close the file, and the connections of an embedder that has some; the next text opens them again."""
         for used in (self._store, self.embedder):
-            if (close := getattr(used, "close", None)) is not None:
-                close()
+            getattr(used, "close", lambda: None)()
 
     def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
         if not texts:
@@ -253,7 +249,7 @@ class CachedEmbedder:
             return None
 
 
-class VectorStore:
+class VectorStore(SqliteFile):
     """Vectors by key in one file; several threads and processes may use it. Only :meth:`put` makes the file.
 
     :raises StoreError: from any method, if the file is no such store, or cannot be read or written.
@@ -267,17 +263,16 @@ class VectorStore:
     {b'a': array([0.6, 0.8], dtype=float32)}
     """
 
-    def __init__(self, path: Path, *, most_bytes: int = _MOST_BYTES) -> None:
-        self.path = Path(path)
-        self.most_bytes = most_bytes
-        self._file = SqliteFile(self.path, _CONTENTS)
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _CONTENTS)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """Return the vectors that are kept, by key, without damaged ones."""
         found: dict[bytes, Vector] = {}
-        for batch in (keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)):
+        for at in range(0, len(keys), _KEYS_AT_ONCE):
+            batch = keys[at : at + _KEYS_AT_ONCE]
             marks = ",".join("?" * len(batch))
-            for key, data in self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch):  # noqa: S608
+            for key, data in self.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch):  # noqa: S608
                 if isinstance(data, bytes) and data[-4:] == _vector_checksum(key, data[:-4]):
                     found[key] = np.frombuffer(data[:-4], dtype="<f4")
         return found
@@ -285,33 +280,28 @@ class VectorStore:
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors; they replace earlier ones with the same keys."""
         now = int(time.time())
-        numbers = {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
-        rows = [(key, now, data + _vector_checksum(key, data)) for key, data in numbers.items()]
-        with self._file.transaction() as connection:
+        numbers = ((key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items())
+        rows = [(key, now, data + _vector_checksum(key, data)) for key, data in numbers]
+        with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             size, pages, free = (
                 connection.execute(f"PRAGMA {what}").fetchone()[0]
                 for what in ("page_size", "page_count", "freelist_count")
             )
-            if size * (pages - free) > self.most_bytes:
+            if size * (pages - free) > MOST_BYTES:
                 first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
                 connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
 
     def summary(self) -> tuple[int, str, str]:
         """Count the vectors, and say when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
-        rows = self._file.rows("SELECT count(*), min(made), max(made) FROM vector")
-        if not rows or not rows[0][0]:
-            return 0, "", ""
-        count, oldest, newest = rows[0]
-        return count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in (oldest, newest))
+        select = "SELECT count(*), min(made), max(made) FROM vector HAVING count(*) > 0"
+        for count, *times in self.rows(select):
+            return count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in times)
+        return 0, "", ""
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; return how many they were."""
-        return self._file.change("DELETE FROM vector", shrink=True)
-
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        self._file.close()
+        return self.change("DELETE FROM vector", shrink=True)
 
 
 def _vector_checksum(key: bytes, data: bytes) -> bytes:

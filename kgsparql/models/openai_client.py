@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgsparql.http.connections import NetworkTransport
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+TRIES = 3
 PAUSE_S = 0.2
 RATE_PAUSE_S = 1.0
 CHAT_BYTES = 512 * 1024
@@ -61,9 +62,8 @@ class OpenAIClient:
 
     :param base_url: up to and with ``/v1``; ``OPENAI_BASE_URL`` if not given, else OpenAI's own.
     :param api_key: ``OPENAI_API_KEY`` if not given; servers that need no key ignore it.
-    :param timeout_s: of a call, over all its tries.
-    :param tries: how often a request is sent at most. It is sent again only if nothing was paid for: after a connection
-        that failed, or a status that allows it; never after a server has read it and not answered.
+    :param timeout_s: of a call, over all its tries: it is sent three times at most, and again only if nothing was paid
+        for: after a connection that failed, or a status that allows it; never after a server read it and said nothing.
     :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: for a base URL or a key that cannot be one.
 
@@ -77,12 +77,11 @@ class OpenAIClient:
         *,
         api_key: str | None = None,
         timeout_s: float = 60.0,
-        tries: int = 3,
         transport: Transport | None = None,
     ) -> None:
         self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
         self.timeout_s = timeout_s
-        self.tries = max(1, tries)
+
         self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
         self._transport = transport
         self._connections: NetworkTransport | None = None
@@ -179,7 +178,7 @@ class OpenAIClient:
         self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
         written = self._written_request(path, body)
-        for number in range(1, self.tries + 1):
+        for number in range(1, TRIES + 1):
             request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             try:
                 reply = send(cast("Transport", self._transport), request)
@@ -191,7 +190,7 @@ class OpenAIClient:
             if isinstance(outcome, dict):
                 return outcome
             error, pause_s = outcome
-            if pause_s is None or pause_s >= deadline - time.monotonic() or number == self.tries:
+            if pause_s is None or pause_s >= deadline - time.monotonic() or number == TRIES:
                 raise error
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")

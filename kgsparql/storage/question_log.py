@@ -90,35 +90,24 @@ class LoggedQuestion:
         return {"answers": [term["value"] for term in best]}
 
 
-class QuestionLog:
+class QuestionLog(SqliteFile):
     """A file of questions, readable by its owner only; several threads and processes write it at once.
 
-    :param most_entries: the oldest beyond these are dropped as new ones come, those that nobody rated first.
+    The oldest beyond :data:`MOST_ENTRIES` are dropped as new ones come, those that nobody rated first.
+
     :raises StoreError: from any method, if the file cannot be read or written, or is no log of questions.
     """
 
-    def __init__(self, path: str | Path, *, most_entries: int = MOST_ENTRIES) -> None:
-        self.path = Path(path)
-        self.most_entries = most_entries
-        self._file = SqliteFile(self.path, _CONTENTS)
-
-    def __enter__(self) -> QuestionLog:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(Path(path), _CONTENTS)
 
     def add(self, answer: Mapping[str, Any]) -> int:
         """Log an answer, or what stands for one after an error, as JSON objects; return its number in the log."""
         row = datetime.now(UTC).isoformat(timespec="seconds"), redacted(answer["question"]), _packed_answer(answer)
-        with self._file.transaction() as connection:
+        with self.transaction() as connection:
             insert = "INSERT INTO question (at, question, answer) VALUES (?, ?, ?)"
             number = connection.execute(insert, row).lastrowid
-            _drop_beyond(connection, self.most_entries)
+            _drop_beyond(connection, MOST_ENTRIES)
         return int(number or 0)
 
     def entries(self, *, newest: int | None = None, words: str = "", rated: bool = False) -> list[LoggedQuestion]:
@@ -130,11 +119,11 @@ class QuestionLog:
         """
         where = f"{_IS_RATED if rated else 'TRUE'} AND (? = '' OR instr(lower(question), lower(?)))"
         parameters = words, words, -1 if newest is None else newest
-        return [_entry_of_row(row) for row in self._file.rows(f"{_SELECT}{where} ORDER BY id DESC LIMIT ?", parameters)]
+        return [_entry_of_row(row) for row in self.rows(f"{_SELECT}{where} ORDER BY id DESC LIMIT ?", parameters)]
 
     def entry(self, number: int) -> LoggedQuestion:
         """Return one question; a NotFoundError if the log has none of this number."""
-        rows = self._file.rows(f"{_SELECT}id = ?", (number,))
+        rows = self.rows(f"{_SELECT}id = ?", (number,))
         if not rows:
             raise self._missing_question(number)
         return _entry_of_row(rows[0])
@@ -152,7 +141,7 @@ class QuestionLog:
         update = (
             "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) WHERE id = ?"
         )
-        if not self._file.change(update, (None if is_right is None else int(is_right), given, number)):
+        if not self.change(update, (None if is_right is None else int(is_right), given, number)):
             raise self._missing_question(number)
 
     def prune(self, *, keep: int | None = None, before: str | None = None) -> int:
@@ -163,11 +152,11 @@ class QuestionLog:
         """
         dropped = 0
         if before is not None:
-            dropped += self._file.change(f"DELETE FROM question WHERE at < ? AND NOT {_IS_RATED}", (before,))  # noqa: S608
+            dropped += self.change(f"DELETE FROM question WHERE at < ? AND NOT {_IS_RATED}", (before,))  # noqa: S608
         if keep is not None and self.path.exists():
-            with self._file.transaction() as connection:
+            with self.transaction() as connection:
                 dropped += _drop_beyond(connection, keep)
-        self._file.change("DELETE FROM question WHERE FALSE", shrink=True)
+        self.change("DELETE FROM question WHERE FALSE", shrink=True)
         return dropped
 
     def _missing_question(self, number: int) -> NotFoundError:

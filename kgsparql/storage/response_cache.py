@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, StoreError, error_from
 from kgsparql.rdf.terms import printable
@@ -79,34 +79,23 @@ class Kind:
     newest: str
 
 
-class Exchanges:
+class Exchanges(SqliteFile):
     """Requests and their replies in one SQLite file, which several threads and processes may use at once."""
 
     def __init__(self, path: Path, *, mode: Mode = "use") -> None:
-        self.path = Path(path)
+        super().__init__(path, _CONTENTS)
         self.mode = mode
-        self._file = SqliteFile(self.path, _CONTENTS)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def lookup(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
         """Return the reply that is kept for a request and at most so old, whatever the mode."""
         key = key_of(kind, request)
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
-        rows = self._file.rows(select, (key, _earliest_time(at_most_s)))
+        rows = self.rows(select, (key, _earliest_time(at_most_s)))
         found = unsealed(key, rows[0][0]) if rows else None
         if rows and found is None and self.mode == "only":
             hint = "record it again, into another directory"
             raise StoreError(f"{self.path}: a reply in it is damaged", code="E_STORE_CORRUPT", hint=hint)
         return found
-
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        self._file.close()
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
         """Keep a reply; with ``again``, the same request will be made again. It replaces an earlier one."""
@@ -115,7 +104,7 @@ class Exchanges:
         asked, replied = _canonical_json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         row = (key, kind, now, len(asked) + len(replied), asked, sealed(key, replied))
-        with self._file.transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
@@ -137,16 +126,16 @@ class ResponseCache(Exchanges):
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
-        return self._file.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
+        return self.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
     def summary(self) -> list[Kind]:
         """Return how much there is of each kind, sorted by kind."""
         select = "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"
-        return [Kind(*row) for row in self._file.rows(select)]
+        return [Kind(*row) for row in self.rows(select)]
 
     def clear(self, kind: str | None = None) -> int:
         """Delete the exchanges of a kind, or all, and shrink the file; return how many were deleted."""
-        return self._file.change("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
+        return self.change("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
 
 
 class Recording(Exchanges):

@@ -9,11 +9,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 
@@ -68,6 +68,12 @@ class SqliteFile:
         self._uses: dict[int, _Use] = {}
         weakref.finalize(self, _close_own, self._uses).atexit = False
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:
         """Return the connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
@@ -95,11 +101,12 @@ class SqliteFile:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction, which is committed unless an error leaves the block. Creates the file."""
-        with self._errors_translated(), self._own_use() as use:
-            connection = self._opened_connection(use, create=True)
-            _retried_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
-            with _committed_block(connection):
-                yield connection
+        with (
+            self._errors_translated(),
+            self._own_use() as use,
+            _transaction(self._opened_connection(use, create=True)) as connection,
+        ):
+            yield connection
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -137,33 +144,28 @@ class SqliteFile:
     def _checked_connection(self, address: str) -> sqlite3.Connection:
         """Open a connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
         connection = sqlite3.connect(address, uri=True, timeout=_SLICE_S, isolation_level=None, check_same_thread=False)
-        try:
-            is_new = self._is_new(connection)
+        own = self.contents.version
+        with ExitStack() as opened:
+            opened.callback(connection.close)
+            with _transaction(
+                connection, ""
+            ):  # both reads see one state, even while another process creates the tables
+                (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
+            if found not in {0, own}:
+                why = f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}"
+                raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
+            if found == 0 and has_tables:
+                raise sqlite3.DatabaseError("a database of something else")
             if "immutable" not in address:
                 connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
                 connection.execute("PRAGMA synchronous = NORMAL")
-            if is_new:
-                connection.execute("BEGIN IMMEDIATE")
-                with _committed_block(connection):
+            if found == 0:
+                with _transaction(connection):
                     for statement in self.contents.tables.split(";") if not _has_tables(connection) else ():
                         connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {self.contents.version}")
-        except BaseException:
-            connection.close()
-            raise
+                    connection.execute(f"PRAGMA user_version = {own}")
+            opened.pop_all()
         return connection
-
-    def _is_new(self, connection: sqlite3.Connection) -> bool:
-        connection.execute("BEGIN")  # both reads see one state, even while another process creates the tables
-        (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
-        connection.execute("COMMIT")
-        own = self.contents.version
-        if found not in {0, own}:
-            why = f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}"
-            raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
-        if found == 0 and has_tables:
-            raise sqlite3.DatabaseError("a database of something else")
-        return bool(found == 0)
 
     @contextmanager
     def _errors_translated(self) -> Iterator[None]:
@@ -202,10 +204,11 @@ def _retried_while_busy(work: Callable[[], _T]) -> _T:
 
 
 @contextmanager
-def _committed_block(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the open transaction at the end of the block; roll it back after an error."""
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+    """Commit what the block did at its end; roll it back after an error."""
+    _retried_while_busy(partial(connection.execute, f"BEGIN {kind}"))
     try:
-        yield
+        yield connection
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -117,8 +117,9 @@ def test_a_damaged_vector_is_made_again(path: Path) -> None:
     assert sorted(inner.texts) == ["a b", "c d", "e f"]
 
 
-def test_the_oldest_make_room(path: Path) -> None:
-    with closing(VectorStore(path, most_bytes=200_000)) as store:
+def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.models.embedders.MOST_BYTES", 200_000)
+    with VectorStore(path) as store:
         for i in range(40):
             store.put({f"{i}-{j}".encode(): np.eye(1, 384, j, dtype=np.float32)[0] for j in range(20)})
         kept = store.get([f"{i}-0".encode() for i in range(40)])

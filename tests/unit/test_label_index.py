@@ -268,7 +268,7 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeG
     for _ in range(2):
         embedder = HashedEmbedder(log=log)
         cached = CachedEmbedder(embedder, tmp_path / "vectors.sqlite")
-        index = label_index(graph, tmp_path / "index", embedder=embedder, candidates=cached)
+        index = label_index(graph, tmp_path / "index", embedder=cached)
         assert (index.embedder, index.search.has_vectors) == ("hashed", True)
         assert isinstance(index.search, MemoryLabels)
         assert not (tmp_path / "index").exists()

@@ -68,22 +68,22 @@ def no_thread_stays() -> Iterator[None]:
         time.sleep(0.01)
 
 
-def chat(script: Script, *, timeout_s: float = 5.0, tries: int = 3, **options: Any) -> tuple[Any, ModelServer]:
+def chat(script: Script, *, timeout_s: float = 5.0) -> tuple[Any, ModelServer]:
     """What a call over HTTP comes to, the reply or the error, and the server."""
     with ModelServer(script) as server:
-        return _outcome(server, {"timeout_s": timeout_s, "tries": tries}, options), server
+        return _outcome(server, timeout_s=timeout_s), server
 
 
 def told(*script: Reply | str, key: str | None = None, **options: Any) -> tuple[Any, ModelServer]:
     """What a call with no socket comes to, and the server."""
     server = ModelServer(list(script))
-    return _outcome(server, {"api_key": key, **options}, {}), server
+    return _outcome(server, api_key=key, **options), server
 
 
-def _outcome(server: ModelServer, of_client: dict[str, Any], of_call: dict[str, Any]) -> Any:
-    with server.client(**of_client) as asking:
+def _outcome(server: ModelServer, **options: Any) -> Any:
+    with server.client(**options) as asking:
         try:
-            return asking.chat(BODY, **of_call)
+            return asking.chat(BODY)
         except KgsparqlError as error:
             return error
 
@@ -208,7 +208,7 @@ def test_M09_what_may_pass_is_tried_again_twice() -> None:
         assert URL in error.message
         assert "after 3 tries" in error.message
         assert len(server.requests) == 3
-    assert len(told(Status(503), Text("fine"), tries=1)[1].requests) == 1
+
     for asked in (None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"):
         error, server = told(Status(429, {} if asked is None else {"Retry-After": asked}))
         assert (type(error), error.code) == (RateLimitError, "E_RATE")
@@ -380,7 +380,7 @@ def test_M07_of_a_small_body_that_unpacks_to_much_no_more_is_read_than_is_said()
     tracemalloc.start()
     try:
         assert chat([Raw(bombs[0], headers=headers)])[0].code == "E_LIMIT"
-        error, _ = chat([Raw(bombs[1], headers=headers, status=400)], tries=1)
+        error, _ = chat([Raw(bombs[1], headers=headers, status=400)])
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
@@ -482,7 +482,7 @@ def test_U12_the_key_is_in_no_error(caplog: pytest.LogCaptureFixture, monkeypatc
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     caplog.set_level(logging.DEBUG)
     for number, reply in enumerate(ECHOES):
-        error, server = told(reply, key=CANARY if number % 2 else None, tries=2)
+        error, server = told(reply, key=CANARY if number % 2 else None)
         assert isinstance(error, KgsparqlError)
         assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
         everything = [str(error), repr(error), json.dumps(error.to_json(), default=repr), caplog.text]

@@ -75,8 +75,11 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
         assert len({one.question for one in log.entries()}) == 160
 
 
-def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(tmp_path: Path) -> None:
-    with QuestionLog(tmp_path / "q.sqlite", most_entries=3) as log:
+def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.storage.question_log.MOST_ENTRIES", 3)
+    with QuestionLog(tmp_path / "q.sqlite") as log:
         first = log.add(answered("first"))
         log.rate(first, is_right=True)
         for number in range(5):

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) 
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, REPLY)
-    connection = kept._file._uses[os.getpid()].connection
+    connection = kept._uses[os.getpid()].connection
     assert connection is not None
     connection.execute("PRAGMA max_page_count = 8")  # as if there were no more room than that
     with pytest.raises(DiskFullError) as caught:

@@ -374,9 +374,10 @@ class CombinedLabels(LabelSearch):
         """See :meth:`LabelSearch.nearest`; asks the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
         nearest = []
-        for hits in zip(*found, strict=True):
+        for number in range(len(vectors)):
             best: dict[tuple[str, ...], tuple[LabelRow, float]] = {}
-            for hit in sorted(chain(*hits), key=lambda hit: (-hit[1], hit[0])):
+            hits = chain.from_iterable(of_part[number] for of_part in found)
+            for hit in sorted(hits, key=lambda hit: (-hit[1], hit[0])):
                 best.setdefault(_identity_of(hit[0]), hit)
             nearest.append(list(best.values())[:limit])
         return nearest
