@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -38,7 +39,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, RDF_TYPE, UNWALKED, is_mediator
-from kgsparql.storage.lance_tables import arrow, lancedb
+from kgsparql.storage.lance_tables import arrow, lancedb, row_tuples
 
 MEMORY_ROWS = 20_000
 """Keep at most this many labels in memory."""
@@ -131,8 +132,7 @@ class Gathered(Generic[_Row]):
 
     def __iter__(self) -> Iterator[_Row]:
         for table in self._tables:
-            for at in range(0, len(table), AT_ONCE):
-                yield from self._rows_of(table.slice(at, AT_ONCE))
+            yield from self._rows_of(table.slice(at, AT_ONCE) for at in range(0, len(table), AT_ONCE))
         yield from self._few
 
     def in_order(self, column: str) -> Iterator[_Row]:
@@ -141,10 +141,9 @@ class Gathered(Generic[_Row]):
             yield from sorted(self._few, key=attrgetter(column))
             return
         self._put_away()
-        self._tables = [arrow().concat_tables(self._tables).combine_chunks()]
-        places = arrow("compute").sort_indices(self._tables[0][column])
-        for at in range(0, len(places), AT_ONCE):
-            yield from self._rows_of(self._tables[0].take(places[at : at + AT_ONCE]))
+        self._tables = [whole := arrow().concat_tables(self._tables).combine_chunks()]
+        places = arrow("compute").sort_indices(whole[column])
+        yield from self._rows_of(whole.take(places[at : at + AT_ONCE]) for at in range(0, len(places), AT_ONCE))
 
     def _put_away(self) -> None:
         if self._few:
@@ -152,8 +151,8 @@ class Gathered(Generic[_Row]):
             self._tables.append(arrow().table(columns, names=list(self._kind._fields)))
             self._few = []
 
-    def _rows_of(self, table: Any) -> Iterator[_Row]:
-        return map(self._kind._make, zip(*(column.to_pylist() for column in table.columns), strict=True))
+    def _rows_of(self, tables: Iterable[Any]) -> Iterator[_Row]:
+        return (self._kind._make(row) for table in tables for row in row_tuples(table))
 
 
 class _Read(NamedTuple):
@@ -192,7 +191,7 @@ class _Reader:
 
     def labels(self) -> Gathered[LabelRow]:
         query = self._counting_query("index_predicates")
-        counts = self._whole_solutions(self._result_of(lambda: counted(self.graph, query)))
+        counts = self._whole_solutions(self._result_of(counted, self.graph, query))
         triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
         if self.graph.is_remote and about > REMOTE_ROWS:
@@ -214,15 +213,14 @@ class _Reader:
     def _read_degrees(self) -> Gathered[_Read]:
         """Count in how many triples each IRI is."""
         query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
-        counts = ((_term_value(s["entity"]), whole_number(s["triples"])) for s in self._streamed_solutions(query))
-        return Gathered(_Read, (_Read(iri, degree=degree) for iri, degree in counts))
+        counts = self._streamed_solutions(query)
+        return Gathered(_Read, (_Read(_term_value(s["entity"]), degree=whole_number(s["triples"])) for s in counts))
 
     def _read_kinds(self, used: Iterable[str]) -> None:
         for solution in self._polled_solutions(Query.load("index_classes")):
             self.kinds[_term_value(solution["class"])] = "class"
-        for solution in self._polled_solutions(Query.load("index_properties")):
-            self.kinds[_term_value(solution["property"])] = "predicate"
-        self.kinds.update((predicate, "predicate") for predicate in used)
+        properties = [_term_value(s["property"]) for s in self._polled_solutions(Query.load("index_properties"))]
+        self.kinds.update(dict.fromkeys((*properties, *used), "predicate"))
 
     def _read_texts(self, used: Collection[str]) -> None:
         naming = self.graph.naming
@@ -244,23 +242,24 @@ class _Reader:
                 if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
                     self.found.extend(self._noted_names(found))
         self.step += 1
-        for node, names in self.described.items():  # predicates get the labels of the nodes that describe them
-            for row in _names_of_one(names):
-                shared = (_Read(iri, self.step, row.text, row.language, row.role) for iri in self.used_as[node])
-                self.found.extend(shared)
+        self.found.extend(  # predicates get the labels of the nodes that describe them
+            _Read(iri, self.step, row.text, row.language, row.role)
+            for node, names in self.described.items()
+            for row in _names_of_one(names)
+            for iri in self.used_as[node]
+        )
 
     def _label_texts(self, predicate: IRI, role: str = "") -> Iterator[_Read]:
         """Yield each usable text that a predicate gives."""
         self.step += 1
         for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[predicate])):
             entity, literal = solution["entity"], solution["text"]
-            if not isinstance(entity, IRI) or not isinstance(literal, Literal):
+            if not (isinstance(entity, IRI) and isinstance(literal, Literal)):
                 continue
-            if literal.language is None and literal.datatype.value != _XSD_STRING:
-                continue
-            text = clean_text(literal.value)
-            if text and text != entity.value:
-                yield _Read(entity.value, self.step, text, (literal.language or "").lower(), role)
+            text, language = clean_text(literal.value), literal.language
+            is_text = language is not None or literal.datatype.value == _XSD_STRING
+            if is_text and text and text != entity.value:
+                yield _Read(entity.value, self.step, text, (language or "").lower(), role)
 
     def _noted_names(self, names: Iterable[_Read]) -> Iterator[_Read]:
         for read in names:
@@ -308,7 +307,7 @@ class _Reader:
         return solutions
 
     def _result_of(self, work: Callable[..., _Result], *given: Any) -> _Result:
-        return self._waited_for(ThreadedCall(lambda: work(*given), name="kgsparql labels"))
+        return self._waited_for(ThreadedCall(partial(work, *given), name="kgsparql labels"))
 
     def _waited_for(self, call: ThreadedCall[_Result]) -> _Result:
         """Wait for a thread that neither a Ctrl-C nor the end of Python waits for."""
@@ -326,12 +325,11 @@ class _Reader:
 
 def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
     """Yield the names that were read of one IRI, each once, without kind and degree."""
-    known: set[tuple[str, str]] = set()
+    first: dict[tuple[str, str], _Read] = {}
     labelled_at: int | None = None
     for read in sorted(found, key=attrgetter("step")):
         key = normalised(read.text)
-        if key and (read.text, read.language) not in known:
-            known.add((read.text, read.language))
+        if key and first.setdefault((read.text, read.language), read) is read:
             role = cast("Role", read.role or ("label" if labelled_at in {None, read.step} else "alternative"))
             if role == "label" and labelled_at is None:
                 labelled_at = read.step
