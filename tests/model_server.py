@@ -29,11 +29,6 @@ from urllib.parse import urlsplit
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.models.openai_client import OpenAIClient
 
-__all__ = [
-    "Altered", "Big", "Cut", "Drip", "Echo", "EmptyBody", "Endless", "HangUp", "Html", "Length", "ModelServer",
-    "NoChoices", "NullContent", "Raw", "Refusal", "Reply", "Request", "Reset", "Slow", "Status", "Text", "Together",
-]  # fmt: skip
-
 VECTOR_LENGTH = 16
 
 
@@ -94,7 +89,8 @@ class Text(Reply):
         content = self.content if plain else json.dumps(self.content, ensure_ascii=False)
         message = {"role": "assistant", "content": content, **self.more}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason, "logprobs": None}
-        reply = _completion(request, [choice])
+        reply: dict[str, Any] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "choices": [choice]}
+        reply["model"] = request.body.get("model")
         if self.usage is not None:
             counted = len(json.dumps(request.body.get("messages"))) // 4, len(content or "") // 4
             prompt, completion = counted if self.usage == "counted" else self.usage
@@ -117,12 +113,6 @@ def Length(cut: str) -> Text:
 
 def Big(size: int = 1_000_000) -> Text:
     return Text("x" * size)
-
-
-@dataclass(frozen=True)
-class NoChoices(Reply):
-    def payload(self, request: Request) -> bytes:
-        return json.dumps(_completion(request, [])).encode()
 
 
 @dataclass(frozen=True)
@@ -151,6 +141,10 @@ class Raw(Reply):
 
 def EmptyBody() -> Raw:
     return Raw(b"")
+
+
+def NoChoices() -> Raw:
+    return Raw(b'{"id": "chatcmpl-1", "object": "chat.completion", "choices": []}')
 
 
 def Html(status: int = 200) -> Raw:
@@ -520,13 +514,6 @@ def hashed_vector(text: str) -> list[float]:
     """A vector that depends on nothing but the text."""
     digest = hashlib.sha256(text.encode()).digest()
     return [byte / 255 - 0.5 for byte in digest[:VECTOR_LENGTH]]
-
-
-def _completion(request: Request, choices: list[Any]) -> dict[str, Any]:
-    return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": request.body.get("model"),
-        "choices": choices,
-    }  # fmt: skip
 
 
 def _embeddings(request: Request, vector: Callable[[str], list[float]]) -> dict[str, Any]:

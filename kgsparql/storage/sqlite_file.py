@@ -104,7 +104,7 @@ class SqliteFile:
         with (
             self._errors_translated(),
             self._own_use() as use,
-            _transaction(self._opened_connection(use, create=True)) as connection,
+            _committed_block(self._opened_connection(use, create=True)) as connection,
         ):
             yield connection
 
@@ -147,7 +147,7 @@ class SqliteFile:
         own = self.contents.version
         with ExitStack() as opened:
             opened.callback(connection.close)
-            with _transaction(
+            with _committed_block(
                 connection, ""
             ):  # both reads see one state, even while another process creates the tables
                 (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
@@ -160,7 +160,7 @@ class SqliteFile:
                 connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
                 connection.execute("PRAGMA synchronous = NORMAL")
             if found == 0:
-                with _transaction(connection):
+                with _committed_block(connection):
                     for statement in self.contents.tables.split(";") if not _has_tables(connection) else ():
                         connection.execute(statement)
                     connection.execute(f"PRAGMA user_version = {own}")
@@ -204,7 +204,7 @@ def _retried_while_busy(work: Callable[[], _T]) -> _T:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+def _committed_block(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
     """Commit what the block did at its end; roll it back after an error."""
     _retried_while_busy(partial(connection.execute, f"BEGIN {kind}"))
     try:
