@@ -20,6 +20,7 @@ from kgsparql.linking.documents import (
     pages_of,
     passage_spans,
 )
+from kgsparql.linking.label_index.search import silent
 from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
 from kgsparql.rdf.terms import IRI, normalised
@@ -285,7 +286,7 @@ def test_documents_that_changed_take_the_place_of_the_old_ones_unless_the_run_is
     with pytest.raises(KeyboardInterrupt):
         nobel.indexes.index_texts(directory)
     assert reopened(nobel).mentioning([CURIE])
-    nobel.indexes.progress = None
+    nobel.indexes.progress = silent
     assert nobel.indexes.index_texts(directory).changed
     assert not nobel.indexes.passages.mentioning([CURIE])
     assert nobel.indexes.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
