@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
-from typing import Literal as OneOf
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, model_validator
+from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, KgsparqlError
@@ -233,41 +233,28 @@ class _Wording(_WithoutNulls):
     string: str | None = None
 
 
-class _Cell(_WithoutNulls):
-    type: OneOf["uri", "bnode", "literal", "typed-literal"]
-    value: Text
-    datatype: str | None = None
-    language: str | None = Field(None, alias="xml:lang")
-
-    def to_term(self) -> Term | None:
-        if self.type == "uri":
-            return iri(self.value)
-        if self.type == "bnode":
-            return None
-        if self.language:
-            try:
-                return Literal(self.value, language=self.language)
-            except ValueError as error:
-                raise InputError(f"not a language tag: {printable(self.language, 40)}") from error
-        return Literal(self.value, datatype=iri(self.datatype)) if self.datatype else Literal(self.value)
-
-
 class _Bindings(_WithoutNulls):
-    bindings: list[dict[str, _Cell]] = []
+    bindings: list[dict[str, dict[str, Any]]] = []
 
 
 class _Result(_WithoutNulls):
+    """Result of a query in SPARQL's JSON, whose head may lack."""
+
     boolean: bool | None = None
     results: _Bindings | None = None
 
-    def to_terms(self) -> list[Term]:
+    def to_terms(self) -> tuple[Term, ...]:
         if self.boolean is not None:
-            return [Literal(self.boolean)]
-        rows = []
-        for bindings in self.results.bindings if self.results else ():
-            terms = {name: cell.to_term() for name, cell in bindings.items()}
-            rows.append({name: term for name, term in terms.items() if term is not None})
-        return list(gold_terms(rows, tuple(dict.fromkeys(name for row in rows for name in row))))
+            return (Literal(self.boolean),)
+        rows = self.results.bindings if self.results else []
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        written = json.dumps({"head": {"vars": names}, "results": {"bindings": rows}})
+        try:
+            found = list(parse_query_results(written, format=QueryResultsFormat.JSON))  # type: ignore[arg-type]
+        except SyntaxError as error:
+            raise InputError(f"answers: {printable(error.msg, 200)}") from error
+        bound = [{name: term for name in names if (term := row[name]) is not None} for row in found]
+        return gold_terms(bound, names)
 
 
 def _query_text(value: Any) -> Any:

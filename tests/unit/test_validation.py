@@ -33,6 +33,11 @@ def asked(sparql: str, *answers: GoldAnswer, **more: object) -> Dataset:
     return Dataset(name="one", questions=(question,))
 
 
+def asked_all(*queries: str) -> Dataset:
+    questions = (Question(id=f"q{i}", text="?", sparql=sparql) for i, sparql in enumerate(queries))
+    return Dataset(name="many", questions=tuple(questions))
+
+
 def one(dataset: Dataset, knowledge: KnowledgeBase) -> Finding:
     (finding,) = validate(dataset, knowledge, timeout_s=5)
     return finding
@@ -100,25 +105,28 @@ def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase
         "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }": "more than 100,000 solutions",
         "SELECT ?x { " + "{" * 3000 + "}" * 3000 + " }": "deep",
     }
-    endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
-    queries = [*refused, endless, "ASK { ?s ?p ?o }"]
-    asked_all = [replace(asked(sparql).questions[0], id=str(i)) for i, sparql in enumerate(queries)]
-    *findings, killed, after = validate(Dataset(name="many", questions=tuple(asked_all)), rivers, timeout_s=3)
-    for finding, reason in zip(findings, refused.values(), strict=True):
+    for finding, reason in zip(validate(asked_all(*refused), rivers, timeout_s=5), refused.values(), strict=True):
         assert finding.outcome == "refused"
         assert reason in finding.reason
-    assert (killed.outcome, killed.reason, after.outcome) == ("refused", "the query was stopped after 3 s", "derived")
+    endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
+    killed, after = validate(asked_all(endless, "ASK { ?s ?p ?o }"), rivers, timeout_s=1)
+    assert (killed.outcome, killed.reason, after.outcome) == ("refused", "the query was stopped after 1 s", "derived")
 
 
 def test_literals_are_compared_by_value_and_names_by_labels(rivers: KnowledgeBase) -> None:
-    length = f"SELECT ?l {{ <{R}Rhine> <{R}length> ?l }}"
+    length, mouth = (f"SELECT ?l {{ <{R}Rhine> <{R}{name}> ?l }}" for name in ("length", "mouth"))
     decimal = Literal("1230.0", datatype=IRI("http://www.w3.org/2001/XMLSchema#decimal"))
-    assert one(asked(length, GoldAnswer(decimal, "")), rivers).outcome == "reproduced"
-    assert one(asked(length, GoldAnswer(Literal("1,230"), "")), rivers).outcome == "different"
-    mouth = f"SELECT ?l {{ <{R}Rhine> <{R}mouth> ?l }}"
-    assert one(asked(mouth, GoldAnswer(None, "north sea")), rivers).outcome == "reproduced"
-    assert one(asked(mouth, GoldAnswer(None, "sea")), rivers).outcome == "different"
-    assert one(asked("ASK { ?s ?p 'no' }", GoldAnswer(Literal("false"), "")), rivers).outcome == "reproduced"
+    cases = (
+        (length, decimal, "", "reproduced"), (length, Literal("1,230"), "", "different"),
+        (mouth, None, "north sea", "reproduced"), (mouth, None, "sea", "different"),
+        ("ASK { ?s ?p 'no' }", Literal("false"), "", "reproduced"),
+    )  # fmt: skip
+    questions = [
+        replace(asked(sparql, GoldAnswer(term, label)).questions[0], id=f"q{i}")
+        for i, (sparql, term, label, _) in enumerate(cases)
+    ]
+    findings = validate(Dataset(name="many", questions=tuple(questions)), rivers, timeout_s=5)
+    assert [finding.outcome for finding in findings] == [outcome for *_, outcome in cases]
 
 
 def test_what_finds_nothing_says_what_is_lacking_or_empty(rivers: KnowledgeBase) -> None:
@@ -173,16 +181,14 @@ OF_WHAT_A_GRAPH_LACKS = [
 
 def test_no_and_nought_of_what_a_graph_lacks_say_nothing(rivers: KnowledgeBase) -> None:
     """All in one dataset, since the queries of one share a process."""
-    questions = [replace(asked(case[0]).questions[0], id=f"q{i}") for i, case in enumerate(OF_WHAT_A_GRAPH_LACKS)]
-    other = replace(asked("ASK { ?s ?p ?o }").questions[0], id="other")
-    dataset = Dataset(name="one", questions=(*questions, other))
+    dataset = asked_all(*(sparql for sparql, _, _ in OF_WHAT_A_GRAPH_LACKS), "ASK { ?s ?p ?o }")
     findings = validate(dataset, rivers, timeout_s=5)
     for finding, (sparql, outcome, absent) in zip(findings, OF_WHAT_A_GRAPH_LACKS, strict=False):
         assert (finding.outcome, finding.absent, finding.reason) == (outcome, absent, ""), sparql
         assert finding.is_fine == (outcome == "derived"), sparql
     filled = answered(dataset, rivers)
     derived = [f"q{i}" for i, (_, outcome, _) in enumerate(OF_WHAT_A_GRAPH_LACKS) if outcome == "derived"]
-    assert [question.id for question in filled.questions] == [*derived, "other"]
+    assert [question.id for question in filled.questions] == [*derived, dataset.questions[-1].id]
     lacking = [(f"q{i}", absent[0]) for i, (_, outcome, absent) in enumerate(OF_WHAT_A_GRAPH_LACKS) if absent]
     assert [problem.where for problem in filled.problems] == [name for name, _ in lacking]
     for problem, (_, first) in zip(filled.problems, lacking, strict=True):
