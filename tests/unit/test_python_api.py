@@ -243,15 +243,9 @@ def test_a_store_on_disk_and_an_endpoint_are_queried_where_they_are(tmp_path: Pa
             both.query(names)
 
 
-def test_questions_are_answered_beside_the_event_loop(nobel: kgsparql.KnowledgeBase) -> None:
-    async def asked() -> list[str]:
-        found = await asyncio.gather(nobel.aask(ASKED), nobel.aask("Where was Albert Einstein born?"))
-        return [one.answers[0].label for one in found]
-
-    assert asyncio.run(asked()) == ["Warsaw", "Ulm"]
-
-
-def test_cancelling_the_task_stops_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+def test_questions_are_answered_beside_the_event_loop_and_cancelling_the_task_stops_one(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
     cancel, began, seen = threading.Event(), threading.Event(), list[Event]()
 
     def listen(event: Event) -> None:
@@ -260,6 +254,8 @@ def test_cancelling_the_task_stops_the_question(nobel: kgsparql.KnowledgeBase) -
         assert cancel.wait(20)
 
     async def asked() -> None:
+        found = await asyncio.gather(nobel.aask(ASKED), nobel.aask("Where was Albert Einstein born?"))
+        assert [one.answers[0].label for one in found] == ["Warsaw", "Ulm"]
         task = asyncio.create_task(nobel.aask(ASKED, emit=listen, cancel=cancel))
         await asyncio.to_thread(began.wait, 20)
         task.cancel()

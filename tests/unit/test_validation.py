@@ -147,16 +147,13 @@ def test_a_walk_that_returns_counts_only_if_the_dataset_says_so(rivers: Knowledg
     assert one(Dataset(name="one", questions=(back,)), rivers).outcome == "different"
 
 
-def test_answers_of_several_columns_are_the_iris(rivers: KnowledgeBase) -> None:
+def test_answers_of_several_columns_are_the_iris_and_none_are_of_another_graph(rivers: KnowledgeBase) -> None:
     rows = f"SELECT ?r ?l {{ ?r <{R}length> ?l FILTER(?l > 1200) }}"
     names = f"SELECT ?n ?l {{ ?r <{R}length> ?l ; rdfs:label ?n FILTER(?l > 2000) }}"
     (iris,) = answered(asked(rows), rivers).questions
     assert {answer.label for answer in iris.answers or ()} == {"Rhine", "Danube"}
     (literals,) = answered(asked(names), rivers).questions
     assert {answer.label for answer in literals.answers or ()} == {"Danube", "2850"}
-
-
-def test_queries_that_all_find_nothing_are_another_graph(rivers: KnowledgeBase) -> None:
     with pytest.raises(DataError, match="none of the 1 queries of one finds anything"):
         answered(asked("SELECT ?x { ?x <http://e.org/p> ?y }"), rivers)
     complete = load(RIVERS)
