@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
@@ -53,28 +53,21 @@ class Enumeration:
     kinds: dict[tuple[Step, ...], str] = field(default_factory=dict)
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
 
-    @property
-    def start(self) -> IRI:
-        """Where the paths begin."""
-        return self.link.term
-
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """List the kind of the terms at each place of a path, the start first; empty where it is not known."""
         return [self.kinds.get(path.steps[:length], "") for length in range(len(path.steps) + 1)]
 
     def add(self, found: Sequence[PredicatePath]) -> None:
         """Add paths, but for those over a term's class, and those from the start to itself."""
-        to_class, to_itself = Step(RDF_TYPE), (self.link.term,)
-        for item in found:
-            path, steps = item.path, item.path.steps
-            if path in self.ends or to_class in steps or (len(steps) == 1 and item.ends == to_itself):
-                continue
-            self.paths.append(path)
-            self.ends[path] = item.ends[:SAMPLE]
+        for path, ends in ((item.path, item.ends) for item in found):
+            to_itself = len(path.steps) == 1 and ends == (self.link.term,)
+            if path not in self.ends and Step(RDF_TYPE) not in path.steps and not to_itself:
+                self.paths.append(path)
+                self.ends[path] = ends[:SAMPLE]
 
     def walk(self, path: PropertyPath) -> Walk:
         """Walk a path from the start, with its constraint if it has one."""
-        return Walk(self.start, path, (self.constraints[path],) if path in self.constraints else ())
+        return Walk(self.link.term, path, (self.constraints[path],) if path in self.constraints else ())
 
 
 def enumerate_paths(
@@ -127,7 +120,7 @@ def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: S
         found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_MAX_FETCHED_ENDS)
         for path, own in zip(paths, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
-            enumeration.ends[path] = tuple(end for end in ends if end != enumeration.start) or ends
+            enumeration.ends[path] = tuple(end for end in ends if end != enumeration.link.term) or ends
             if not own.cuts:
                 enumeration.whole.add(path)
         _add_kinds(enumeration, session)
@@ -144,9 +137,8 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     if not others or not steps:
         return
     with session.within_budget():
-        found, _ = mediated_paths(
-            session.graph, [(enumeration.start, step) for step in steps], direction=session.direction, skip=UNWALKED
-        )
+        groups = [(enumeration.link.term, step) for step in steps]
+        found, _ = mediated_paths(session.graph, groups, direction=session.direction, skip=UNWALKED)
         paths = [path for own in found.values() for path in own]
         between: dict[Term, tuple[Step, IRI]] = {}
         for path in paths:
@@ -166,10 +158,10 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
         enumeration.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
 
 
-def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
-    """Find the linked entities that other words of the question name, by term."""
+def others_named(link: LinkedEntity, session: Session) -> dict[Term, float]:
+    """Find the linked entities that other words of the question name, with the scores of their links."""
     others = (other for other in session.links if other.term != link.term)
-    return {other.term: other for other in others if not other.mention.overlaps(link.mention)}
+    return {other.term: other.score for other in others if not other.mention.overlaps(link.mention)}
 
 
 def _add_kinds(enumeration: Enumeration, session: Session) -> None:
@@ -181,17 +173,36 @@ def _add_kinds(enumeration: Enumeration, session: Session) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LikelyPath:
-    """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name."""
+    """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name.
+
+    :param by_ranker: nobody but the ranker has chosen it.
+    """
 
     enumeration: Enumeration
     path: PropertyPath
     score: float = 0.0
     others: tuple[LikelyPath, ...] = ()
+    by_ranker: bool = True
 
     @property
     def link(self) -> LinkedEntity:
         """The entity that it starts from."""
         return self.enumeration.link
+
+    @property
+    def of_all_nodes(self) -> tuple[LikelyPath, ...]:
+        """It, and the same from the other nodes."""
+        return (self, *self.others)
+
+    @property
+    def ends(self) -> tuple[Term, ...]:
+        """Where it leads to from all nodes, as far as that is known."""
+        return tuple(dict.fromkeys(end for one in self.of_all_nodes for end in one.enumeration.ends[one.path]))
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether all its ends are known."""
+        return all(one.path in one.enumeration.whole for one in self.of_all_nodes)
 
 
 def with_direct_hops(found: Sequence[LikelyPath], at_most: int | None = None) -> list[LikelyPath]:
@@ -212,13 +223,12 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
     kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
     for one in with_direct_hops(_of_one_name(found)):
-        ends = frozenset(one.enumeration.ends[one.path])
-        if one.others or one.path not in one.enumeration.whole or len(ends) < 2 or ends not in seen:
-            seen |= {ends} if one.path in one.enumeration.whole else set()
+        own = replace(one, others=())
+        ends = frozenset(own.ends)
+        if one.others or not own.is_whole or len(ends) < 2 or ends not in seen:
+            seen |= {ends} if own.is_whole else set()
             kept.append(one)
-        if len(kept) == at_most:
-            break
-    return kept
+    return kept[:at_most]
 
 
 def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
@@ -231,15 +241,15 @@ def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
     return [replace(own[0], others=tuple(own[1:])) for own in same.values()]
 
 
-def from_all_nodes(chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[tuple[LikelyPath, Choice]]:
+def from_all_nodes(chosen: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
     """Follow each path from all nodes of its name that nobody can tell apart; what is left out is noted."""
-    near = [(each, choice) for one, choice in chosen for each in (one, *one.others)]
-    known = {one.link.term for one, _ in near}
+    near = [replace(one, enumeration=each.enumeration) for one in chosen for each in one.of_all_nodes]
+    known = {one.link.term for one in near}
     further = []
-    for one, choice in chosen:
+    for one in (one for one in chosen if one.others):
         links = [link for link in session.links if one.link.term in {e.term for e in (link, *link.namesakes)}]
-        nodes = [e for link in links if one.others for e in link.namesakes if e.term not in known]
-        further += [(LikelyPath(Enumeration(node), one.path, one.score), choice) for node in nodes]
+        nodes = [e for link in links for e in link.namesakes if e.term not in known]
+        further += [replace(one, enumeration=Enumeration(node)) for node in nodes]
     if (left := len(further) - _MAX_FURTHER_PATHS) > 0:
         text = f"a name has many nodes: {counted(left, 'path')} from them not followed (-e IRI takes a node)"
         session.notes.append(text, code="namesakes")
@@ -278,11 +288,8 @@ def _is_code(end: Term) -> bool:
 
 def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
     """List the paths for a reader, numbered: start, predicates, number of ends, and some of the ends."""
-    ends_of = [
-        list(dict.fromkeys(end for f in (one, *one.others) for end in f.enumeration.ends[f.path])) for one in found
-    ]
     predicates = [step.predicate for one in found for step in one.path.steps]
-    examples = [end for own in ends_of for end in own[:_EXAMPLE_ENDS]]
+    examples = [end for one in found for end in one.ends[:_EXAMPLE_ENDS]]
     labels = session.labels([*predicates, *examples, *(one.link.term for one in found)])
     alike: dict[str, list[LikelyPath]] = {}
     walks = []
@@ -294,11 +301,10 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         walks.append(" ".join(parts))
         alike.setdefault(walks[-1], []).append(one)
     listed = []
-    for i, (one, walk, own) in enumerate(zip(found, walks, ends_of, strict=True)):
-        is_whole = all(f.path in f.enumeration.whole for f in (one, *one.others))
+    for i, (one, walk) in enumerate(zip(found, walks, strict=True)):
         told = f" [{_told_apart(one, alike[walk])}]" if len(alike[walk]) > 1 else ""
-        ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in own[:_EXAMPLE_ENDS])
-        text = f"{walk}{told} ({len(own)}{'' if is_whole else '+'}: {ends})"
+        ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in one.ends[:_EXAMPLE_ENDS])
+        text = f"{walk}{told} ({len(one.ends)}{'' if one.is_whole else '+'}: {ends})"
         listed.append(Candidate(i, text, score=one.score, path=one.path))
     return listed
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 
-from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Choice
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
-from kgsparql.exploration import PredicateCount, neighbours, walk_ways
-from kgsparql.exploration.batched_select import hop_of
+from kgsparql.exploration import PredicateCount, neighbours
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Message, estimated_tokens
 from kgsparql.rdf import path_queries
@@ -21,10 +21,8 @@ from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, 
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import is_opaque, places_by_likeness, terms_of
+from kgsparql.retrievers._walking import answers_of, is_opaque, item_of_ways, places_by_likeness, terms_of
 
-# With more neighbours by one predicate an entity is a hub: only some of them are fetched.
-_HUB_NEIGHBOURS = 500
 _MAX_FACTS_OF_STEP = 1_000
 _MAX_MEDIATORS = 200
 _MAX_TERMS_BEHIND = 20
@@ -33,18 +31,8 @@ _MAX_ITEM_CHARACTERS = 1_900  # most characters of one item's text: a model read
 Unit = tuple[Path, ...]
 """Paths that are shown together: one path to a term, or all paths through one mediator."""
 
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The neighbours of one entity by one predicate, as far as they were fetched; two hops to those by a mediator."""
-
-    ends: tuple[Term, ...] = ()
-    mediated: tuple[Path, ...] = ()
-    cuts: tuple[Cut, ...] = ()
-
-
-KnownNeighbours = dict[tuple[IRI, Step], Neighbours]
-"""The neighbours that were fetched, by entity and step: none is fetched twice."""
+KnownNeighbours = dict[tuple[IRI, Step], tuple[Sequence[Path], Sequence[Cut]]]
+"""The paths that were fetched, by entity and first step, of two hops through a mediator: none is fetched twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +81,7 @@ class FoundFacts:
 
     :param walk: the walk with this step, without the conditions on mediators.
     :param units: in the order of the graph; the paths through a mediator are one hop longer than the walk.
+    :param score: the fit of the walk, and one for each step that an oracle chose.
     :param conditions: sets of conditions on mediators, of which one must be met.
     """
 
@@ -108,6 +97,11 @@ class FoundFacts:
     def ways(self) -> tuple[Path, ...]:
         """Every way that is shown."""
         return tuple(way for unit in self.shown for way in unit)
+
+    @property
+    def ends(self) -> dict[Term, None]:
+        """Everything that it leads to, once."""
+        return dict.fromkeys(end for reached in self.reached() for end in reached.ends)
 
     @property
     def mediated(self) -> tuple[Unit, ...]:
@@ -162,10 +156,10 @@ def found_facts(
     choices: Sequence[Choice], taken: Sequence[Expansion], known: KnownNeighbours, session: Session, *, limit: int
 ) -> list[FoundFacts]:
     """Find the facts of each chosen expansion, one path to each term; what was fetched is added to ``known``."""
-    asked = [_affordable_entities(expansion, known, share=len(taken), limit=limit) for expansion in taken]
-    wanted = {(e, one.step): one.counts[e] for one, some in zip(taken, asked, strict=True) for e in some}
-    near = _fetched_neighbours({key: n for key, n in wanted.items() if key not in known}, session, limit=limit)
-    known |= _with_mediated(near, list(dict.fromkeys(one.frontier.walk.start for one in taken)), session)
+    asked = [_affordable_entities(one, known, most=_MAX_FACTS_OF_STEP // len(taken), limit=limit) for one in taken]
+    wanted = [(entity, one.step) for one, some in zip(taken, asked, strict=True) for entity in some]
+    new = [key for key in dict.fromkeys(wanted) if key not in known]
+    known |= _fetched_neighbours(new, {one.frontier.walk.start for one in taken}, session, limit=limit)
     found = []
     for choice, expansion, entities in zip(choices, taken, asked, strict=True):
         cuts: list[Cut] = []
@@ -175,76 +169,70 @@ def found_facts(
         plain: dict[Term, Unit] = {}
         mediated: list[Unit] = []
         for entity in entities:
-            own = known[entity, expansion.step]
-            for unit in _units_beyond(expansion.frontier.ways[entity], expansion.step, own):
+            paths, own_cuts = known[entity, expansion.step]
+            cuts += own_cuts
+            for unit in _units_beyond(expansion.frontier.ways[entity], paths):
                 if len(unit[0]) > len(expansion.path.steps):
                     mediated.append(unit)
                 else:
                     plain.setdefault(unit[0].end, unit)
-            cuts += own.cuts
         if plain or mediated:
             session.note_cuts(cuts)
-            found.append(
-                FoundFacts(
-                    walk=replace(expansion.frontier.walk, path=expansion.path),
-                    units=(*plain.values(), *mediated),
-                    score=choice.candidate.score or 0.0,
-                    oracle_steps=expansion.frontier.oracle_steps + (choice.chosen_by == "oracle"),
-                    cuts=tuple(cuts),
-                )
-            )
+            walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
+            steps = expansion.frontier.oracle_steps + (choice.chosen_by == "oracle")
+            found.append(FoundFacts(walk, units, (choice.candidate.score or 0.0) + steps, steps, tuple(cuts)))
     return found
 
 
-def _affordable_entities(expansion: Expansion, known: KnownNeighbours, *, share: int, limit: int) -> list[IRI]:
-    """Take the first entities of one of several expansions, as many as one query can ask about; at least one."""
-    left = _MAX_FACTS_OF_STEP // share
+def _affordable_entities(expansion: Expansion, known: KnownNeighbours, *, most: int, limit: int) -> list[IRI]:
+    """Take the first entities of an expansion, as many as one query can ask about; at least one."""
     entities: list[IRI] = []
     for entity, count in expansion.counts.items():
         if (entity, expansion.step) not in known:
-            left -= min(count.count, limit) if _is_hub(count) else count.count
-        if left < 0 and entities:
+            most -= min(count.count, limit)
+        if most < 0 and entities:
             break
         entities.append(entity)
     return entities
 
 
-def _is_hub(count: PredicateCount) -> bool:
-    return count.count > _HUB_NEIGHBOURS or not count.exact
-
-
 def _fetched_neighbours(
-    wanted: Mapping[tuple[IRI, Step], PredicateCount], session: Session, *, limit: int
+    wanted: Sequence[tuple[IRI, Step]], topics: Collection[IRI], session: Session, *, limit: int
 ) -> KnownNeighbours:
-    """Fetch neighbours: one query, one more each for blank nodes and hubs."""
-    near: KnownNeighbours = dict.fromkeys(wanted, Neighbours())
-    hubs = {key: count for key, count in wanted.items() if _is_hub(count)}
-    walks = [Walk(entity, PropertyPath((step,))) for entity, step in hubs]
-    some = walk_ways(session.graph, walks, [None] * len(walks), limit=limit)
-    for ((entity, step), count), own in zip(hubs.items(), some, strict=True):
-        cut = Cut("neighbours", limit, count.count if count.exact else None, f"{entity} {step}")
-        near[entity, step] = Neighbours(tuple(way.path.end for way in own.items), cuts=(cut,))
+    """Fetch neighbours, and what lies behind mediators in their place; one with nothing behind it stays an end."""
     steps: dict[IRI, list[Step]] = {}
-    for entity, step in (key for key in wanted if key not in hubs):
+    for entity, step in wanted:
         steps.setdefault(entity, []).append(step)
     found = neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=limit)
+    beyond = _hops_beyond_mediators([end for group in found.items for end in group.neighbours], topics, session)
+    known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
     for group in found.items:
-        cuts = tuple(cut for cut in found.cuts if cut.where == f"{group.entity} {group.step}")
-        near[group.entity, group.step] = Neighbours(group.neighbours, group.mediated, cuts)
-    return near
+        where = f"{group.entity} {group.step}"
+        paths, mediated = list[Path](), list(group.mediated)
+        cuts = [cut for cut in found.cuts if cut.where == where]
+        for hop in group.hops:
+            further = [Path(group.entity, (hop, next_)) for next_ in beyond.get(hop.end, ()) if may_follow(hop, next_)]
+            named = [path for path in further if not is_mediator(path.end)]
+            if len(named) < len(further):
+                cuts.append(Cut("hops through nested blank nodes", 2, None, where))
+            mediated += named
+            paths += [] if named else [Path(group.entity, (hop,))]
+        known[group.entity, group.step] = [*paths, *mediated], list(dict.fromkeys(cuts))
+    return known
 
 
-def _with_mediated(near: KnownNeighbours, topics: Collection[IRI], session: Session) -> KnownNeighbours:
-    """Replace mediators among neighbours by the paths through them; one with nothing behind it stays an end.
+def _hops_beyond_mediators(
+    ends: Iterable[Term], topics: Collection[IRI], session: Session
+) -> Mapping[Term, Sequence[Hop]]:
+    """Find the hops from the mediators that have an IRI.
 
     In a graph that names its terms, they are those without a label and with an opaque IRI, such as ``Q7186-a1b2``.
     """
-    ends = list(dict.fromkeys(end for own in near.values() for end in own.ends if isinstance(end, IRI)))
-    session.labels([*topics, *ends])
-    named = not any(is_opaque(topic, session) for topic in topics)
-    mediators = [end for end in ends if named and is_opaque(end, session)]
-    if not mediators:
-        return near
+    iris = list(dict.fromkeys(end for end in ends if isinstance(end, IRI)))
+    session.labels([*topics, *iris])
+    if any(is_opaque(topic, session) for topic in topics):
+        return {}
+    mediators = [end for end in iris if is_opaque(end, session)]
     if len(mediators) > _MAX_MEDIATORS:
         session.note_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
     beyond = neighbours(session.graph, mediators[:_MAX_MEDIATORS], direction=session.direction, limit=_MAX_TERMS_BEHIND)
@@ -252,26 +240,13 @@ def _with_mediated(near: KnownNeighbours, topics: Collection[IRI], session: Sess
     hops: dict[Term, list[Hop]] = {}
     for group in beyond.items:
         hops.setdefault(group.entity, []).extend(group.hops)
-    found: KnownNeighbours = {}
-    for (entity, step), own in near.items():
-        plain, mediated, cuts = list[Term](), list(own.mediated), list(own.cuts)
-        for end in own.ends:
-            first = hop_of(entity, step.predicate, end, step.direction)
-            onward = [hop for hop in hops.get(end, ()) if may_follow(first, hop)]
-            if any(is_mediator(hop.end) for hop in onward):
-                cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
-            paths = [Path(entity, (first, hop)) for hop in onward if not is_mediator(hop.end)]
-            mediated += paths
-            plain += [] if paths else [end]
-        found[entity, step] = Neighbours(tuple(plain), tuple(mediated), tuple(dict.fromkeys(cuts)))
-    return found
+    return hops
 
 
-def _units_beyond(way: Path, step: Step, near: Neighbours) -> Iterator[Unit]:
+def _units_beyond(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
     """Continue a path to each neighbour, and to all behind each mediator; deeper mediators were reported as a cut."""
-    paths = [Path(way.end, (hop_of(way.end, step.predicate, end, step.direction),)) for end in near.ends]
     behind: dict[Term, list[Path]] = {}
-    for path in (*paths, *near.mediated):
+    for path in paths:
         if not is_mediator(path.end) and (not way.hops or may_follow(way.hops[-1], path.hops[0])):
             if len(path) == 1:
                 yield (way.then(path),)
@@ -335,23 +310,13 @@ def facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: in
     evidence = Evidence(_fact_item(one, session) for one in found)
     shown = list(zip(evidence, found, strict=True))
     before = len(shown) - latest
-    markers: dict[Term, list[str]] = {}
-    scores: dict[Term, float] = {}
-    for item, one in [*shown[before:], *shown[:before]]:
-        for end in dict.fromkeys(end for reached in one.reached() for end in reached.ends):
-            markers.setdefault(end, []).append(item.marker)
-            scores[end] = max(scores.get(end, item.score), item.score)
-    labels = session.labels(markers, in_grace=True)
-    return Retrieval(evidence, tuple(AnswerTerm(e, labels[e], scores[e], tuple(own)) for e, own in markers.items()))
+    ends = ((item, end) for item, one in [*shown[before:], *shown[:before]] for end in one.ends)
+    return Retrieval(evidence, tuple(answers_of(((end, item.score, item.marker) for item, end in ends), session)))
 
 
 def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     """Make the facts of one predicate an item of evidence, each with the path to it from the topic."""
-    named = session.labels(terms_of(way for unit in one.units for way in unit), in_grace=True)
-    labels, beside = statement_labels(one.ways, session.labels, named)
     reached = one.reached()
-    alone = reached[0].ends if len(reached) == 1 and not one.mediated else ()
-    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
     # Ask for everything on the walks; where something was cut, for just the ends that were reached.
     is_whole = not one.cuts and len(one.shown) == len(one.units)
     arms = [
@@ -361,16 +326,10 @@ def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
         )
         for number, own in enumerate(reached[:MAX_ARMS])
     ]  # fmt: skip
-    return EvidenceItem(
-        kind="path",
-        text=_shown_text(one, labels),
-        triples=(*cited, *beside),
-        query=arms[0] if len(arms) == 1 else Query.union(arms),
-        score=one.score + one.oracle_steps,
-        cuts=one.cuts,
-        ways=one.ways,
-        ends=alone,
-    )
+    return item_of_ways(
+        "path", one.ways, arms[0] if len(arms) == 1 else Query.union(arms), partial(_shown_text, one), session,
+        score=one.score, cuts=one.cuts, ways=one.ways, ends=() if one.mediated else reached[0].ends,
+    )  # fmt: skip
 
 
 def _shown_text(one: FoundFacts, labels: Mapping[Term, str]) -> str:

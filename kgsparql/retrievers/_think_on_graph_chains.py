@@ -13,7 +13,7 @@ from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import read_statements, statement_labels
+from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours
 from kgsparql.rdf import path_queries
@@ -21,10 +21,11 @@ from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
-    SAMPLE,
+    answers_of,
     candidates_by_start,
-    path_item,
+    path_items,
     predicate_counts,
+    scores_of_ways,
     terms_of,
 )
 
@@ -70,32 +71,26 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term."""
+    """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term.
+
+    :param share: of the predicate in its chain, once it is chosen.
+    :param siblings: the paths to all neighbours, once it is chosen; those ``listed`` may be chosen.
+    """
 
     place: int
     chain: Chain
     path: Path
     count: PredicateCount
     again: bool
+    share: float = 0.0
+    by_oracle: bool = False
+    siblings: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
 
     @property
     def step(self) -> Step:
         """The predicate and its direction."""
         return self.count.step
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenOffer:
-    """An offer that was chosen, with the share of its predicate in its chain.
-
-    :param siblings: the paths to all its neighbours; those ``listed`` may be chosen.
-    """
-
-    offer: Offer
-    share: float
-    by_oracle: bool = False
-    siblings: tuple[Path, ...] = ()
-    listed: tuple[Path, ...] = ()
 
     @property
     def unlisted(self) -> list[Path]:
@@ -155,23 +150,20 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
 
 
 def expanded_offers(
-    chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
-) -> list[ChosenOffer]:
+    chosen: Sequence[Offer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
+) -> list[Offer]:
     """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
     steps: dict[IRI, list[Step]] = {}
     for one in chosen:
-        end, step = one.offer.path.end, one.offer.step
-        if isinstance(end, IRI) and (end, step) not in groups:
-            steps.setdefault(end, []).append(step)
-    if steps:
-        found = neighbours(
-            session.graph, steps, direction=session.direction, steps=steps, limit=NEIGHBOURS_PER_PREDICATE
-        )
-        session.note_cuts(found.cuts)
-        groups |= {(group.entity, group.step): group for group in found.items}
+        end = one.path.end
+        if isinstance(end, IRI) and (end, one.step) not in groups:
+            steps.setdefault(end, []).append(one.step)
+    found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=NEIGHBOURS_PER_PREDICATE)
+    session.note_cuts(found.cuts)
+    groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
     for one in chosen:
-        path, group = one.offer.path, groups.get((one.offer.path.end, one.offer.step))
+        path, group = one.path, groups.get((one.path.end, one.step))
         onward = [] if group is None else [*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]
         siblings = tuple(
             Path(path.start, path.hops + hops)
@@ -232,33 +224,26 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     chains = [chain for kept in reversed(depths) for chain in kept]
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
-    labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
-    read_statements([chain.path for chain in whole], session.labels)
-    items = []
-    for chain in whole:
-        path = chain.path
+    queries = []
+    for path in (chain.path for chain in whole):
         named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
         end = named.pop(len(path), None)
-        query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], end, limit=1000, through=named)
-        items.append(path_item(path, query, labels, session, score=chain.score))
-    evidence = Evidence(items)
+        start = as_iri(path.start)
+        queries.append(path_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named))
+    found = [(chain.path, query, chain.score) for chain, query in zip(whole, queries, strict=True)]
+    evidence = Evidence(path_items(found, session))
     return Retrieval(evidence, _chain_candidates(evidence, session))
 
 
 def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """List the ends of the chains, then the terms between; their starts only if there is nothing else."""
-    paths = [(item, item.path) for item in evidence if item.path is not None]
+    paths = [(item, path) for item in evidence for path in item.paths]
     starts = {path.start for _, path in paths}
-    met: dict[Term, None] = dict.fromkeys(path.end for _, path in paths)
-    met |= dict.fromkeys(term for _, path in paths for term in reversed(path.terms[1:-1]))
-    named = [term for term in met if not is_mediator(term)]
+    between = (term for _, path in paths for term in reversed(path.terms[1:-1]))
+    named = dict.fromkeys(t for t in (*(path.end for _, path in paths), *between) if not is_mediator(t))
     terms = [term for term in named if term not in starts] or named
-    labels = session.labels(terms, in_grace=True)
-    items = {term: [item for item, path in paths if term in path.terms] for term in terms}
-    return tuple(
-        AnswerTerm(term, labels[term], max(item.score for item in own), tuple(item.marker for item in own))
-        for term, own in items.items()
-    )
+    held = ((term, item.score, item.marker) for term in terms for item, path in paths if term in path.terms)
+    return tuple(answers_of(held, session))
 
 
 def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk]]:
@@ -280,12 +265,9 @@ def ranked_trails(
     met: Mapping[Trail, Sequence[Path]], by_oracle: Collection[Trail], session: Session
 ) -> list[tuple[Walk, float]]:
     """Score every trail as a walk, the best first: by the steps that an oracle chose, then by the words."""
-    trails = list(met)
-    kinds = session.labels.majority_types([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
-    scored = candidates_by_start([(*trail, kind) for trail, kind in zip(trails, kinds, strict=True)], session)
-    scores = {trail: candidate.score or 0.0 for trail, candidate in zip(trails, scored, strict=True)}
-    chosen = {trail: len(trail[1].steps) if trail in by_oracle else 0 for trail in trails}
-    ordered = sorted(trails, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
+    scores = dict(zip(met, scores_of_ways(list(met.values()), session), strict=True))
+    chosen = {trail: len(trail[1].steps) if trail in by_oracle else 0 for trail in met}
+    ordered = sorted(met, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
     return [(Walk(t[0], t[1]), scores[t] + _ORACLE_STEP_SCORE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 

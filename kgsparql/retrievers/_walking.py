@@ -1,22 +1,25 @@
-"""What the methods share: predicates around entities, their scores, examples of them, opaque terms, the last draft."""
+"""What the methods share: predicates around entities, their scores, examples of them, opaque terms, lines of facts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, zip_longest
+from functools import partial
+from itertools import islice, pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice
-from kgsparql.answering.entity_linking import alternatives, mend_links
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.entity_linking import mend_links
 from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
+from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
 from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours, predicates
@@ -26,11 +29,12 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.rdf.paths import Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
+MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 SAMPLE = 20  # paths, or ends of a path, from which the kinds of the terms along the path are taken
 SHOWN = 50  # ways of a line that are shown, and whose triples are cited
 
@@ -48,18 +52,15 @@ def predicate_counts(
     entities: Iterable[Term], session: Session, *, skip: frozenset[IRI], begins: bool
 ) -> list[PredicateCount]:
     """Count the predicates at entities: one query, and one more where a walk begins at classes, for their instances."""
-    classes: set[Term] = set()
-    if begins and session.direction != "forward":
-        classes = {link.term for link in session.links if link.kind == "class"}
-    wanted = list(dict.fromkeys(entities))
-    starts = [entity for entity in wanted if entity in classes]
-    graph, direction = session.graph, session.direction
-    found = [predicates(graph, [e for e in wanted if e not in classes], direction=direction, skip=skip)]
+    wanted = dict.fromkeys(entities)
+    linked = session.links if begins and session.direction != "forward" else ()
+    classes = {link.term for link in linked if link.kind == "class"}
+    plain, starts = [e for e in wanted if e not in classes], [e for e in wanted if e in classes]
+    found = [predicates(session.graph, plain, direction=session.direction, skip=skip)]
     if starts:
-        found.append(predicates(graph, starts, direction=direction, skip=skip - {RDF_TYPE}))
+        found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
     session.note_cuts(cut for own in found for cut in own.cuts)
-    to_class = Step(RDF_TYPE)
-    return [count for own in found for count in own.items if count.step != to_class]
+    return [count for own in found for count in own.items if count.step != Step(RDF_TYPE)]
 
 
 def candidates_by_start(
@@ -87,10 +88,18 @@ def candidates_by_start(
     most = _WORDED_FOR_A_MODEL if session.reads_lists else _WORDED
     worded = None
     if session.ranker.by_meaning and len(paths) > most:
-        worded = set(np.argsort(-scores(UNWORDED), kind="stable")[:most].tolist())
+        worded = set(_places_by_score(scores(UNWORDED))[:most])
     shown = texts or [nested_text(path, kinds, labels) for _, path, kinds in paths]
     scored = zip(shown, paths, scores(Weights(), worded).tolist(), strict=True)
     return [Candidate(i, text, score=score, path=path) for i, (text, (_, path, _), score) in enumerate(scored)]
+
+
+def scores_of_ways(groups: Sequence[Sequence[Path]], session: Session, *, in_grace: bool = False) -> list[float]:
+    """Score the property path that the ways of each group share, with the kinds of the terms along the first ways."""
+    samples = [[way.terms for way in ways[:SAMPLE]] for ways in groups]
+    kinds = session.labels.majority_types(samples, in_grace=in_grace)
+    paths = [(own[0].start, own[0].property_path, kind) for own, kind in zip(groups, kinds, strict=True)]
+    return [candidate.score or 0.0 for candidate in candidates_by_start(paths, session)]
 
 
 def with_examples(
@@ -101,15 +110,16 @@ def with_examples(
     for path, step in steps:
         if isinstance(path.end, IRI):
             wanted.setdefault(path.end, {})[step] = None
-    near: dict[tuple[Term, Step], list[Term]] = {}
+    near: dict[tuple[Term, Step], Sequence[Term]] = {}
     with session.within_budget():
         most = _EXAMPLES_OF_STEP + 1
         found = neighbours(session.graph, wanted, steps=wanted, direction=session.direction, limit=most)
-        for group in found.items:
-            ends = [*group.neighbours, *(way.end for way in group.mediated)]
-            near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
-    before = ((path, step, path.hops[-1].start if path.hops else None) for path, step in steps)
-    examples = [[e for e in near.get((p.end, s), ()) if e != last][:_EXAMPLES_OF_STEP] for p, s, last in before]
+        near = {(g.entity, g.step): [*g.neighbours, *(way.end for way in g.mediated)] for g in found.items}
+    examples = []
+    for path, step in steps:
+        last = path.hops[-1].start if path.hops else None
+        ends = (end for end in dict.fromkeys(near.get((path.end, step), ())) if end != last and not is_mediator(end))
+        examples.append(list(islice(ends, _EXAMPLES_OF_STEP)))
     labels = session.labels([term for ends in examples for term in ends])
     texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
     return [
@@ -159,33 +169,53 @@ def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Ses
         session.notes.append(note, code="order_unknown")
 
 
-def path_item(
-    path: Path, query: Query, labels: Mapping[Term, str], session: Session, *, score: float = 0.0
-) -> EvidenceItem:
-    """Make a single path evidence, with the query that finds it."""
-    named, beside = statement_labels([path], session.labels, labels)
-    cited = (CitedTriple(hop.triple, hop.direction) for hop in path.hops)
-    return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path, score=score)
+def answers_of(found: Iterable[tuple[Term, float, str]], session: Session) -> list[AnswerTerm]:
+    """Make each term an answer, with its best score and the markers of all items that it is in."""
+    scores: dict[Term, float] = {}
+    markers: dict[Term, list[str]] = {}
+    for term, score, marker in found:
+        scores[term] = max(scores.get(term, score), score)
+        markers.setdefault(term, []).append(marker)
+    labels = session.labels(markers, in_grace=True)
+    return [AnswerTerm(term, labels[term], scores[term], tuple(own)) for term, own in markers.items()]
 
 
-def second_choices(
-    choose_of: Callable[[Sequence[LinkedEntity]], Sequence[tuple[Term, Choice]]],
+def best_answers_first(answers: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
+    """Order answers by score, then those in most items, then by name."""
+    return tuple(sorted(answers, key=lambda a: (-a.score, -len(a.markers), a.label, str(a.term))))
+
+
+def item_of_ways(
+    kind: ItemKind,
+    cited_ways: Sequence[Path],
+    query: Query,
+    text: Callable[[Mapping[Term, str]], str],
     session: Session,
-    *,
-    is_more: bool,
-    at_most: int | None = None,
-) -> list[Choice]:
-    """Ask a model that chose nothing for the next predicates, or, if there are none, those of what else names may mean.
+    **more: Any,
+) -> EvidenceItem:
+    """Make ways evidence, with the query that finds them and a text of the labels of all their terms."""
+    labels = session.labels(terms_of(cited_ways), in_grace=True)
+    named, beside = statement_labels(cited_ways, session.labels, labels)
+    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in cited_ways for hop in way.hops)
+    return EvidenceItem(kind, text(named), (*cited, *beside), query, **more)
 
-    :param choose_of: chooses among the predicates of these entities, without any among those that were not read yet.
-    """
-    others = () if is_more else alternatives(session)[:at_most]
-    chosen = choose_of(others)
-    starts = {start for start, _ in chosen}
+
+def path_items(found: Sequence[tuple[Path, Query, float]], session: Session) -> list[EvidenceItem]:
+    """Make single paths evidence, each with the query that finds it and a score."""
+    paths = [path for path, _, _ in found]
+    session.labels(terms_of(paths), in_grace=True)
+    read_statements(paths, session.labels)
+    return [
+        item_of_ways("path", [path], query, partial(path_text, path), session, path=path, score=score)
+        for path, query, score in found
+    ]
+
+
+def take_second_choices(others: Sequence[LinkedEntity], starts: Collection[Term], session: Session) -> None:
+    """Take what names may mean as linked where a model that chose nothing before chose to start there; or note it."""
     mend_links(session, [other for other in others if other.term in starts])
-    if not chosen:
+    if not starts:
         session.notes.append("no predicate that the model read leads to an answer", code="nothing_chosen")
-    return [choice for _, choice in chosen]
 
 
 def places_by_likeness(question: str, groups: Sequence[Sequence[str]], session: Session) -> list[list[int]]:
@@ -224,17 +254,22 @@ def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
     return [int(i) for i in np.argsort(-scores, kind="stable")]
 
 
-def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
-    """Make a line of each group of neighbours; blank nodes are replaced by what lies behind them."""
-    lines = []
-    for group in groups:
-        plain = [Path(group.entity, (hop,)) for hop in _named_hops(group)]
-        if plain:
-            blank = len(group.neighbours) - len(plain)
-            lines.append(Line(PropertyPath((group.step,)), tuple(plain), group.count - blank, group.exact))
-        whole = group.exact and group.count == len(group.neighbours)
-        lines += _by_property_path((path, whole) for path in group.mediated if not is_mediator(path.end))
-    return lines
+def groups_near(entities: Iterable[LinkedEntity], session: Session, *, limit: int) -> Iterator[NeighbourGroup]:
+    """Find the neighbours of entities, then the instances of classes among these, at most so many of a step."""
+    graph, terms = session.graph, {entity.term: entity.kind for entity in entities}
+    yield from neighbours(graph, terms, direction=session.direction, limit=limit).items
+    classes = [term for term, kind in terms.items() if kind == "class" and session.direction != "forward"]
+    yield from neighbours(graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=limit).items
+
+
+def lines_of(group: NeighbourGroup) -> Iterator[Line]:
+    """Make a group of neighbours a line, and one of each path that lies behind blank nodes in their place."""
+    plain = tuple(Path(group.entity, (hop,)) for hop in group.hops if not is_mediator(hop.end))
+    if plain:
+        blank = len(group.neighbours) - len(plain)
+        yield Line(PropertyPath((group.step,)), plain, group.count - blank, group.exact)
+    whole = group.exact and group.count == len(group.neighbours)
+    yield from _by_property_path((path, whole) for path in group.mediated if not is_mediator(path.end))
 
 
 def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, steps: int = 1) -> list[Line]:
@@ -244,12 +279,12 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
     """
     starts = {line.start for line in lines}
     own = [line for line in lines if len(line.path.steps) == steps]
-    reached: dict[Term, list[Path]] = {}
+    reached: dict[IRI, list[Path]] = {}
     for turn in zip_longest(*(line.ways for line in own)):
         for way in turn:
             if way is not None and isinstance(way.end, IRI) and way.end not in starts:
                 reached.setdefault(way.end, []).append(way)
-    onward = [term for term in reached if isinstance(term, IRI)]
+    onward = list(reached)
     if len(onward) > frontier:
         session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])
     found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=SHOWN)
@@ -257,12 +292,14 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
     partial = {(line.start, line.path) for line in own if not line.exact or line.count > len(line.ways)}
     partial |= {(way.start, way.property_path) for term in onward[frontier:] for way in reached[term]}
     return _by_property_path(
-        (first.then(Path(group.entity, (hop,))), whole and (first.start, first.property_path) not in partial)
+        (
+            first.then(Path(group.entity, (hop,))),
+            group.count == len(group.neighbours) and (first.start, first.property_path) not in partial,
+        )
         for group in found.items
-        for whole in [group.count == len(group.neighbours)]
-        for hop in _named_hops(group)
+        for hop in group.hops
         for first in reached[group.entity]
-        if may_follow(first.hops[-1], hop) and hop.end not in first.terms[:-1]
+        if not is_mediator(hop.end) and may_follow(first.hops[-1], hop) and hop.end not in first.terms[:-1]
     )
 
 
@@ -277,10 +314,6 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     ]
 
 
-def _named_hops(group: NeighbourGroup) -> list[Hop]:
-    return [hop for hop in group.hops if not is_mediator(hop.end)]
-
-
 def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
     """Leave out each inverse line whose several ends are exactly those of a line by another forward predicate.
 
@@ -290,7 +323,6 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         if len(line.path.steps) == 1 and line.path.steps[0].direction == "forward":
             forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
-
     return [
         line
         for line in lines
@@ -326,10 +358,10 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
     kinds = [[""] * (len(line.path.steps) + 1) for line in lines]
     with session.within_budget():
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
     labels = session.labels((step.predicate for line in lines for step in line.path.steps), in_grace=True)
     others = asks_for_others(session.masked_question)
     candidates = []
-    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
     for line, candidate in zip(lines, scored, strict=True):
         back = not others and any(
             labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
@@ -340,30 +372,31 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
     return candidates
 
 
-def line_items(scored: Sequence[tuple[Line, float]], session: Session) -> list[EvidenceItem]:
-    """Make lines evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``."""
-    shown = [replace(line, ways=line.ways[:SHOWN]) for line, _ in scored]
-    labels = session.labels(line_terms(shown), in_grace=True)
-    read_statements([way for line in shown for way in line.ways], session.labels)
-    items = [_line_item(line, labels, session) for line in shown]
-    return [replace(item, score=score) for item, (_, score) in zip(items, scored, strict=True)]
+def line_items(
+    scored: Sequence[tuple[Line, float]], session: Session, *, named: Iterable[Term] = ()
+) -> list[EvidenceItem]:
+    """Make lines evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``.
+
+    :param named: other terms whose labels will be needed, to be asked for in the same query.
+    """
+    shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
+    session.labels([*line_terms(line for line, _ in shown), *named], in_grace=True)
+    read_statements([way for line, _ in shown for way in line.ways], session.labels)
+    return [_line_item(line, score, session) for line, score in shown]
 
 
-def _line_item(line: Line, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
-    named, beside = statement_labels(line.ways, session.labels, labels)
-    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops)
+def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
+    is_long = len(line.path.steps) > 1
     is_whole = line.exact and line.count == len(line.ways)
-    steps = " ".join(arrow(step, named) for step in line.path.steps)
+    labels = session.labels([line.start, *(step.predicate for step in line.path.steps)], in_grace=True)
+    steps = " ".join(arrow(step, labels) for step in line.path.steps)
     known = line.count if line.exact else None
-    cut = Cut("ends", len(line.ways), known, f"{printable(named[line.start], 80)} {steps}")
-    return EvidenceItem(
-        kind="path" if len(line.path.steps) > 1 else "neighbours",
-        text=line_text(line, named, shown=_MAX_ENDS_TOLD if len(line.path.steps) == 1 else _MAX_ENDS_TOLD // 2),
-        triples=(*cited, *beside),
-        query=_line_query(line, is_whole=is_whole),
-        cuts=() if is_whole else (cut,),
-        ways=line.ways,
-    )
+    cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
+    return item_of_ways(
+        "path" if is_long else "neighbours", line.ways, _line_query(line, is_whole=is_whole),
+        lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)), session,
+        score=score, cuts=() if is_whole else (cut,), ways=line.ways,
+    )  # fmt: skip
 
 
 def _line_query(line: Line, *, is_whole: bool) -> Query:

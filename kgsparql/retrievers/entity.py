@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
@@ -18,27 +18,32 @@ from kgsparql.answering.composing import ANSWER, TEXTS, answer_messages, draft_f
 from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.verbalising import Line, line_terms
-from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
+from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import Line, arrow
+from kgsparql.exploration import NeighbourGroup, Text, labels, texts
+from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.models.chat_completion import Call, object_schema
 from kgsparql.models.citations import cited_text, like_markers
 from kgsparql.models.replies import WrittenAnswer, quantity, written_answer
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, normalised, printable
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
-from kgsparql.retrievers._entity_passages import passage_items, passage_terms
+from kgsparql.rdf.paths import Hop, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, is_mediator
 from kgsparql.retrievers._walking import (
     SHOWN,
+    answers_of,
+    best_answers_first,
     direct_first,
+    groups_near,
     line_candidates,
     line_items,
-    lines_around,
     lines_beyond,
+    lines_of,
     telling_lines,
     without_inverse_lines,
 )
@@ -90,6 +95,12 @@ used: the markers of everything the number rests on."""
 _ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
 _FRONTIER = 100  # ends of lines that are walked on from for each further hop
 _MAX_NEIGHBOURS_COUNTED = 500  # most neighbours that count besides the entities themselves
+_MAX_REASONING_CHARACTERS = 4_000
+_MAX_PREDICATES_ON_CARD = 40
+_MAX_NEIGHBOURS_ON_CARD = 5
+
+_Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem | int]
+"""The entities that a passage mentions, and the passage, or its number in a document: that is read only if chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,52 +148,49 @@ class Entity(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
-        links = session.links
-        matched = self._matched_entities(links, session)
+        matched = self._matched_entities(session)
         groups: list[NeighbourGroup] = []
         about: list[Text] = []
         items: list[EvidenceItem] = []
         lines: list[Line] = []
         with session.within_budget():
-            groups = _neighbours_of(list(matched.values()), session)
-            found = texts(session.graph, matched, languages=session.labels.languages)
-            about = list(found.items)
-            session.note_cuts(found.cuts)
+            groups += groups_near(matched.values(), session, limit=SHOWN)
+            about += _texts_about(matched, session)
             matched = _entities_present(matched, groups, about, session)
-        similarity = {link.term: link.score for link in matched.values()}
+        similarity = {term: link.score for term, link in matched.items()}
         if matched:
             with session.within_budget():
-                # Lines of more steps begin at what the question names: those of other entities say little about it.
-                named: Collection[Term] = [link.term for link in links if link.term in matched] or list(matched)
-                lines = self._lines_of(groups, named, session)
+                lines = self._lines_of(groups, matched, session)
                 best = self._best_lines(lines, matched, groups, session)
-                wanted = [*line_terms(line for line, _ in best), *passage_terms(list(similarity), about, groups)]
-                session.labels(wanted, in_grace=True)
-                items += direct_first(_with_ends(line_items(best, session), best, groups))
+                shown = line_items(best, session, named=_passage_terms(matched, about, groups))
+                items += direct_first(_with_ends(shown, best, groups))
             with session.within_budget():
-                items += self._passages_about(similarity, about, groups, lines, session)
+                items += self._passage_items(similarity, about, groups, lines, session)
         evidence = Evidence(items)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return Retrieval(evidence, tuple(_answer_candidates(evidence, links, session)))
+        return Retrieval(evidence, _answer_candidates(evidence, session))
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write the answer by one call, in the mode of the option."""
-        drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
+        drafts = {"text": _text_draft, "reasoning": _reasoned_draft, "numeric": _numeric_draft}
         return drafts[self.mode](retrieval, session)
 
-    def _matched_entities(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
-        matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
+    def _matched_entities(self, session: Session) -> dict[IRI, LinkedEntity]:
+        matched = {link.term: link for link in session.links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
             near = session.linker.similar(session.question, limit=self.top_k_nodes, threshold=self.similarity_threshold)
-            for entity in near:
-                if len(matched) < self.top_k_nodes:
-                    matched.setdefault(entity.term, entity)
+            new = [entity for entity in near if entity.term not in matched]
+            matched |= {entity.term: entity for entity in new[: self.top_k_nodes - len(matched)]}
         return matched
 
-    def _lines_of(self, groups: Sequence[NeighbourGroup], named: Collection[Term], session: Session) -> list[Line]:
-        """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones."""
-        around = lines_around(groups)
+    def _lines_of(self, groups: Sequence[NeighbourGroup], matched: Collection[IRI], session: Session) -> list[Line]:
+        """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
+
+        Lines of more steps begin at what the question names: those of other entities say little about it.
+        """
+        around = [line for group in groups for line in lines_of(group)]
         lines = without_inverse_lines(around)
+        named = {link.term for link in session.links} & set(matched) or matched
         with session.within_budget():
             level = [line for line in around if line.start in named]
             for steps in range(1, self.max_hops + 1):
@@ -195,7 +203,7 @@ class Entity(Retriever):
     def _best_lines(
         self,
         lines: Sequence[Line],
-        matched: Mapping[Term, LinkedEntity],
+        matched: Mapping[IRI, LinkedEntity],
         groups: Sequence[NeighbourGroup],
         session: Session,
     ) -> list[tuple[Line, float]]:
@@ -210,7 +218,7 @@ class Entity(Retriever):
         by_degree = self.path_ranking == "degree"
         candidates = []
         for line, edge_count, candidate in zip(lines, edges, line_candidates(lines, session), strict=True):
-            score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[line.start].score
+            score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[as_iri(line.start)].score
             candidates.append(replace(candidate, score=score))
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
         named = {link.term for link in session.links}
@@ -220,10 +228,9 @@ class Entity(Retriever):
         taken = {choice.candidate.number for choice in chosen}
         rest = [candidate for candidate in candidates if candidate.number not in taken]
         chosen += ranked_choices(question, rest, purpose, most - len(chosen), session)
-        best = [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
-        return [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in best]
+        return [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
 
-    def _passages_about(
+    def _passage_items(
         self,
         similarity: Mapping[IRI, float],
         about: Sequence[Text],
@@ -231,177 +238,215 @@ class Entity(Retriever):
         lines: Sequence[Line],
         session: Session,
     ) -> list[EvidenceItem]:
+        """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
         if session.passages.note:
             session.notes.append(session.passages.note)
-        near = self._similar_neighbours(similarity, lines, session) if self.decay else {}
-        if near:
-            found = texts(session.graph, near, languages=session.labels.languages)
-            session.note_cuts(found.cuts)
-            about = [*about, *found.items]
+        if self.decay and (near := self._similar_neighbours(similarity, lines, session)):
+            about = [*about, *_texts_about(near, session)]
+            similarity = {**similarity, **near}
+        chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, about, session)]
+        covered = {term for mentioned, _ in chunks for term in mentioned}
+        chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
         weights = self.node_freq_weight, self.node_sim_weight
-        return passage_items({**similarity, **near}, about, groups, session, at_most=self.top_k_chunks, weights=weights)
+        scores = [chunk_score(mentioned, similarity, weights) for mentioned, _ in chunks]
+        best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[: self.top_k_chunks]
+        numbers = [number for _, number in (chunks[i] for i in best) if isinstance(number, int)]
+        read = {passage.number: passage for passage in session.passages.read(numbers)}
+        items = []
+        for i in best:
+            item = chunks[i][1]
+            if isinstance(item, int):
+                item = EvidenceItem("passage", read[item].text, (), NO_QUERY, excerpt=read[item].excerpt)
+            items.append(replace(item, score=scores[i]))
+        return items
 
     def _similar_neighbours(
         self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session
     ) -> dict[IRI, float]:
         """Give neighbours the similarity of their entity, which decays with every hop."""
         found: dict[IRI, float] = {}
-        for line in lines:
-            for way in line.ways:
-                for hops, term in enumerate(way.terms[1 : self.max_hops + 1], 1):
-                    if isinstance(term, IRI) and term not in similarity:
-                        own = similarity[way.start] * self.decay**hops  # type: ignore[index]
-                        found[term] = max(found.get(term, 0.0), own)
+        for way in (way for line in lines for way in line.ways):
+            for hops, term in enumerate(way.terms[1 : self.max_hops + 1], 1):
+                if isinstance(term, IRI) and term not in similarity:
+                    found[term] = max(found.get(term, 0.0), similarity[as_iri(way.start)] * self.decay**hops)
         best = sorted(found, key=lambda term: (-found[term], term.value))
         if len(best) > _MAX_NEIGHBOURS_COUNTED:
             session.note_cuts([Cut("neighbours that count for passages", _MAX_NEIGHBOURS_COUNTED, len(best))])
         return {term: found[term] for term in best[:_MAX_NEIGHBOURS_COUNTED]}
 
 
-def _neighbours_of(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
-    entities = [entity.term for entity in matched]
-    near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
-    classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
-    members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=SHOWN)
-    return [*near.items, *members.items]
+def _texts_about(entities: Iterable[IRI], session: Session) -> Sequence[Text]:
+    found = texts(session.graph, entities, languages=session.labels.languages)
+    session.note_cuts(found.cuts)
+    return found.items
 
 
 def _entities_present(
-    matched: Mapping[Term, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
-) -> dict[Term, LinkedEntity]:
+    matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Iterable[Text], session: Session
+) -> dict[IRI, LinkedEntity]:
     """Keep the entities that are in the graph; the index may have some that were deleted since."""
     known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
-    silent = [term for term in matched if term not in known]
-    if silent:
+    if silent := [term for term in matched if term not in known]:
         named = labels(session.graph, silent, languages=session.labels.languages)
         known.update(term for term, label in named.items() if not label.derived)
     return {term: link for term, link in matched.items() if term in known}
 
 
 def _with_ends(
-    items: Sequence[EvidenceItem], lines: Sequence[tuple[Line, float]], groups: Sequence[NeighbourGroup]
+    items: Iterable[EvidenceItem], lines: Iterable[tuple[Line, float]], groups: Iterable[NeighbourGroup]
 ) -> list[EvidenceItem]:
     """Let the several ends of a whole line of one step, but for blank nodes, be named as the answer with one marker."""
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     with_ends = []
     for item, (line, _) in zip(items, lines, strict=True):
-        if not item.cuts and len(line.path.steps) == 1 and len(line.ends) > 1:
-            start = as_iri(line.start)
-            mediators = left_out.get((start, line.path.steps[0]), ())
-            query = path_queries.answers(
-                line.path, start,
-                without_blank=any(isinstance(term, BlankNode) for term in mediators),
-                without_statements=any(isinstance(term, IRI) for term in mediators),
-            )  # fmt: skip
-            item = replace(item, query=query, ends=line.ends)  # noqa: PLW2901
-        with_ends.append(item)
+        if item.cuts or len(line.path.steps) > 1 or len(line.ends) < 2:
+            with_ends.append(item)
+            continue
+        start = as_iri(line.start)
+        mediators = left_out.get((start, line.path.steps[0]), ())
+        query = path_queries.answers(
+            line.path, start,
+            without_blank=any(isinstance(term, BlankNode) for term in mediators),
+            without_statements=any(isinstance(term, IRI) for term in mediators),
+        )  # fmt: skip
+        with_ends.append(replace(item, query=query, ends=line.ends))
     return with_ends
 
 
-def _answer_candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
+def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """Terms of lines, by the best line of each, then of passages; those the question names only if alone."""
-    linked = {link.term for link in links}
-    scores: dict[Term, float] = {}
-    markers: dict[Term, list[str]] = {}
-    lines = [item for item in evidence if item.kind != "passage"]
-    for item in lines:
+    found: list[tuple[Term, float, str]] = []
+    for item in (item for item in evidence if item.kind != "passage"):
         ends = {way.end for way in item.ways}
-        for term in dict.fromkeys(term for way in item.ways for term in way.terms[1:]):
-            score = item.score - (0.0 if term in ends else _ON_THE_WAY_PENALTY)
-            scores[term] = max(scores.get(term, score), score)
-            markers.setdefault(term, []).append(item.marker)
-    last = min(scores.values(), default=0.0)
+        terms = dict.fromkeys(term for way in item.ways for term in way.terms[1:])
+        found += [(t, item.score - (0.0 if t in ends else _ON_THE_WAY_PENALTY), item.marker) for t in terms]
+    last = min((answer.score for answer in answers_of(found, session)), default=0.0)
     for item in evidence:
         if item.kind == "passage":
             about: list[Term] = [mention.term for mention in item.excerpt.mentions] if item.excerpt else []
+            is_text = all(cited.triple.predicate in DESCRIPTIONS for cited in item.triples)
             for cited in item.triples:
-                is_text = all(other.triple.predicate in DESCRIPTIONS for other in item.triples)
                 about += [cited.triple.subject] if is_text else [cited.hop.start, cited.hop.end]
-            for term in dict.fromkeys(about):
-                scores.setdefault(term, last - 1 + item.score)
-                markers.setdefault(term, []).append(item.marker)
-    terms: list[Term] = [t for t in scores if t not in linked and not is_mediator(t)] or [
-        t for t in scores if t in linked
-    ]
-    named = session.labels(terms, in_grace=True)
-    for term in sorted(terms, key=lambda t: (-scores[t], -len(markers[t]), named[t], str(t))):
-        yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
+            found += [(term, last - 1 + item.score, item.marker) for term in dict.fromkeys(about)]
+    linked = {link.term for link in session.links}
+    new = [one for one in found if one[0] not in linked and not is_mediator(one[0])]
+    return best_answers_first(answers_of(new or [one for one in found if one[0] in linked], session))
 
 
-_LONGEST_REASONING = 4_000
+def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float], weights: tuple[float, float]) -> float:
+    """Score a passage: the share of the entities that it mentions, and their mean similarity, weighted.
+
+    Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
+
+    >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
+    >>> round(chunk_score([a, b], {a: 1.0, b: 0.5}, (0.4, 0.6)), 9), chunk_score([b], {a: 1.0, b: 0.5}, (0.4, 0.6))
+    (0.85, 0.5)
+    """
+    own = [similarity[term] for term in dict.fromkeys(mentioned) if term in similarity]
+    return weights[0] * (len(own) / len(similarity)) + weights[1] * (sum(own) / len(own)) if own else 0.0
 
 
-def text_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """Write an answer in words."""
+def _document_chunks(similarity: Mapping[IRI, float], session: Session) -> list[_Chunk]:
+    found = session.passages.mentioning(similarity)
+    like = [number for number in session.passages.like(session.masked_question) if number in found] if found else []
+    return [(found[number], number) for number in dict.fromkeys([*like, *found])]
+
+
+def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Text], session: Session) -> Iterator[_Chunk]:
+    names = session.labels([*similarity, *(text.predicate for text in about)], in_grace=True)
+    keys: dict[str, list[str]] = {}
+    for term in similarity:
+        keys.setdefault(normalised(names[term]), []).append(term.value)
+    matcher = Gazetteer(keys, languages=session.labels.languages)
+    for text in about:
+        part = _best_part(text.literal.value, session)
+        named = frozenset(m.term for m in matcher.mentions(part)) | {text.entity}
+        path = PropertyPath((Step(text.predicate),))
+        item = EvidenceItem(
+            kind="passage",
+            text=f"{names[text.entity]} ({names[text.predicate]}): {part}",
+            triples=(CitedTriple(Triple(text.entity, text.predicate, text.literal)),),
+            query=path_queries.walk_triples(path, [text.entity], [text.literal], limit=1),
+        )
+        yield named & similarity.keys(), item
+
+
+def _best_part(text: str, session: Session) -> str:
+    """Cut a text to the part that fits the question best, with marks where text is left out."""
+    parts = list(passage_spans(text, tokens=PASSAGE_TOKENS))
+    if len(parts) < 2:
+        return text.strip()
+    scores = session.ranker.rank(session.masked_question, [text[start:end] for start, end in parts])
+    start, end = parts[int(scores.argmax())]
+    return f"{'… ' if start > parts[0][0] else ''}{text[start:end]}{' …' if end < parts[-1][1] else ''}"
+
+
+def _entity_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
+    """Make a card for each entity: its literals, then its links, as many as a passage holds."""
+    shown = _facts_on_cards(terms, groups)
+    names = session.labels(_card_terms(shown), in_grace=True)
+    for term, facts in shown.items():
+        text, kept = names[term], list[Hop]()
+        left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))
+        for fact in facts:
+            ends = "; ".join(printable(names[hop.end], 120) for hop in fact)
+            fact_text = f" {arrow(fact[0].step, names)} {ends}"
+            left -= len(fact_text.encode("utf-8", "replace")) + 1
+            if left < 0:
+                break
+            text += f"{'.' if kept and text[-1] not in '.!?…' else ''}{fact_text}"
+            kept += fact
+        if kept:
+            cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in kept)
+            yield frozenset((term,)), EvidenceItem("passage", text, cited, lookup(hop.triple for hop in kept))
+
+
+def _passage_terms(terms: Iterable[IRI], about: Sequence[Text], groups: Sequence[NeighbourGroup]) -> list[Term]:
+    """List every term whose label the passages about some entities may need, so that one query fetches them all."""
+    covered = {text.entity for text in about}
+    uncovered = [term for term in terms if term not in covered]
+    return [*terms, *(text.predicate for text in about), *_card_terms(_facts_on_cards(uncovered, groups))]
+
+
+def _card_terms(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
+    hops = [hop for own in facts.values() for fact in own for hop in fact]
+    return [*facts, *(term for hop in hops for term in (hop.step.predicate, hop.end))]
+
+
+def _facts_on_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup]) -> dict[IRI, list[list[Hop]]]:
+    """Take the first hops of each predicate: those to literals, then those from the entity, then those to it."""
+    found: dict[IRI, list[list[Hop]]] = {term: [] for term in terms}
+    for group in groups:
+        if named := [hop for hop in group.hops if not is_mediator(hop.end)]:
+            found.get(group.entity, []).append(named[:_MAX_NEIGHBOURS_ON_CARD])
+    for facts in found.values():
+        facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
+    return {term: facts[:_MAX_PREDICATES_ON_CARD] for term, facts in found.items()}
+
+
+def _text_draft(retrieval: Retrieval, session: Session) -> Draft:
     return _draft_of_call(TEXT, object_schema(**ANSWER, used=TEXTS), written_answer, retrieval, session)
 
 
-def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
+def _reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
     """Write an answer with the reasoning below it, without markers that are not in the evidence."""
-    schema = object_schema(reasoning={"type": "string"}, **ANSWER, used=TEXTS)
-    evidence = retrieval.evidence
-    known = {item.marker: None for item in evidence}
-    quoted = like_markers((session.question, *(item.text for item in evidence)))
+    known = {item.marker: None for item in retrieval.evidence}
+    quoted = like_markers((session.question, *(item.text for item in retrieval.evidence)))
     reasoning = ""
 
     def read(text: str) -> WrittenAnswer:
         nonlocal reasoning
         reply = written_answer(text)
-        kept = cited_text(printable(_reasoning_in(text), _LONGEST_REASONING), known, quoted)
+        kept = cited_text(printable(_reasoning_in(text), _MAX_REASONING_CHARACTERS), known, quoted)
         reasoning = kept.text
-        return replace(
-            reply,
-            markers=tuple(dict.fromkeys((*reply.markers, *kept.known))),
-            dropped=reply.dropped + len(kept.unknown),
-        )
+        markers = tuple(dict.fromkeys((*reply.markers, *kept.known)))
+        return replace(reply, markers=markers, dropped=reply.dropped + len(kept.unknown))
 
+    schema = object_schema(reasoning={"type": "string"}, **ANSWER, used=TEXTS)
     draft = _draft_of_call(REASONING, schema, read, retrieval, session)
     if not draft.text or not reasoning or draft.grounding != "graph" or draft.sufficient is False:
         return draft
     return replace(draft, text=f"{draft.text}\n\nReasoning: {reasoning}")
-
-
-def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """Write a bare number; a reply without one is a fallback, and one that cites nothing cites the items with it."""
-    schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=TEXTS)
-    values: list[str | None] = []
-
-    def read(text: str) -> WrittenAnswer:
-        number = quantity(text)
-        value = None
-        if number is not None:
-            value = f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
-        values.append(value)
-        try:
-            reply = written_answer(text)
-        except ModelReplyError:
-            if value is None:
-                raise
-            reply = WrittenAnswer(value)
-        if value is None:
-            return reply
-        return replace(reply, answer=value, markers=reply.markers or _markers_with(value, retrieval.evidence))
-
-    draft = _draft_of_call(NUMERIC, schema, read, retrieval, session)
-    if draft.grounding != "graph" or not draft.claims or not values:
-        return draft
-    if values[-1] is None:
-        session.fall_back("answer", "no number in the reply")
-        return draft
-    return replace(draft, text=values[-1])
-
-
-def _draft_of_call(
-    reply: str, schema: dict[str, object], read: Callable[[str], WrittenAnswer], retrieval: Retrieval, session: Session
-) -> Draft:
-    messages = answer_messages(RULES, reply, retrieval, session)
-    return draft_from_reply(Call("answer", messages, schema, read), retrieval, session)
-
-
-def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
-    wanted = f" {normalised(number)} "
-    texts = {item.marker: normalised(item.text.replace(",", "")) for item in evidence}
-    return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")
 
 
 def _reasoning_in(text: str) -> str:
@@ -411,3 +456,43 @@ def _reasoning_in(text: str) -> str:
         return ""
     found = by_lower_name(value).get("reasoning") if isinstance(value, dict) else ""
     return found if isinstance(found, str) else ""
+
+
+def _numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
+    """Write a bare number; a reply without one is a fallback, and one that cites nothing cites the items with it."""
+    value: str | None = ""
+
+    def read(text: str) -> WrittenAnswer:
+        nonlocal value
+        number = quantity(text)
+        value = None
+        if number is None:
+            return written_answer(text)
+        value = f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
+        try:
+            reply = written_answer(text)
+        except ModelReplyError:
+            reply = WrittenAnswer(value)
+        return replace(reply, answer=value, markers=reply.markers or _markers_with(value, retrieval.evidence))
+
+    schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=TEXTS)
+    draft = _draft_of_call(NUMERIC, schema, read, retrieval, session)
+    if draft.grounding != "graph" or not draft.claims or value == "":
+        return draft
+    if value is None:
+        session.fall_back("answer", "no number in the reply")
+        return draft
+    return replace(draft, text=value)
+
+
+def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
+    wanted = f" {normalised(number)} "
+    said = {item.marker: f" {normalised(item.text.replace(',', ''))} " for item in evidence}
+    return tuple(marker for marker, text in said.items() if wanted in text)
+
+
+def _draft_of_call(
+    reply: str, schema: dict[str, object], read: Callable[[str], WrittenAnswer], retrieval: Retrieval, session: Session
+) -> Draft:
+    messages = answer_messages(RULES, reply, retrieval, session)
+    return draft_from_reply(Call("answer", messages, schema, read), retrieval, session)

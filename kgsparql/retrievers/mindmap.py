@@ -7,7 +7,7 @@ ACL 2024 (arXiv 2308.09729), section 3.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, zip_longest
@@ -22,29 +22,30 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import read_statements
 from kgsparql.evidence.verbalising import Line, decision_tree
-from kgsparql.exploration import neighbours, shortest_paths
+from kgsparql.exploration import shortest_paths
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.replies import mentions, written_answer
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, Step, Walk
+from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, printable
-from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import (
     SHOWN,
-    candidates_by_start,
+    answers_of,
+    best_answers_first,
     direct_first,
+    groups_near,
     line_candidates,
     line_items,
-    lines_around,
     lines_beyond,
-    path_item,
+    lines_of,
+    path_items,
+    scores_of_ways,
     telling_lines,
-    terms_of,
     without_inverse_lines,
 )
 
@@ -142,13 +143,11 @@ class MindMap(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
         entities = [link.term for link in session.links]
-        classes = [link.term for link in session.links if link.kind == "class" and session.direction != "forward"]
         around: list[Line] = []
         with session.within_budget():
-            near = neighbours(session.graph, entities, direction=session.direction, limit=_FRONTIER)
-            around += lines_around(near.items)
-            members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=_FRONTIER)
-            around += lines_around(members.items)
+            around += (
+                line for group in groups_near(session.links, session, limit=_FRONTIER) for line in lines_of(group)
+            )
         lines = self._neighbour_items(entities, around, session)
         paths = self._path_items(entities, session)
         with session.within_budget():
@@ -161,7 +160,7 @@ class MindMap(Retriever):
                 found = _completed_items(found, session)
         evidence = Evidence(found)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return Retrieval(evidence, tuple(_answer_candidates(evidence, frozenset(entities), session)))
+        return Retrieval(evidence, _answer_candidates(evidence, session))
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write an answer with its steps of inference, and the tree of the evidence that these use."""
@@ -187,25 +186,21 @@ class MindMap(Retriever):
         """Take the best lines of each entity: an equal share for each, so that the first does not take them all."""
         items: list[EvidenceItem] = []
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
+        lines = without_inverse_lines(around) if self.merge_inverses else around
         for entity in entities[: self.neighbour_lines]:
-            own = [line for line in around if line.start == entity]
-            own = without_inverse_lines(own) if self.merge_inverses else own
+            own = [line for line in lines if line.start == entity]
             with session.within_budget():
                 items += _best_lines(own, share, "neighbour lines", session)
         return items
 
     def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
-        kept = round_robin([chained_paths(chain) for chain in self._segment_chains(entities, session)], self.paths_kept)
-        labels = session.labels(terms_of(kept), in_grace=True)
-        read_statements(kept, session.labels)
-        kinds = session.labels.majority_types([[path.terms] for path in kept], in_grace=True)
-        walks = [(path.start, path.property_path, own) for path, own in zip(kept, kinds, strict=True)]
-        items = []
-        for path, candidate in zip(kept, candidates_by_start(walks, session), strict=True):
+        kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
+        scores = scores_of_ways([[path] for path in kept], session, in_grace=True)
+        queries = []
+        for path in kept:
             ends = None if isinstance(path.end, BlankNode) else [path.end]
-            query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN)
-            items.append(path_item(path, query, labels, session, score=candidate.score or 0.0))
-        return sorted(items, key=lambda item: -item.score)
+            queries.append(path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN))
+        return sorted(path_items(list(zip(kept, queries, scores, strict=True)), session), key=lambda item: -item.score)
 
     def _segment_chains(self, entities: Sequence[IRI], session: Session) -> list[list[Segment]]:
         """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.
@@ -250,59 +245,52 @@ def _best_lines(lines: Sequence[Line], at_most: int, purpose: str, session: Sess
 
 def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
     """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
-    lines = [i for i, item in enumerate(found) if item.path is None]
-    walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in found[i].ways[:1]]
-    completed = list(found)
-    for i, whole in zip(lines, expanded_items(walks, session.labels, shown=SHOWN), strict=True):
-        item = found[i]
-        if whole is not None:
-            as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
-            full = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
-            completed[i] = replace(full, kind=item.kind, score=item.score)
+    walks = [Walk(as_iri(item.ways[0].start), item.ways[0].property_path) for item in found if item.path is None]
+    followed = iter(expanded_items(walks, session.labels, shown=SHOWN))
+    completed = []
+    for item in found:
+        whole = next(followed) if item.path is None else None
+        if whole is None:
+            completed.append(item)
+        elif not item.cuts and {way.end for way in item.ways} >= set(whole.ends):
+            completed.append(replace(item, query=whole.query, ends=whole.ends))
+        else:
+            completed.append(replace(whole, kind=item.kind, score=item.score))
     return completed
 
 
-def _answer_candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
+def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """Terms of the evidence that the question did not name, by the best item of each and by their kind.
 
     A sum of all puts first the terms on every path (``benchmarks/mindmap.py`` prints both).
     """
-    scores: dict[Term, float] = {}
-    markers: dict[Term, list[str]] = {}
+    linked = {link.term for link in session.links}
+    found: list[tuple[Term, float, str]] = []
     for item in evidence:
         hops = [hop for path in item.paths for hop in path.hops]
         starts = {hop.start for hop in hops}
         for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):
                 aside = _ON_THE_WAY_PENALTY if item.path is None and term in starts else 0.0
-                score = item.score - aside + (_JOINING_BONUS if item.path is not None else 0.0)
-                scores[term] = max(scores.get(term, score), score)
-                markers.setdefault(term, []).append(item.marker)
-    terms = list(scores)
-    labels = session.labels(terms, in_grace=True)
-    kinds = [kind for (kind,) in session.labels.majority_types([[(term,)] for term in terms], in_grace=True)]
-    fits = session.fit(expected_kind(session.question), kinds)
-    total = {term: scores[term] + _KIND_WEIGHT * fit for term, fit in zip(terms, fits, strict=True)}
-    if terms and max(total.values()) <= 0:
+                joining = _JOINING_BONUS if item.path is not None else 0.0
+                found.append((term, item.score - aside + joining, item.marker))
+    answers = answers_of(found, session)
+    kinds = [kind for (kind,) in session.labels.majority_types([[(a.term,)] for a in answers], in_grace=True)]
+    fits = zip(answers, session.fit(expected_kind(session.question), kinds), strict=True)
+    ordered = best_answers_first(replace(answer, score=answer.score + _KIND_WEIGHT * fit) for answer, fit in fits)
+    if ordered and ordered[0].score <= 0:
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
-    for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
-        yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
+    return ordered
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
     """Leave out paths that are another path, with more forward steps, but for inverse predicates."""
-    same: dict[tuple[Term, ...], list[Path]] = {}
-    for path in paths:
-        same.setdefault(path.terms, []).append(path)
-    dropped: set[Path] = set()
-    for some in same.values():
-        kept: list[Path] = []
-        for path in sorted(some, key=lambda p: sum(hop.direction == "inverse" for hop in p.hops)):
-            if any(_is_same_but_for_inverses(path, other) for other in kept):
-                dropped.add(path)
-            else:
-                kept.append(path)
-    return tuple(path for path in paths if path not in dropped)
+    kept: dict[tuple[Term, ...], list[Path]] = {}
+    for path in sorted(paths, key=lambda path: sum(hop.direction == "inverse" for hop in path.hops)):
+        same = kept.setdefault(path.terms, [])
+        if not any(_is_same_but_for_inverses(path, other) for other in same):
+            same.append(path)
+    return tuple(path for path in paths if path in kept[path.terms])
 
 
 def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
@@ -325,7 +313,7 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
             joined = True
             yield Path(parts[0].start, tuple(chain.from_iterable(part.hops for part in parts)))
     if not joined:
-        yield from (path for turn in zip_longest(*segments) for path in turn if path is not None)
+        yield from in_turn(segments)
 
 
 def _path_combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
@@ -342,13 +330,9 @@ def _path_combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
                 heapq.heappush(queue, (total + 1, following))
 
 
-def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
-    """Take at most so many paths, one of each source in turn, so that every source has one before any has two."""
-    taken: list[Path] = []
-    turns = zip_longest(*sources)
-    while len(taken) < at_most and (turn := next(turns, None)) is not None:
-        taken += [path for path in turn if path is not None][: at_most - len(taken)]
-    return taken
+def in_turn(sources: Iterable[Iterable[Path]]) -> Iterator[Path]:
+    """Take one path of each source in turn, so that every source has one before any has two."""
+    return (path for turn in zip_longest(*sources) for path in turn if path is not None)
 
 
 def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, Chosen, choose_or_mend, ranked_choices
+from kgsparql.answering.choosing import Choice, Chosen, choose_or_mend, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
 from kgsparql.answering.path_scoring import Weights, score_paths
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
@@ -90,11 +90,11 @@ class PathRanking(Weights, Retriever):
         """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
         searched = find_links(session)
         found = self.likely_paths(session)
-        chosen: list[tuple[LikelyPath, Choice]] = []
+        chosen: list[LikelyPath] = []
         evidence = Evidence()
         with session.within_budget():
             chosen = self._chosen_paths(found, session, mends=not searched)
-            if all(choice.chosen_by == "ranker" for _, choice in chosen):
+            if all(one.by_ranker for one in chosen):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
             first = 1.0 + (found[0].score if found else 0.0)
             steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
@@ -104,10 +104,9 @@ class PathRanking(Weights, Retriever):
             evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
         if session.notes.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
-            best = chosen or [_ranked_choice(found[0])]
-            unlimited = replace(session.unlimited(), complete=False)
+            best, unlimited = (chosen or found)[:1], replace(session.unlimited(), complete=False)
             with session.within_budget():
-                evidence = Evidence(self._items_of(best[:1], unlimited))
+                evidence = Evidence(self._items_of(best, unlimited))
         return Retrieval(evidence, answers_at_ends(evidence, session))
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
@@ -133,7 +132,7 @@ class PathRanking(Weights, Retriever):
         ]
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
-        kept = {own.start: own.paths for own in enumerations}
+        kept = {own.link.term: own.paths for own in enumerations}
         shortlist = _SHORTLIST if session.reads_lists else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
@@ -142,32 +141,30 @@ class PathRanking(Weights, Retriever):
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
         for own in enumerations:
-            add_ends(own, kept[own.start], session)
-            paths = [path for path in kept[own.start] if path not in own.whole or own.ends[path]]
+            add_ends(own, kept[own.link.term], session)
+            paths = [path for path in kept[own.link.term] if path not in own.whole or own.ends[path]]
             found += self._scored_paths(own, paths, session, weights=self)
         return sorted(found, key=attrgetter("score"), reverse=True)
 
     def _scored_paths(
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
     ) -> list[LikelyPath]:
-        link, others = known.link, {term: other.score for term, other in others_named(known.link, session).items()}
+        link, others = known.link, others_named(known.link, session)
         labels = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
         kinded = [(path, known.kinds_along(path)) for path in paths]
         scores = score_paths(session.scored_question(link), kinded, labels, session.ranker, weights).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
-            constraint, last = known.constraints.get(path), path.steps[-1].predicate
-            besides = sum([others.get(value, 0.0) for value in constraint.values]) if constraint else 0
+            last, walk = path.steps[-1].predicate, known.walk(path)
+            besides = sum([others.get(value, 0.0) for one in walk.constraints for value in one.values])
             bonus = self.link_weight * (link.score + besides)
             if is_housekeeping(labels[last], last, known.ends.get(path, ()), asked):
                 bonus -= _HOUSEKEEPING_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found
 
-    def _chosen_paths(
-        self, found: Sequence[LikelyPath], session: Session, *, mends: bool
-    ) -> list[tuple[LikelyPath, Choice]]:
+    def _chosen_paths(self, found: Sequence[LikelyPath], session: Session, *, mends: bool) -> list[LikelyPath]:
         """Choose the best paths; a model reads the likeliest, and is asked once more where these are not enough.
 
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
@@ -184,7 +181,7 @@ class PathRanking(Weights, Retriever):
                 said = choose_or_mend(listed, "paths", self.paths_kept, session, links)
             else:
                 said = Chosen(tuple(ranked_choices(session.question, listed, "paths", self.paths_kept, session)))
-        chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
+        chosen = _taken(first, said.choices)
         if said.wants_more:
             with session.within_budget():
                 chosen += self._second_choices(said, likely, session) if mends else []
@@ -192,9 +189,7 @@ class PathRanking(Weights, Retriever):
                 session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
         return from_all_nodes(chosen[: self.paths_kept], session)
 
-    def _second_choices(
-        self, said: Chosen, likely: Sequence[LikelyPath], session: Session
-    ) -> list[tuple[LikelyPath, Choice]]:
+    def _second_choices(self, said: Chosen, likely: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
         """Ask a model again: about the paths of other entities, where it says that a link is wrong, or the next paths.
 
         Where it chose nothing, the best of the first are listed again, but for those from a wrong link. Where there are
@@ -213,29 +208,31 @@ class PathRanking(Weights, Retriever):
         listed += [] if said.choices else right[: self.paths_kept]
         candidates, links = numbered_list(listed, session), None if others else links_to_mend(session)
         again = choose_or_mend(candidates, "paths", self.paths_kept, session, links)
-        chosen = [(listed[choice.candidate.number], choice) for choice in again.choices]
+        chosen = _taken(listed, again.choices)
         if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
-            best = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
-            chosen = [_ranked_choice(one) for one in best]
-        mend_links(session, [one.link for one, _ in chosen])
+            chosen = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
+        mend_links(session, [one.link for one in chosen])
         return chosen
 
-    def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
-        walks = [found.enumeration.walk(found.path) for found, _ in chosen]
+    def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
+        walks = [one.enumeration.walk(one.path) for one in chosen]
         limit = ENDS if session.complete else SAMPLE
-        labels = session.labels([found.path.steps[-1].predicate for found, _ in chosen])
+        last = session.labels([walk.path.steps[-1].predicate for walk in walks])
         question = session.masked_question
         columns = [
             walk
-            for walk, (found, choice) in zip(walks, chosen, strict=True)
-            if choice.chosen_by != "ranker" or word_overlap(question, labels[found.path.steps[-1].predicate])
+            for walk, one in zip(walks, chosen, strict=True)
+            if not one.by_ranker or word_overlap(question, last[walk.path.steps[-1].predicate])
         ]
         items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
-        return [replace(item, score=choice.score) for item, (_, choice) in zip(items, chosen, strict=True) if item]
+        return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
 
 
-def _ranked_choice(best: LikelyPath) -> tuple[LikelyPath, Choice]:
-    return best, Choice(Candidate(0, "", score=best.score, path=best.path), best.score, "ranker")
+def _taken(listed: Sequence[LikelyPath], choices: Iterable[Choice]) -> list[LikelyPath]:
+    return [
+        replace(listed[choice.candidate.number], score=choice.score, by_ranker=choice.chosen_by == "ranker")
+        for choice in choices
+    ]
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:

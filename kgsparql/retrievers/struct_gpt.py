@@ -6,6 +6,7 @@ Structured Data", EMNLP 2023 (arXiv 2305.09645), the interfaces for knowledge gr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,14 +15,12 @@ from typing import Annotated, ClassVar
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.entity_linking import find_links
+from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Within, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.replies import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Step, Walk
@@ -40,12 +39,14 @@ from kgsparql.retrievers._struct_gpt_facts import (
     shown_facts,
 )
 from kgsparql.retrievers._walking import (
+    MODEL_FAILED,
     SAMPLE,
     WalkingRetriever,
     candidates_by_start,
     places_by_likeness,
     predicate_counts,
-    second_choices,
+    scores_of_ways,
+    take_second_choices,
     with_examples,
 )
 
@@ -122,7 +123,7 @@ class StructGPT(WalkingRetriever):
                     if draft is not None and draft.sufficient:  # an oracle writes no text
                         return _ends_retrieval(found, session)
                     walked.frontiers = self._next_frontiers(step, session)
-            except (AuthenticationError, ModelError, RateLimitError) as error:
+            except MODEL_FAILED as error:
                 if not found:
                     raise
                 session.fall_back("steps", f"{error.message} [{error.code}]")
@@ -136,15 +137,16 @@ class StructGPT(WalkingRetriever):
     def _step_facts(self, walked: _Walked, session: Session) -> list[FoundFacts]:
         """Choose predicates, and find their facts that meet the conditions of the question."""
         expansions = [*_possible_expansions(walked.frontiers, session), *walked.left]
-        chosen = self._chosen_predicates(_expansion_candidates(expansions, session), expansions, session)
+        candidates = _expansion_candidates(expansions, session)
+        chosen = self._chosen_predicates(candidates, expansions, session)
         if walked.asks_again and not chosen and expansions:
-            expansions, chosen = self._second_choices(expansions, session)
+            expansions, chosen = self._second_choices(candidates, expansions, session)
         walked.asks_again = False
-        taken = [expansions[choice.candidate.number] for choice in chosen]
+        taken = {choice.candidate.number: expansions[choice.candidate.number] for choice in chosen}
         if session.model_reads:
-            numbers_chosen = {choice.candidate.number for choice in chosen}
-            walked.left = [expansion for number, expansion in enumerate(expansions) if number not in numbers_chosen]
-        found = found_facts(chosen, taken, walked.known, session, limit=self.neighbours_per_predicate)
+            walked.left = [expansion for number, expansion in enumerate(expansions) if number not in taken]
+        limit = self.neighbours_per_predicate
+        found = found_facts(chosen, list(taken.values()), walked.known, session, limit=limit) if chosen else []
         with session.within_budget():
             return constrained_facts(found, session)
         return found
@@ -158,7 +160,7 @@ class StructGPT(WalkingRetriever):
         if session.oracle is None and not session.can_spare_call("predicates"):
             return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
         if session.model_reads:
-            candidates = _likeliest_candidates(candidates)
+            candidates = _likeliest_first(candidates)[:_MAX_PREDICATES_READ]
             own = [expansions[candidate.number] for candidate in candidates]
             firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
             candidates = with_examples(candidates, firsts, session)
@@ -167,23 +169,19 @@ class StructGPT(WalkingRetriever):
             return choose(candidates, "predicates", most, session)
         return ranked_choices(session.question, candidates, "predicates", 1, session)
 
-    def _second_choices(self, expansions: list[Expansion], session: Session) -> tuple[list[Expansion], list[Choice]]:
-        """Ask a model that chose nothing for the next predicates, or for those of what else names may mean."""
-        candidates = _expansion_candidates(expansions, session)
-        read = {candidate.number for candidate in _likeliest_candidates(candidates)}
-        listed = expansions
-
-        def choose_of(others: Sequence[LinkedEntity]) -> list[tuple[IRI, Choice]]:
-            nonlocal listed
-            rest = [candidate for candidate in candidates if candidate.number not in read]
-            if others:
-                listed = _possible_expansions([frontier_at(other.term) for other in others], session)
-                rest = _expansion_candidates(listed, session)
-            chosen = self._chosen_predicates(rest, listed, session)
-            return [(listed[choice.candidate.number].frontier.walk.start, choice) for choice in chosen]
-
-        chosen = second_choices(choose_of, session, is_more=len(read) < len(candidates))
-        return listed, chosen
+    def _second_choices(
+        self, candidates: Sequence[Candidate], expansions: list[Expansion], session: Session
+    ) -> tuple[list[Expansion], list[Choice]]:
+        """Ask a model that chose nothing for the next predicates, or, if there are none, those of other meanings."""
+        rest = _likeliest_first(candidates)[_MAX_PREDICATES_READ:]
+        others = () if rest else alternatives(session)
+        if others:
+            expansions = _possible_expansions([frontier_at(other.term) for other in others], session)
+            rest = _expansion_candidates(expansions, session)
+        chosen = self._chosen_predicates(rest, expansions, session)
+        starts = {expansions[choice.candidate.number].frontier.walk.start for choice in chosen}
+        take_second_choices(others, starts, session)
+        return expansions, chosen
 
     def _next_frontiers(self, step: Iterable[FoundFacts], session: Session) -> list[Frontier]:
         """Make the frontiers of the next step: the likeliest entities that were reached; never a literal."""
@@ -208,35 +206,28 @@ def _expansion_candidates(expansions: Sequence[Expansion], session: Session) -> 
     """Make numbered candidates of the expansions, each with its whole path from its topic."""
     topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
     labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path.steps)])
-    frontiers = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
-    along = dict(zip(frontiers, _kinds_along(frontiers.values(), session), strict=True))
+    frontiers = {expansion.frontier.walk: expansion.frontier.ways.values() for expansion in expansions}
+    samples = [[way.terms for way in islice(ways, SAMPLE)] for ways in frontiers.values()]
+    along = dict(zip(frontiers, session.labels.majority_types(samples), strict=True))
     walks = [(expansion.frontier.walk, expansion.path) for expansion in expansions]
     paths = [(walk.start, path, [*along[walk], ""]) for walk, path in walks]  # the kind of the ends is not known yet
     return candidates_by_start(paths, session, texts=[expansion.text(labels) for expansion in expansions])
 
 
-def _kinds_along(frontiers: Iterable[Frontier], session: Session) -> list[list[str]]:
-    return session.labels.majority_types([[way.terms for way in islice(f.ways.values(), SAMPLE)] for f in frontiers])
-
-
-def _likeliest_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Take the candidates that a model reads, the likeliest first."""
-    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_MAX_PREDICATES_READ]
+def _likeliest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))
 
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:
     """Keep the facts behind mediators that meet all conditions which a model picks from a list, else any, else all."""
     pairs = _distinguishing_values(found)
-    if not pairs:
-        return list(found)
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
     if len(pairs) > MAX_CHOICES:
         listed = sorted(places_by_likeness(session.masked_question, [texts], session)[0][:MAX_CHOICES])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
-    if not session.can_spare_call("constraints"):
-        return list(found)
-    reply = session.ask_model(_constraints_call(session.question, texts))
+    is_asked = bool(pairs) and session.can_spare_call("constraints")
+    reply = session.ask_model(_constraints_call(session.question, texts)) if is_asked else None
     if reply is None:
         return list(found)
     if reply.dropped:
@@ -250,15 +241,10 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
 
 def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI | Literal]]:
     """List what some mediators have and others have not: only these predicates and values can be conditions."""
-    holders: dict[tuple[Step, IRI | Literal], int] = {}
-    mediators = 0
-    for unit in (unit for one in found for unit in one.mediated):
-        mediators += 1
-        for pair in dict.fromkeys((way.hops[-1].step, way.end) for way in unit):
-            step, end = pair
-            if isinstance(end, IRI | Literal):
-                holders[step, end] = holders.get((step, end), 0) + 1
-    return [pair for pair, count in holders.items() if count < mediators]
+    units = [unit for one in found for unit in one.mediated]
+    values = ({(way.hops[-1].step, way.end): None for way in unit} for unit in units)
+    holders = Counter((step, end) for own in values for step, end in own if isinstance(end, IRI | Literal))
+    return [pair for pair, count in holders.items() if count < len(units)]
 
 
 def _constraints_call(question: str, texts: Sequence[str]) -> Call[Numbers]:
@@ -344,12 +330,12 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     items: list[EvidenceItem] = []
     with session.within_budget():
         walks = _walk_scores(found, session)
-        found = [replace(one, score=walks[one.walk] - one.oracle_steps) if one.walk in walks else one for one in found]
+        found = [replace(one, score=walks.get(one.walk, one.score)) for one in found]
         if session.complete:
             whole = expanded_items(list(walks), session.labels)
             items = [replace(item, score=score) for item, score in zip(whole, walks.values(), strict=True) if item]
     if not items:
-        return facts_retrieval(sorted(found, key=lambda one: -(one.score + one.oracle_steps)), session)
+        return facts_retrieval(sorted(found, key=lambda one: -one.score), session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
@@ -357,9 +343,7 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
 def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
     """Score the best walks: the steps that an oracle chose, and the fit, with all kinds known now."""
     reached = {own.walk: own for one in reversed(found) for own in one.reached()}
-    kinds = _kinds_along(reached.values(), session)
-    paths = [(walk.start, walk.path, along) for walk, along in zip(reached, kinds, strict=True)]
-    scored = zip(reached.items(), candidates_by_start(paths, session), strict=True)
-    scores = {walk: (candidate.score or 0.0) + own.oracle_steps for (walk, own), candidate in scored}
+    fits = scores_of_ways([list(own.ways.values()) for own in reached.values()], session)
+    scores = {walk: fit + own.oracle_steps for (walk, own), fit in zip(reached.items(), fits, strict=True)}
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:_MAX_COMPLETED_WALKS]
     return {walk: scores[walk] for walk in best}

@@ -16,21 +16,18 @@ import numpy as np
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, ranker_scores
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.entity_linking import find_links
+from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Within
 from kgsparql.answering.session import Session
-from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
-from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.retrievers._think_on_graph_chains import (
     NEIGHBOURS_PER_PREDICATE,
     Chain,
-    ChosenOffer,
     Offer,
     Trail,
     beam_of,
@@ -44,11 +41,12 @@ from kgsparql.retrievers._think_on_graph_chains import (
     ranked_trails,
 )
 from kgsparql.retrievers._walking import (
+    MODEL_FAILED,
     WalkingRetriever,
     is_opaque,
     note_order,
     places_by_likeness,
-    second_choices,
+    take_second_choices,
     terms_of,
     with_examples,
 )
@@ -58,7 +56,6 @@ _MIN_CANDIDATES_OF_CHAIN = 12  # candidates of each of several chains in one lis
 # The share of its predicate adds so much to an entity's score by a model, and so decides among equals.
 _TIE_WEIGHT = 1e-3
 _SHARPNESS = 10.0  # how strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e
-_MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
 
 @dataclass(slots=True)
@@ -161,29 +158,30 @@ class ThinkOnGraph(WalkingRetriever):
             if walked.depths and session.can_spare_call("enough"):
                 with session.within_budget():
                     _take_judgement(draft_if_enough(chains_retrieval(walked.depths, session), session), walked, session)
-            if walked.stopped:
-                return []
-            listed = self._listed_predicates(offered, session)
-            if self.prune == "model" and session.model_reads:
-                listed = _with_examples(listed, offered, session)
-            return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
-        except _MODEL_FAILED as error:
+            if not walked.stopped:
+                listed, _ = self._listed_predicates(offered, session)
+                if self.prune == "model" and session.model_reads:
+                    listed = _with_examples(listed, offered, session)
+                return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
+        except MODEL_FAILED as error:
             if not walked.depths:
                 raise
             walked.stop(error, session)
-            return []
+        return []
 
-    def _listed_predicates(self, offered: Sequence[Offer], session: Session) -> list[Candidate]:
-        """List the offers of each chain as candidates; a model reads those of each that fit the question best."""
+    def _listed_predicates(self, offered: Sequence[Offer], session: Session) -> tuple[list[Candidate], list[Candidate]]:
+        """List the offers of each chain as candidates; a model reads those that fit best, and may read the others."""
         by_place: dict[int, list[Candidate]] = {}
         for candidate in candidates_of(offered, session):
             by_place.setdefault(offered[candidate.number].place, []).append(candidate)
+        most = None
         if self.prune == "model":
-            chains = len(by_place)
-            share = max(self.shortlist // chains, _MIN_CANDIDATES_OF_CHAIN)
-            most = max(1, min(share, self.shortlist, MAX_CHOICES // chains))
-            by_place = {place: sorted(own, key=lambda c: -(c.score or 0.0))[:most] for place, own in by_place.items()}
-        return [candidate for own in by_place.values() for candidate in own]
+            share = max(self.shortlist // len(by_place), _MIN_CANDIDATES_OF_CHAIN)
+            most = max(1, min(share, self.shortlist, MAX_CHOICES // len(by_place)))
+            by_place = {place: sorted(own, key=lambda c: -(c.score or 0.0)) for place, own in by_place.items()}
+        listed = [candidate for own in by_place.values() for candidate in own[:most]]
+        others = [candidate for own in by_place.values() for candidate in own[len(own) if most is None else most :]]
+        return listed, sorted(others, key=lambda candidate: candidate.number)
 
     def _chosen_among(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
         if self.prune == "model":
@@ -200,68 +198,59 @@ class ThinkOnGraph(WalkingRetriever):
         choices: list[Choice] = []
         if not walked.depths and walked.asks_again and session.can_spare_call("predicates"):
             walked.asks_again = False
-            read = {c.number for c in self._listed_predicates(offered, session)}
-            rest = [c for c in candidates_of(offered, session) if c.number not in read]
-            listed = offered
-
-            def choose_of(others: Sequence[LinkedEntity]) -> list[tuple[Term, Choice]]:
-                nonlocal listed, rest
-                if others:
-                    walked.beam = tuple(Chain(Path(other.term)) for other in others)
-                    listed = offers(walked.beam, session, walked=walked.led_to)
-                    rest = self._listed_predicates(listed, session)
-                chosen: list[Choice] = []
-                with session.within_budget():
-                    examples = _with_examples(rest, listed, session)
-                    chosen = self._chosen_among(examples, self.width * len(walked.beam), session)
-                return [(listed[choice.candidate.number].path.start, choice) for choice in chosen]
-
-            choices = second_choices(choose_of, session, is_more=bool(rest), at_most=self.width)
-            offered = listed
+            _, rest = self._listed_predicates(offered, session)
+            others = () if rest else alternatives(session)[: self.width]
+            if others:
+                walked.beam = tuple(Chain(Path(other.term)) for other in others)
+                offered = offers(walked.beam, session, walked=walked.led_to)
+                rest, _ = self._listed_predicates(offered, session)
+            with session.within_budget():
+                rest = _with_examples(rest, offered, session)
+                choices = self._chosen_among(rest, self.width * len(walked.beam), session)
+            take_second_choices(others, {offered[c.candidate.number].path.start for c in choices}, session)
         walked.stopped = not choices
         return offered, choices
 
     def _kept_and_onward(
-        self, chosen: Sequence[ChosenOffer], walked: _Walked, session: Session
+        self, chosen: list[Offer], walked: _Walked, session: Session
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
         """Choose the chains that are kept and those that are continued: thinned, scored, the best of them."""
         paths = [path for one in chosen for path in one.siblings]
         labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
-        told_apart = False
+        chosen = self._thinned_offers(chosen, labels, session)
+        chains, told_apart = _chains_to(chosen, {}), False
         if self.score_entities:
-            chosen = self._thinned_offers(chosen, labels, session)
-            chains = _chains_to(chosen, {})
             try:
                 asks_again = not walked.depths and walked.asks_again
                 chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
-            except _MODEL_FAILED as error:
+            except MODEL_FAILED as error:
                 walked.stop(error, session)
-        else:
-            chosen = [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
-            chains = _chains_to(chosen, {})
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
-    def _thinned_offers(
-        self, chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], session: Session
-    ) -> list[ChosenOffer]:
+    def _thinned_offers(self, chosen: list[Offer], labels: Mapping[Term, str], session: Session) -> list[Offer]:
         """List fewer paths: of the offers that have many, and of all if the list would be too long."""
+        if not self.score_entities:
+            return [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
         limits = [self.thin_to if len(one.siblings) >= self.thin_threshold else len(one.siblings) for one in chosen]
         if self.thin == "none":
-            return list(chosen)
+            return chosen
         if sum(limits) > MAX_CHOICES:
             limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
         if self.thin == "random":
             pairs = zip(chosen, limits, strict=True)
             return [replace(one, listed=path_sample(one.siblings, most, session)) for one, most in pairs]
-        long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
-        thinned = list(chosen)
-        texts = [[printable(labels[path.end], 300) for path in chosen[i].siblings] for i in long]
-        for i, places in zip(long, places_by_likeness(session.question, texts, session), strict=True):
-            thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
-        return thinned
+        long = [one for one, most in zip(chosen, limits, strict=True) if most < len(one.siblings)]
+        texts = [[printable(labels[path.end], 300) for path in one.siblings] for one in long]
+        places = iter(places_by_likeness(session.question, texts, session))
+        return [
+            replace(one, listed=tuple(one.siblings[j] for j in sorted(next(places)[:most])))
+            if most < len(one.siblings)
+            else one
+            for one, most in zip(chosen, limits, strict=True)
+        ]
 
     def _retrieval_of(self, walked: _Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
@@ -325,9 +314,7 @@ def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, 
     return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
 
 
-def _chosen_offers(
-    offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session
-) -> list[ChosenOffer]:
+def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[Offer]:
     """Keep at most ``width`` predicates of each chain; their shares sum to 1 if a model gave the scores.
 
     A ranker scores whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
@@ -337,18 +324,19 @@ def _chosen_offers(
     for choice, value in zip(choices, weights, strict=True):
         of_chain.setdefault(offered[choice.candidate.number].place, []).append((choice, value))
     kept = [some[:width] for some in of_chain.values()]
-    total = sum(value for own in kept for _, value in own)
+    of_all = sum(value for own in kept for _, value in own)
     chosen = []
     for own in kept:
-        weight = 1.0 if own[0][0].chosen_by == "model" else sum(value for _, value in own) / total
-        for (choice, _), part in zip(own, _parts_of_one([value for _, value in own]), strict=True):
+        total = sum(value for _, value in own) if own[0][0].chosen_by == "model" else of_all
+        for choice, value in own:
             offer = offered[choice.candidate.number]
-            chosen.append(ChosenOffer(offer, part * weight, choice.chosen_by == "oracle" and offer.chain.by_oracle))
+            by_oracle = choice.chosen_by == "oracle" and offer.chain.by_oracle
+            chosen.append(replace(offer, share=value / total if total else 1 / len(own), by_oracle=by_oracle))
     return chosen
 
 
 def _scored_chains(
-    chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
+    chosen: Sequence[Offer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
 ) -> tuple[list[Chain], bool]:
     """Score the chains to everything listed, and tell whether a model took some siblings and left others.
 
@@ -367,31 +355,25 @@ def _scored_chains(
     if not choices and again and any(one.listed for one in rest):
         return _scored_chains(rest, labels, 0, session)
     by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
-    values = dict.fromkeys(named, 0.0)
+    scores = dict.fromkeys(named, 0.0)
     for choice, value in zip(choices, _choice_weights(choices, "entities", session), strict=True):
         i, path = named[choice.candidate.number]
-        values[i, path] = value + _TIE_WEIGHT * chosen[i].share if by_model else value
-    return _chains_to(chosen, values, shared=not by_model), by_model and len(choices) < len(candidates)
+        scores[i, path] = value + _TIE_WEIGHT * chosen[i].share if by_model else value
+    for i, one in enumerate([] if by_model else chosen):
+        siblings = {key: scores[key] for key in named if key[0] == i}
+        total = sum(siblings.values())
+        for key, value in siblings.items():
+            scores[key] = one.share / len(one.listed) * (value / total * len(siblings) if total > 0 else 0.0)
+    return _chains_to(chosen, scores), by_model and len(choices) < len(candidates)
 
 
-def _chains_to(
-    chosen: Sequence[ChosenOffer], values: Mapping[tuple[int, Path], float], *, shared: bool = True
-) -> list[Chain]:
-    """Make a chain of each listed path; one without a value gets an equal share among its siblings.
-
-    :param shared: the values are weights among siblings; else they are scores already.
-    """
-    chains = []
-    for i, one in enumerate(chosen):
-        known = [values[i, path] for path in one.listed if (i, path) in values]
-        total = sum(known)
-        for path in one.listed:
-            score = one.share / len(one.listed)
-            if (i, path) in values:
-                weight = values[i, path] / total * len(known) if total > 0 else 0.0
-                score = score * weight if shared else values[i, path]
-            chains.append(Chain(path, score, by_oracle=one.by_oracle))
-    return chains
+def _chains_to(chosen: Sequence[Offer], scores: Mapping[tuple[int, Path], float]) -> list[Chain]:
+    """Make a chain of each listed path; one without a score gets an equal share among its siblings."""
+    return [
+        Chain(path, scores.get((i, path), one.share / len(one.listed)), one.by_oracle)
+        for i, one in enumerate(chosen)
+        for path in one.listed
+    ]
 
 
 def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
@@ -399,10 +381,8 @@ def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -
 
     Those of a ranker, which are taken where a model gave none, too, are sharpened, so that a small difference counts.
     """
-    if not choices:
-        return []
     scores = [choice.score if choice.candidate.score is None else choice.candidate.score for choice in choices]
-    if choices[0].chosen_by == "model":
+    if choices and choices[0].chosen_by == "model":
         if any(choice.score for choice in choices):
             return [choice.score for choice in choices]
         if len(choices) == 1:
@@ -411,9 +391,3 @@ def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -
         candidates = [choice.candidate for choice in choices]
         scores = ranker_scores(session.ranker, session.question, candidates).tolist()
     return [float(np.exp(_SHARPNESS * (score - max(scores)))) for score in scores]
-
-
-def _parts_of_one(values: Sequence[float]) -> list[float]:
-    """Make values parts of 1; equal parts if all values are 0."""
-    total = sum(values)
-    return [value / total for value in values] if total > 0 else [1 / len(values) for _ in values]

@@ -20,7 +20,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rendering import render
 from kgsparql.retrievers import load
-from kgsparql.retrievers._entity_passages import chunk_score
+from kgsparql.retrievers.entity import chunk_score
 from kgsparql.retrievers.entity import Entity
 from tests import scripted
 from tests.conftest import FIXTURES

@@ -16,7 +16,7 @@ from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple, local_name
 from kgsparql.retrievers import load
-from kgsparql.retrievers.mindmap import chained_paths, round_robin
+from kgsparql.retrievers.mindmap import chained_paths, in_turn
 from tests.conftest import graph_from
 from tests.sessions import labels_of, linked
 
@@ -133,8 +133,7 @@ def test_one_round_of_starts_before_any_has_two() -> None:
     a, b = ex("a", "b")
     one = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q", "r")]
     two = [Path(b, (Hop(Triple(b, p, a)),)) for p in ex("p")]
-    assert round_robin([iter(one), iter(two)], 3) == [one[0], two[0], one[1]]
-    assert round_robin([], 3) == []
+    assert list(in_turn([one, two])) == [one[0], two[0], one[1], one[2]]
 
 
 def test_a_single_entity_is_looked_around_two_hops() -> None:
