@@ -20,8 +20,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rendering import render
 from kgsparql.retrievers import load
-from kgsparql.retrievers.entity import chunk_score
-from kgsparql.retrievers.entity import Entity
+from kgsparql.retrievers.entity import Entity, chunk_score
 from tests import scripted
 from tests.conftest import FIXTURES
 from tests.model_server import Text
